@@ -1,0 +1,1 @@
+"""What was observed, and whether it links the items."""

@@ -1,0 +1,275 @@
+"""The table of verdicts in the one form the rest of the package works with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from ..errors import ComparisonError, shown
+from .cells import Cells, aggregate
+from .graph import Connectivity, connectivity
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparisons:
+    """Pairwise verdicts of several judges, coded and checked.
+
+    One row is one verdict (or ``weight`` identical ones): a judge saw ``first`` and ``second``, in this order, and
+    preferred the first with strength ``outcome``: 1 a win of the first item, 0 of the second, 1/2 a tie, anything
+    between a soft preference. Build it with :func:`hjastats.read_comparisons` or :meth:`from_arrays`.
+
+    Attributes
+    ----------
+    judge_index, first_index, second_index : ndarray of int, shape (n_rows,)
+        Codes into ``judges`` and ``items``.
+    outcome : ndarray, shape (n_rows,)
+    weight : ndarray, shape (n_rows,)
+        Frequency weights: a row of weight 3 is three comparisons.
+    judges, items : tuple of str
+        Labels in sorted order.
+    columns : pandas.DataFrame
+        Further columns of the table, aligned with the rows (a prompt id, response lengths).
+    dropped : pandas.DataFrame
+        Verdicts left out when reading: columns judge, label, count.
+
+    Examples
+    --------
+    >>> data = Comparisons.from_arrays(["j1", "j1", "j2"], ["a", "b", "a"], ["b", "c", "c"], [1, 0.5, 0])
+    >>> data
+    Comparisons: 3 comparisons of 3 items by 2 judges (1 tie)
+      judges      'j1', 'j2'
+      items       'a', 'b', 'c'
+      per judge   1 to 2 comparisons (median 1.5)
+      first item preferred in 50.0% of the comparisons
+    """
+
+    judge_index: np.ndarray
+    first_index: np.ndarray
+    second_index: np.ndarray
+    outcome: np.ndarray
+    weight: np.ndarray
+    judges: tuple[str, ...]
+    items: tuple[str, ...]
+    columns: pd.DataFrame
+    dropped: pd.DataFrame
+
+    @classmethod
+    def from_arrays(
+        cls,
+        judge: Sequence[object] | np.ndarray | pd.Series | pd.Categorical,
+        first: Sequence[object] | np.ndarray | pd.Series | pd.Categorical,
+        second: Sequence[object] | np.ndarray | pd.Series | pd.Categorical,
+        outcome: Sequence[float] | np.ndarray | pd.Series,
+        weight: Sequence[float] | np.ndarray | pd.Series | None = None,
+        *,
+        columns: pd.DataFrame | None = None,
+        dropped: pd.DataFrame | None = None,
+    ) -> Comparisons:
+        """Code and check one array per field; labels are compared as text and sorted.
+
+        Raises
+        ------
+        ComparisonError
+            For arrays of different length, missing labels, an item compared with itself, outcomes outside [0, 1],
+            weights that are not positive and finite, or fewer than two items.
+        """
+        n_rows = len(outcome)
+        for name, values in (("judge", judge), ("first", first), ("second", second), ("weight", weight)):
+            if values is not None and len(values) != n_rows:
+                raise ComparisonError(f"{name} has {len(values)} values but outcome has {n_rows}: pass one per comparison.")
+        if n_rows == 0:
+            raise ComparisonError("there are no comparisons: expected at least one row with a judge, two items and an outcome.")
+        judge_index, judges = _code("judge", judge)
+        item_index, items = _code("item", pd.concat([_series(first), _series(second)], ignore_index=True))
+        first_index, second_index = item_index[:n_rows], item_index[n_rows:]
+        same = np.flatnonzero(first_index == second_index)
+        if same.size:
+            raise ComparisonError(
+                f"{same.size} rows compare an item with itself, first at row {same[0]} ('{items[first_index[same[0]]]}'): "
+                "remove them, such a verdict says nothing about the ranking."
+            )
+        outcome = _numbers("outcome", outcome)
+        bad = ~((outcome >= 0) & (outcome <= 1))
+        if bad.any():
+            raise ComparisonError(
+                f"outcome must lie in [0, 1] (1 = first item preferred, 0 = second, 0.5 = tie); {int(bad.sum())} values "
+                f"do not, first {outcome[bad][0]:g} at row {int(np.flatnonzero(bad)[0])}."
+            )
+        weight = np.ones(n_rows) if weight is None else _numbers("weight", weight)
+        bad = ~((weight > 0) & np.isfinite(weight))
+        if bad.any():
+            raise ComparisonError(
+                f"weights must be positive and finite; {int(bad.sum())} are not, first {weight[bad][0]:g} at row "
+                f"{int(np.flatnonzero(bad)[0])}. Remove rows of weight zero before reading."
+            )
+        if columns is None:
+            columns = pd.DataFrame(index=pd.RangeIndex(n_rows))
+        if dropped is None:
+            dropped = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
+        for array in (judge_index, first_index, second_index, outcome, weight):
+            array.flags.writeable = False
+        return cls(
+            judge_index, first_index, second_index, outcome, weight, judges, items, columns.reset_index(drop=True), dropped
+        )
+
+    @property
+    def n_judges(self) -> int:
+        """Number of judges."""
+        return len(self.judges)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the table."""
+        return len(self.outcome)
+
+    @cached_property
+    def n_comparisons(self) -> float:
+        """Number of comparisons: the sum of the weights."""
+        return float(self.weight.sum())
+
+    @cached_property
+    def cells(self) -> Cells:
+        """Counts per (judge, item, item), presentation order ignored."""
+        return aggregate(
+            self.judge_index, self.first_index, self.second_index, self.outcome, self.weight, self.n_judges, self.n_items
+        )
+
+    @cached_property
+    def connectivity(self) -> Connectivity:
+        """Which items are linked by whose comparisons; see :class:`hjastats.data.graph.Connectivity`."""
+        return connectivity(self.cells, self.judges, self.items)
+
+    def first_share(self) -> pd.DataFrame:
+        """How often each judge preferred the item shown first.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index judge; columns comparisons, ties, first_share (ties counting one half).
+        """
+        count = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
+        first = np.bincount(self.judge_index, self.weight * self.outcome, minlength=self.n_judges)
+        ties = np.bincount(self.judge_index, self.weight * (self.outcome == 0.5), minlength=self.n_judges)
+        return pd.DataFrame(
+            {"comparisons": count, "ties": ties, "first_share": first / count}, index=pd.Index(self.judges, name="judge")
+        )
+
+    def subset(self, rows: np.ndarray) -> Comparisons:
+        """The comparisons selected by a boolean mask or positions; judges and items that vanish lose their label.
+
+        Examples
+        --------
+        >>> data = Comparisons.from_arrays(["j1", "j2", "j2"], ["a", "b", "a"], ["b", "c", "c"], [1, 0, 0])
+        >>> data.subset(data.judge_index == 1).judges
+        ('j2',)
+        """
+        rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows, dtype=int)
+        return Comparisons.from_arrays(
+            pd.Categorical.from_codes(self.judge_index[rows], list(self.judges)),
+            pd.Categorical.from_codes(self.first_index[rows], list(self.items)),
+            pd.Categorical.from_codes(self.second_index[rows], list(self.items)),
+            self.outcome[rows],
+            self.weight[rows],
+            columns=self.columns.iloc[rows],
+            dropped=self.dropped,
+        )
+
+    def without_judges(self, judges: Iterable[str]) -> Comparisons:
+        """Leave out judges by name."""
+        unwanted = [judges] if isinstance(judges, str) else list(judges)
+        unknown = sorted(set(unwanted) - set(self.judges))
+        if unknown:
+            raise ComparisonError(f"no judge is called {shown(unknown)}; the judges are {shown(self.judges, 10)}.")
+        return self.subset(~np.isin(self.judge_index, [self.judges.index(name) for name in unwanted]))
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table with labels: judge, first, second, outcome, weight and the further columns."""
+        labels = pd.DataFrame(
+            {
+                "judge": np.asarray(self.judges, dtype=object)[self.judge_index],
+                "first": np.asarray(self.items, dtype=object)[self.first_index],
+                "second": np.asarray(self.items, dtype=object)[self.second_index],
+                "outcome": self.outcome,
+                "weight": self.weight,
+            }
+        )
+        return pd.concat([labels, self.columns], axis=1)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        ties = float(self.weight[self.outcome == 0.5].sum())
+        soft = int(((self.outcome > 0) & (self.outcome < 1) & (self.outcome != 0.5)).sum())
+        per_judge = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
+        remarks = [f"{ties:,.0f} tie{'' if ties == 1 else 's'}"] if ties else ["no ties"]
+        if soft:
+            remarks.append(f"{soft:,} soft preferences")
+        lines = [
+            f"Comparisons: {self.n_comparisons:,.0f} comparisons of {self.n_items} items by {self.n_judges} "
+            f"judge{'' if self.n_judges == 1 else 's'} ({', '.join(remarks)})",
+            f"  judges      {shown(self.judges)}",
+            f"  items       {shown(self.items)}",
+            f"  per judge   {per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
+            f"  first item preferred in {100 * np.average(self.outcome, weights=self.weight):.1f}% of the comparisons",
+        ]
+        if not self.columns.empty:
+            lines.append(f"  columns     {shown(self.columns.columns)}")
+        if len(self.dropped):
+            worst = self.dropped.groupby("judge")["count"].sum().sort_values(ascending=False)
+            listed = ", ".join(f"'{name}' {count}" for name, count in worst.head(3).items())
+            more = f" and {len(worst) - 3} more judges" if len(worst) > 3 else ""
+            lines.append(f"  dropped     {int(worst.sum()):,} verdicts labelled {shown(self.dropped['label'].unique())}: {listed}{more}")
+        return "\n".join(lines)
+
+
+def _series(values: object) -> pd.Series:
+    if isinstance(values, pd.Series):
+        return values.reset_index(drop=True)
+    return pd.Series(values)  # type: ignore[call-overload,no-any-return]
+
+
+def _code(name: str, values: object) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Integer codes into the sorted text labels."""
+    series = _series(values)
+    codes, uniques = pd.factorize(series)
+    if (codes < 0).any():
+        raise ComparisonError(
+            f"{int((codes < 0).sum())} {name} labels are missing, first at row {int(np.flatnonzero(codes < 0)[0])}: "
+            "fill them in or drop those rows."
+        )
+    texts = np.array([label if isinstance(label, str) else _as_text(name, label) for label in uniques], dtype=object)
+    if any(not text.strip() for text in texts):
+        raise ComparisonError(f"some {name} labels are empty text: fill them in or drop those rows.")
+    labels, rank = np.unique(texts.astype(str), return_inverse=True)
+    if name == "item" and len(labels) < 2:
+        raise ComparisonError(f"expected at least two items, got only {shown(labels)}.")
+    return rank.reshape(-1).astype(np.intp)[codes], tuple(str(label) for label in labels)
+
+
+def _as_text(name: str, label: object) -> str:
+    if isinstance(label, (list, tuple, set, dict)):
+        raise ComparisonError(f"{name} labels must be text or numbers, got {type(label).__name__}: {label!r}.")
+    if isinstance(label, float) and label.is_integer():
+        # A numeric id column with a missing value is read as float: 58.0 is the id 58.
+        return str(int(label))
+    return str(label)
+
+
+def _numbers(name: str, values: object) -> np.ndarray:
+    try:
+        numbers = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ComparisonError(f"{name} must be numbers; map labels with read_comparisons(..., codes={{...}}).") from None
+    if numbers.ndim != 1:
+        raise ComparisonError(f"{name} must be one-dimensional, got {numbers.ndim} dimensions.")
+    return numbers

@@ -1,0 +1,141 @@
+"""Whether the comparisons link the items: connectivity per judge and pooled, and who never lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from ..errors import shown
+from .cells import Cells
+
+
+@dataclass(frozen=True, repr=False)
+class Connectivity:
+    """What the comparison graphs allow to be estimated.
+
+    Attributes
+    ----------
+    pooled_groups : tuple of tuple of str
+        Items linked by somebody's comparisons; one group means the pooled graph is connected.
+    judge_groups : dict of str to tuple of tuple of str
+        For each judge whose own graph is not connected, its groups of linked items (items it never saw stand alone).
+    winning_groups : tuple of tuple of str
+        Strongly connected groups of the pooled graph of wins, ties counting in both directions. One group means that the
+        maximum likelihood estimate of the pooled Bradley-Terry-Luce model exists.
+    undefeated, winless : tuple of str
+        Items no other item ever beat or tied with, and items that never beat or tied with another.
+    """
+
+    judges: tuple[str, ...]
+    items: tuple[str, ...]
+    pooled_groups: tuple[tuple[str, ...], ...]
+    judge_groups: dict[str, tuple[tuple[str, ...], ...]]
+    winning_groups: tuple[tuple[str, ...], ...]
+    undefeated: tuple[str, ...]
+    winless: tuple[str, ...]
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the pooled comparison graph is connected."""
+        return len(self.pooled_groups) == 1
+
+    @property
+    def is_connected_for_every_judge(self) -> bool:
+        """Whether each judge alone links all items (the paper's main assumption, asm:graph)."""
+        return not self.judge_groups
+
+    @property
+    def is_strongly_connected(self) -> bool:
+        """Whether the pooled Bradley-Terry-Luce estimate exists."""
+        return len(self.winning_groups) == 1
+
+    def __repr__(self) -> str:
+        n_items = len(self.items)
+        if self.is_connected:
+            lines = [f"Connectivity of {n_items} items and {len(self.judges)} judges: the pooled comparisons link all items."]
+        else:
+            lines = [
+                f"Connectivity of {n_items} items and {len(self.judges)} judges: the pooled comparisons fall into "
+                f"{len(self.pooled_groups)} groups that are never compared with each other:",
+                *(f"  {shown(group)}" for group in self.pooled_groups[:5]),
+            ]
+        if self.is_connected_for_every_judge:
+            lines.append("Every judge links all items by itself.")
+        else:
+            lines.append(f"{len(self.judge_groups)} judges do not link all items by themselves:")
+            for judge, groups in list(self.judge_groups.items())[:5]:
+                lines.append(f"  '{judge}': {len(groups)} groups, the largest of {max(map(len, groups))} items")
+            if len(self.judge_groups) > 5:
+                lines.append(f"  and {len(self.judge_groups) - 5} more")
+        if self.is_strongly_connected:
+            lines.append("Wins run in both directions between all groups: the pooled estimate exists.")
+        elif self.is_connected:
+            lines.append(
+                "Wins run in one direction only between some groups: the pooled maximum likelihood estimate does not exist."
+            )
+            if self.undefeated:
+                lines.append(f"  never beaten: {shown(self.undefeated)}")
+            if self.winless:
+                lines.append(f"  never won: {shown(self.winless)}")
+        return "\n".join(lines)
+
+
+def connectivity(cells: Cells, judges: tuple[str, ...], items: tuple[str, ...]) -> Connectivity:
+    """Connected groups of items, pooled and per judge, and strongly connected groups of wins.
+
+    Examples
+    --------
+    >>> from hjastats.data.cells import aggregate
+    >>> one = np.ones(2)
+    >>> cells = aggregate(np.zeros(2, int), np.array([0, 1]), np.array([1, 2]), one, one, 1, 3)
+    >>> report = connectivity(cells, ("j",), ("a", "b", "c"))
+    >>> report.is_connected, report.is_strongly_connected, report.undefeated
+    (True, False, ('a',))
+    """
+    names = np.asarray(items, dtype=object)
+    pooled = _components(cells.first, cells.second, cells.n_items)
+    won = cells.y > 0
+    lost = cells.y < cells.n
+    winner = np.concatenate([cells.first[won], cells.second[lost]])
+    loser = np.concatenate([cells.second[won], cells.first[lost]])
+    strong = _components(winner, loser, cells.n_items, strong=True)
+    has_won = np.zeros(cells.n_items, dtype=bool)
+    has_lost = np.zeros(cells.n_items, dtype=bool)
+    has_won[winner] = True
+    has_lost[loser] = True
+    compared = has_won | has_lost
+    return Connectivity(
+        judges=judges,
+        items=items,
+        pooled_groups=_named(pooled, names),
+        judge_groups=_judge_groups(cells, judges, names),
+        winning_groups=_named(strong, names),
+        undefeated=tuple(names[compared & ~has_lost]),
+        winless=tuple(names[compared & ~has_won]),
+    )
+
+
+def _judge_groups(
+    cells: Cells, judges: tuple[str, ...], names: np.ndarray
+) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """All judges at once: their graphs are disjoint parts of one graph on (judge, item) nodes."""
+    size = cells.n_judges * cells.n_items
+    labels = _components(cells.first_entry, cells.second_entry, size).reshape(cells.n_judges, cells.n_items)
+    return {
+        judges[k]: _named(labels[k], names) for k in np.flatnonzero((labels != labels[:, :1]).any(axis=1))
+    }
+
+
+def _components(tail: np.ndarray, head: np.ndarray, size: int, strong: bool = False) -> np.ndarray:
+    edges = sparse.coo_array((np.ones(len(tail)), (tail, head)), shape=(size, size))
+    connection = "strong" if strong else "weak"
+    return connected_components(edges.tocsr(), directed=True, connection=connection)[1]
+
+
+def _named(labels: np.ndarray, names: np.ndarray) -> tuple[tuple[str, ...], ...]:
+    """Groups of names, largest first."""
+    groups = [tuple(names[labels == value]) for value in np.unique(labels)]
+    return tuple(sorted(groups, key=lambda group: (-len(group), group)))

@@ -1,0 +1,1 @@
+"""From cells to an optimum: arrays in, an optimum with its report out."""

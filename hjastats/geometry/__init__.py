@@ -1,0 +1,1 @@
+"""Score matrices and the parameters reported from them: no data, no likelihood."""

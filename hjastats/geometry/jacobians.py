@@ -1,0 +1,75 @@
+"""Derivatives of the reported parameters with respect to the free coordinates of the scores, in closed form.
+
+Numerical Jacobians are not good enough here: a Wald test finds its rank from these matrices.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .decomposition import Decomposition
+from .structures import Frame
+
+
+def consensus_jacobian(frame: Frame) -> np.ndarray:
+    """Derivative of mu, shape (n_items, n_free): mu is the mean of the rows."""
+    ones = np.full((frame.n_judges, 1), 1.0 / frame.n_judges)
+    return frame.transposed_direction_times(ones)[:, :, 0].T
+
+
+def decomposition_jacobian(parts: Decomposition, frame: Frame) -> np.ndarray:
+    """Derivative of (gamma, mu, U, V), shape (n_judges + n_items + rank (n_judges + n_items), n_free).
+
+    ``U`` and ``V`` are stacked direction by direction. Along a movement H of the scores,
+    ``d mu = H'1/K`` and ``d gamma = (H mu - gamma mu' d mu + R d mu) / |mu|^2`` with the residual R; U and V follow by
+    perturbation of the singular vectors of R, which needs their singular values to differ.
+    """
+    d_mu = consensus_jacobian(frame)
+    squared = parts.mu @ parts.mu
+    h_mu = frame.direction_times(parts.mu[:, None])[:, :, 0].T
+    d_gamma = (h_mu - np.outer(parts.gamma, parts.mu @ d_mu) + parts.residual @ d_mu) / squared
+    if parts.rank == 0:
+        return np.vstack([d_gamma, d_mu])
+    d_U, d_V = _factor_jacobian(parts, frame, d_gamma, d_mu)
+    return np.vstack([d_gamma, d_mu, d_U, d_V])
+
+
+def _factor_jacobian(
+    parts: Decomposition, frame: Frame, d_gamma: np.ndarray, d_mu: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """First-order perturbation of the singular vectors of the residual, for all free coordinates at once."""
+    n_judges, n_items = frame.n_judges, frame.n_items
+    strength = np.linalg.norm(parts.U, axis=0) * np.sqrt(n_items)
+    left = parts.U * np.sqrt(n_items) / strength
+    right = parts.V / np.sqrt(n_items)
+    # The residual moves by dR = H - dgamma mu' - gamma dmu'; only its products with the singular vectors are needed.
+    d_right = frame.direction_times(right) - np.einsum("k,dr->dkr", parts.gamma, d_mu.T @ right)
+    d_left = (
+        frame.transposed_direction_times(left)
+        - np.einsum("n,dr->dnr", parts.mu, d_gamma.T @ left)
+        - np.einsum("dn,r->dnr", d_mu.T, parts.gamma @ left)
+    )
+    inner = np.einsum("kr,dks->drs", left, d_right)
+    d_strength = np.einsum("drr->dr", inner)
+    gap = strength[None, :] ** 2 - strength[:, None] ** 2
+    with np.errstate(divide="ignore"):
+        inverse_gap = np.where(np.eye(parts.rank, dtype=bool), 0.0, 1.0 / gap)
+    transposed = inner.transpose(0, 2, 1)
+    turn_left = inverse_gap * (inner * strength[None, None, :] + transposed * strength[None, :, None])
+    turn_right = inverse_gap * (inner * strength[None, :, None] + transposed * strength[None, None, :])
+    leave_left = (d_right - np.einsum("kr,drs->dks", left, inner)) / strength
+    leave_right = (d_left - np.einsum("nr,drs->dns", right, transposed)) / strength
+    d_left_vectors = np.einsum("kr,drs->dks", left, turn_left) + leave_left
+    d_right_vectors = np.einsum("nr,drs->dns", right, turn_right) + leave_right
+    d_U = (d_left_vectors * strength + left[None] * d_strength[:, None, :]) / np.sqrt(n_items)
+    d_V = d_right_vectors * np.sqrt(n_items)
+    n_free = frame.n_free
+    return (
+        d_U.transpose(2, 1, 0).reshape(parts.rank * n_judges, n_free),
+        d_V.transpose(2, 1, 0).reshape(parts.rank * n_items, n_free),
+    )
+
+
+def scores_jacobian(frame: Frame) -> np.ndarray:
+    """Derivative of the flattened score matrix, shape (n_judges * n_items, n_free): the basis directions themselves."""
+    return frame.direction_times(np.eye(frame.n_items)).reshape(frame.n_free, -1).T

@@ -1,0 +1,215 @@
+"""Which score matrices a model allows, and how to move among them.
+
+All three structures are the set of matrices reached by ``d scores = a B' + P D'`` from a point: every judge has free
+coordinates ``a`` along item directions ``B``, and all judges share movements ``D`` of the items with judge weights ``P``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import helmert
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Orthonormal directions that span the allowed movements at one score matrix.
+
+    Attributes
+    ----------
+    judge_items : ndarray, shape (n_items, f)
+        Item directions along which every judge moves by itself.
+    shared_judges : ndarray, shape (n_judges, g)
+        Judge weights of the movements all judges share.
+    strength : ndarray, shape (f,) or (0,)
+        Singular values of the scores; they set the curvature of a low-rank structure, flat structures have none.
+    """
+
+    judge_items: np.ndarray
+    shared_judges: np.ndarray
+    strength: np.ndarray
+
+    @property
+    def n_judges(self) -> int:
+        """Number of judges."""
+        return self.shared_judges.shape[0]
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.judge_items.shape[0]
+
+    @cached_property
+    def fixed_items(self) -> np.ndarray:
+        """Item directions that shared movements leave out: the constant, and whatever the judges already move along."""
+        constant = np.full((self.n_items, 1), self.n_items**-0.5)
+        return np.hstack([constant, self.judge_items])
+
+    @cached_property
+    def shared_items(self) -> np.ndarray:
+        """Item directions of the shared movements, orthonormal complement of ``fixed_items``."""
+        n_fixed = self.fixed_items.shape[1]
+        return np.linalg.qr(self.fixed_items, mode="complete")[0][:, n_fixed:]
+
+    @property
+    def n_free(self) -> int:
+        """Number of free coordinates of the scores."""
+        n_own, n_shared = self.judge_items.shape[1], self.shared_judges.shape[1]
+        return self.n_judges * n_own + n_shared * (self.n_items - 1 - n_own)
+
+    def direction_times(self, vectors: np.ndarray) -> np.ndarray:
+        """Each basis direction times item vectors (n_items, m): shape (n_free, n_judges, m)."""
+        own = np.einsum("kl,fm->kflm", np.eye(self.n_judges), self.judge_items.T @ vectors)
+        shared = np.einsum("kg,sm->gskm", self.shared_judges, self.shared_items.T @ vectors)
+        m = vectors.shape[1]
+        return np.concatenate([own.reshape(-1, self.n_judges, m), shared.reshape(-1, self.n_judges, m)])
+
+    def transposed_direction_times(self, vectors: np.ndarray) -> np.ndarray:
+        """Transpose of each basis direction times judge vectors (n_judges, m): shape (n_free, n_items, m)."""
+        own = np.einsum("km,nf->kfnm", vectors, self.judge_items)
+        shared = np.einsum("gm,ns->gsnm", self.shared_judges.T @ vectors, self.shared_items)
+        m = vectors.shape[1]
+        return np.concatenate([own.reshape(-1, self.n_items, m), shared.reshape(-1, self.n_items, m)])
+
+    def coordinates(self, scores: np.ndarray) -> np.ndarray:
+        """Inner products of a score matrix with the basis directions: the free coordinates, shape (n_free,)."""
+        own = scores @ self.judge_items
+        shared = self.shared_judges.T @ scores @ self.shared_items
+        return np.concatenate([own.ravel(), shared.ravel()])
+
+    def split(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Free coordinates as (n_judges, f) of the judges and (g, n_shared) of the shared movements."""
+        n_own = self.n_judges * self.judge_items.shape[1]
+        own = free[:n_own].reshape(self.n_judges, self.judge_items.shape[1])
+        return own, free[n_own:].reshape(self.shared_judges.shape[1], self.shared_items.shape[1])
+
+
+class ScoreStructure(Protocol):
+    """A family of score matrices: its frames, its projection, and its charts."""
+
+    def n_free(self, n_judges: int, n_items: int) -> int:
+        """Degrees of freedom."""
+
+    def frame(self, scores: np.ndarray) -> Frame:
+        """Directions of movement at a member of the family."""
+
+    def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
+        """Follow judge steps (n_judges, f) and item steps (g, n_items) to another member, with its frame."""
+
+    def nearest(self, scores: np.ndarray) -> np.ndarray:
+        """Closest member of the family to any score matrix, in least squares."""
+
+    def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
+        """Member of the family whose coordinates in ``frame`` are ``free``; inverse of ``frame.coordinates``."""
+
+
+def centred(scores: np.ndarray) -> np.ndarray:
+    """Remove the mean of every row."""
+    return scores - scores.mean(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """All judges share one score vector (Bradley-Terry-Luce)."""
+
+    def n_free(self, n_judges: int, n_items: int) -> int:
+        """Degrees of freedom."""
+        return n_items - 1
+
+    def frame(self, scores: np.ndarray) -> Frame:
+        """Shared movements only, with the same weight for every judge."""
+        n_judges, n_items = scores.shape
+        return Frame(np.zeros((n_items, 0)), np.full((n_judges, 1), n_judges**-0.5), np.zeros(0))
+
+    def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
+        """Add the shared step to every row."""
+        return centred(scores + frame.shared_judges @ shared), frame
+
+    def nearest(self, scores: np.ndarray) -> np.ndarray:
+        """Mean over judges."""
+        return np.broadcast_to(centred(scores.mean(axis=0, keepdims=True)), scores.shape).copy()
+
+    def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
+        """Scores from coordinates; the map is linear."""
+        return frame.shared_judges @ frame.split(free)[1] @ frame.shared_items.T
+
+
+@dataclass(frozen=True)
+class Unrestricted:
+    """Every judge has a score vector of its own (judge-wise Bradley-Terry-Luce)."""
+
+    def n_free(self, n_judges: int, n_items: int) -> int:
+        """Degrees of freedom."""
+        return n_judges * (n_items - 1)
+
+    def frame(self, scores: np.ndarray) -> Frame:
+        """Every judge moves along all centred item directions."""
+        n_judges, n_items = scores.shape
+        return Frame(helmert(n_items).T, np.zeros((n_judges, 0)), np.zeros(0))
+
+    def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
+        """Add each judge's step."""
+        return scores + own @ frame.judge_items.T, frame
+
+    def nearest(self, scores: np.ndarray) -> np.ndarray:
+        """The scores themselves, centred."""
+        return centred(scores)
+
+    def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
+        """Scores from coordinates; the map is linear."""
+        return frame.split(free)[0] @ frame.judge_items.T
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """Centred matrices of rank ``rank + 1``: consensus with sensitivities plus ``rank`` disagreement directions.
+
+    This is exactly the set parameterised by ``Theta_r`` wherever the judges' mean does not vanish.
+    """
+
+    rank: int
+
+    @property
+    def matrix_rank(self) -> int:
+        """Rank of the score matrix."""
+        return self.rank + 1
+
+    def n_free(self, n_judges: int, n_items: int) -> int:
+        """Degrees of freedom: (r + 1)(K + N - 2 - r)."""
+        return self.matrix_rank * (n_judges + n_items - 1 - self.matrix_rank)
+
+    def frame(self, scores: np.ndarray) -> Frame:
+        """Singular vectors of the scores."""
+        left, strength, right = np.linalg.svd(scores, full_matrices=False)
+        q = self.matrix_rank
+        return Frame(right[:q].T.copy(), left[:, :q].copy(), strength[:q])
+
+    def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
+        """Add the step and truncate to the rank by a singular value decomposition of the factors.
+
+        The sum has rank at most 2 (rank + 1), so only matrices of that width are decomposed.
+        """
+        left, strength, right = frame.shared_judges, frame.strength, frame.judge_items
+        left_basis, left_core = np.linalg.qr(np.hstack([left, own]))
+        right_basis, right_core = np.linalg.qr(np.hstack([right * strength + shared.T, right]))
+        a, new_strength, b = np.linalg.svd(left_core @ right_core.T)
+        q = self.matrix_rank
+        moved = Frame(right_basis @ b[:q].T, left_basis @ a[:, :q], new_strength[:q])
+        return (moved.shared_judges * moved.strength) @ moved.judge_items.T, moved
+
+    def nearest(self, scores: np.ndarray) -> np.ndarray:
+        """Truncated singular value decomposition of the centred scores."""
+        frame = self.frame(centred(scores))
+        return (frame.shared_judges * frame.strength) @ frame.judge_items.T
+
+    def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
+        """Scores whose projections on the frame are ``free``: a rank-q matrix is fixed by q of its rows and columns.
+
+        With ``A = S B`` and ``D = P' S C`` (B, C the frame's own and shared item directions), ``S = A B' + A (P'A)^-1 D C'``.
+        """
+        own, shared = frame.split(free)
+        completed = np.linalg.solve(frame.shared_judges.T @ own, shared)
+        return own @ (frame.judge_items.T + completed @ frame.shared_items.T)

@@ -1,0 +1,229 @@
+"""The likelihood of the cells: value, gradient, and expected or observed information.
+
+The information is kept in the arrow form the model gives it: one small block per judge, one block for what all judges share,
+and the coupling between them. ``free_information`` lays it out in the free coordinates used for inference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .data.cells import Cells
+from .geometry.structures import Frame
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """Everything the linear predictor depends on.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (n_judges, n_items)
+    judge : ndarray, shape (n_judges, e)
+        Coefficients of the terms each judge has for itself.
+    shared : ndarray, shape (m,)
+        Coefficients of the terms common to all judges.
+    """
+
+    scores: np.ndarray
+    judge: np.ndarray
+    shared: np.ndarray
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """Value and derivatives of the negative log-likelihood with respect to the linear predictor of each cell."""
+
+    value: float
+    slope: np.ndarray
+    curvature: np.ndarray
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Gradient of the negative log-likelihood: scores (n_judges, n_items), judge terms, shared terms."""
+
+    scores: np.ndarray
+    judge: np.ndarray
+    shared: np.ndarray
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """Symmetric matrix with one block per judge, one shared block, and their coupling.
+
+    Attributes
+    ----------
+    judge : ndarray, shape (n_judges, f + e, f + e)
+        Own score coordinates, then own linear coefficients.
+    coupling : ndarray, shape (n_judges, f + e, g * n_items + m)
+    shared : ndarray, shape (g * n_items + m, g * n_items + m)
+        Item movements (direction by direction), then shared linear coefficients.
+    """
+
+    judge: np.ndarray
+    coupling: np.ndarray
+    shared: np.ndarray
+
+
+def linear_predictor(cells: Cells, at: Coefficients) -> np.ndarray:
+    """Log-odds that the first item of each cell is preferred, shape (n_cells,)."""
+    flat = at.scores.ravel()
+    eta = flat[cells.first_entry] - flat[cells.second_entry]
+    if cells.n_judge_terms:
+        eta = eta + np.einsum("ce,ce->c", cells.judge_terms, at.judge[cells.judge])
+    if cells.n_shared_terms:
+        eta = eta + cells.shared_terms @ at.shared
+    return eta
+
+
+def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
+    """Negative Bernoulli log-likelihood of ``y`` successes out of ``n`` at log-odds ``eta`` (eq. ll), without constants.
+
+    Exact in both tails: nothing is formed as a difference of numbers close to each other.
+
+    Examples
+    --------
+    >>> far = bernoulli(np.array([40.0]), np.ones(1), np.ones(1))
+    >>> bool(np.isclose(far.value, np.exp(-40.0))), bool(np.isclose(far.slope[0], -np.exp(-40.0)))
+    (True, True)
+    """
+    small = np.exp(-np.abs(eta))
+    minority = small / (1.0 + small)
+    positive = eta > 0
+    n_minority = n * minority
+    value = np.dot(np.where(positive, n - y, -y), eta) + np.dot(n, np.log1p(small))
+    slope = np.where(positive, (n - y) - n_minority, n_minority - y)
+    return Derivatives(float(value), slope, n_minority / (1.0 + small))
+
+
+def probability(eta: np.ndarray) -> np.ndarray:
+    """Inverse logit, stable in both tails."""
+    small = np.exp(-np.abs(eta))
+    return np.where(eta > 0, 1.0, small) / (1.0 + small)
+
+
+def gradient(cells: Cells, slope: np.ndarray) -> Gradient:
+    """Chain rule from the cells' linear predictors to scores and linear coefficients."""
+    scores = (cells.incidence @ slope).reshape(cells.n_judges, cells.n_items)
+    judge = cells.judge_sums @ (slope[:, None] * cells.judge_terms)
+    return Gradient(scores, judge, cells.shared_terms.T @ slope)
+
+
+def expected_information(cells: Cells, curvature: np.ndarray, frame: Frame) -> Arrow:
+    """Expected information about the coordinates of ``frame`` and the linear coefficients (eq. fisher-plugin, times n).
+
+    Parameters
+    ----------
+    curvature : ndarray, shape (n_cells,)
+        ``n p (1 - p)``.
+    """
+    n_judges, n_items = cells.n_judges, cells.n_items
+    own, weights = frame.judge_items, frame.shared_judges
+    f, g, e, m = own.shape[1], weights.shape[1], cells.n_judge_terms, cells.n_shared_terms
+    features = np.hstack([own[cells.first] - own[cells.second], cells.judge_terms, cells.shared_terms])
+    weighted = curvature[:, None] * features
+    spread = (cells.incidence @ weighted).reshape(n_judges, n_items, f + e + m)
+
+    judge = np.empty((n_judges, f + e, f + e))
+    judge[:, :f] = own.T @ spread[:, :, : f + e]
+    coupling = np.empty((n_judges, f + e, g * n_items + m))
+    items = np.einsum("knf,kg->kfgn", spread[:, :, : f + e], weights)
+    coupling[:, :, : g * n_items] = items.reshape(n_judges, f + e, g * n_items)
+    coupling[:, :f, g * n_items :] = own.T @ spread[:, :, f + e :]
+    shared = np.zeros((g * n_items + m, g * n_items + m))
+    shared[: g * n_items, : g * n_items] = _shared_laplacians(cells, curvature, weights)
+    if e:
+        judge[:, f:, :f] = judge[:, :f, f:].transpose(0, 2, 1)
+        judge[:, f:, f:] = _sums_of_products(cells, cells.judge_terms, weighted[:, f : f + e])
+    if m:
+        coupling[:, f:, g * n_items :] = _sums_of_products(cells, cells.judge_terms, weighted[:, f + e :])
+        cross = np.einsum("knm,kg->gnm", spread[:, :, f + e :], weights).reshape(g * n_items, m)
+        shared[: g * n_items, g * n_items :] = cross
+        shared[g * n_items :, : g * n_items] = cross.T
+        shared[g * n_items :, g * n_items :] = cells.shared_terms.T @ weighted[:, f + e :]
+    return Arrow(judge, coupling, shared)
+
+
+def observed_information(expected: Arrow, frame: Frame, scores_gradient: np.ndarray) -> Arrow:
+    """Add the bending of a low-rank structure: second derivatives of the scores times the gradient (n_judges, n_items).
+
+    Only pairs of an own and a shared coordinate of the same direction bend the scores, by 1 / strength; flat structures
+    are returned unchanged.
+    """
+    if not frame.strength.size:
+        return expected
+    weights, f = frame.shared_judges, frame.judge_items.shape[1]
+    size = f * frame.n_items
+    outside = scores_gradient - weights @ (weights.T @ scores_gradient)
+    outside = outside - (outside @ frame.fixed_items) @ frame.fixed_items.T
+    coupling = expected.coupling.copy()
+    items = coupling[:, :f, :size].reshape(-1, f, f, frame.n_items)
+    diagonal = np.arange(f)
+    items[:, diagonal, diagonal] += outside[:, None, :] / frame.strength[None, :, None]
+    coupling[:, :f, :size] = items.reshape(-1, f, size)
+    return Arrow(expected.judge, coupling, expected.shared)
+
+
+def _sums_of_products(cells: Cells, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Per judge, the sum over its cells of the outer products of two sets of terms."""
+    products = np.einsum("ce,cm->cem", left, right)
+    sums = cells.judge_sums @ products.reshape(len(left), -1)
+    return np.asarray(sums).reshape(cells.n_judges, left.shape[1], right.shape[1])
+
+
+def _shared_laplacians(cells: Cells, curvature: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Item-by-item Laplacians for every pair of shared directions, shape (g * n_items, g * n_items)."""
+    n_items, g = cells.n_items, weights.shape[1]
+    result = np.empty((g, n_items, g, n_items))
+    judge_weights = weights[cells.judge]
+    for a in range(g):
+        weighted = curvature * judge_weights[:, a]
+        for b in range(a + 1):
+            links = np.bincount(cells.pair, weighted * judge_weights[:, b], minlength=n_items * n_items)
+            links = links.reshape(n_items, n_items)
+            links = links + links.T
+            laplacian = -links
+            laplacian.flat[:: n_items + 1] += links.sum(axis=1)
+            result[a, :, b] = laplacian
+            result[b, :, a] = laplacian
+    return result.reshape(g * n_items, g * n_items)
+
+
+def free_information(arrow: Arrow, frame: Frame, n_judge_terms: int, n_shared_terms: int) -> np.ndarray:
+    """Dense information of (shared coefficients, judge coefficients, free score coordinates).
+
+    Judge coefficients run judge by judge; score coordinates are those of ``Frame.coordinates``.
+    """
+    n_judges, n_items = frame.n_judges, frame.n_items
+    f, g, e, m = frame.judge_items.shape[1], frame.shared_judges.shape[1], n_judge_terms, n_shared_terms
+    n_shared = g * (n_items - 1 - f)
+    basis = np.zeros((g * n_items + m, n_shared + m))
+    basis[: g * n_items, :n_shared] = np.kron(np.eye(g), frame.shared_items)
+    basis[g * n_items :, n_shared:] = np.eye(m)
+    coupling = arrow.coupling @ basis
+    size = n_judges * (f + e) + n_shared + m
+    arranged = np.zeros((size, size))
+    own = np.arange(n_judges * (f + e)).reshape(n_judges, f + e)
+    for k in range(n_judges):
+        arranged[np.ix_(own[k], own[k])] = arrow.judge[k]
+    n_own = n_judges * (f + e)
+    arranged[:n_own, n_own:] = coupling.reshape(n_own, -1)
+    arranged[n_own:, :n_own] = arranged[:n_own, n_own:].T
+    arranged[n_own:, n_own:] = basis.T @ arrow.shared @ basis
+    order = np.concatenate(
+        [
+            np.arange(n_own + n_shared, size),
+            own[:, f:].ravel(),
+            own[:, :f].ravel(),
+            np.arange(n_own, n_own + n_shared),
+        ]
+    )
+    return arranged[np.ix_(order, order)]
+
+
+def free_gradient(at: Gradient, frame: Frame) -> np.ndarray:
+    """Gradient in the coordinates of ``free_information``."""
+    return np.concatenate([at.shared, at.judge.ravel(), frame.coordinates(at.scores)])
