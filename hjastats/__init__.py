@@ -1,1 +1,27 @@
+"""Ranking from pairwise verdicts of several judges: consensus, sensitivity and structured disagreement."""
+
+from . import datasets
+from .data.comparisons import Comparisons
+from .data.readers import read_comparisons
+from .errors import ComparisonError, IdentificationError, LocalOptimaWarning, SeparationWarning
+from .inference.comparison import compare
+from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
+from .results import HJAResults
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "BTLModel",
+    "ComparisonError",
+    "Comparisons",
+    "HJAModel",
+    "HJAResults",
+    "IdentificationError",
+    "JAModel",
+    "JudgewiseBTLModel",
+    "LocalOptimaWarning",
+    "SeparationWarning",
+    "compare",
+    "datasets",
+    "read_comparisons",
+]

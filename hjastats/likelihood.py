@@ -11,25 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .data.cells import Cells
-from .geometry.structures import Frame
-
-
-@dataclass(frozen=True)
-class Coefficients:
-    """Everything the linear predictor depends on.
-
-    Attributes
-    ----------
-    scores : ndarray, shape (n_judges, n_items)
-    judge : ndarray, shape (n_judges, e)
-        Coefficients of the terms each judge has for itself.
-    shared : ndarray, shape (m,)
-        Coefficients of the terms common to all judges.
-    """
-
-    scores: np.ndarray
-    judge: np.ndarray
-    shared: np.ndarray
+from .geometry.parameters import Coefficients, ParameterLayout
+from .geometry.structures import Frame, LowRank, Pooled
 
 
 @dataclass(frozen=True)
@@ -210,7 +193,7 @@ def free_information(arrow: Arrow, frame: Frame, n_judge_terms: int, n_shared_te
     for k in range(n_judges):
         arranged[np.ix_(own[k], own[k])] = arrow.judge[k]
     n_own = n_judges * (f + e)
-    arranged[:n_own, n_own:] = coupling.reshape(n_own, -1)
+    arranged[:n_own, n_own:] = coupling.reshape(n_own, n_shared + m)
     arranged[n_own:, :n_own] = arranged[:n_own, n_own:].T
     arranged[n_own:, n_own:] = basis.T @ arrow.shared @ basis
     order = np.concatenate(
@@ -227,3 +210,60 @@ def free_information(arrow: Arrow, frame: Frame, n_judge_terms: int, n_shared_te
 def free_gradient(at: Gradient, frame: Frame) -> np.ndarray:
     """Gradient in the coordinates of ``free_information``."""
     return np.concatenate([at.shared, at.judge.ravel(), frame.coordinates(at.scores)])
+
+
+def free_design(cells: Cells, frame: Frame) -> np.ndarray:
+    """Derivative of each linear predictor with respect to the free coordinates, shape (n_cells, n_free)."""
+    n_cells = len(cells.n)
+    own = _by_judge(frame.judge_items[cells.first] - frame.judge_items[cells.second], cells)
+    items = frame.shared_items[cells.first] - frame.shared_items[cells.second]
+    shared = np.einsum("cg,cs->cgs", frame.shared_judges[cells.judge], items).reshape(n_cells, -1)
+    terms = _by_judge(cells.judge_terms, cells)
+    return np.hstack([cells.shared_terms, terms.reshape(n_cells, -1), own.reshape(n_cells, -1), shared])
+
+
+def _by_judge(columns: np.ndarray, cells: Cells) -> np.ndarray:
+    """Spread columns over the judges, shape (n_cells, n_judges, n_columns): zero except for the cell's own judge."""
+    spread = np.zeros((len(columns), cells.n_judges, columns.shape[1]))
+    spread[np.arange(len(columns)), cells.judge] = columns
+    return spread
+
+
+def reported_design(cells: Cells, layout: ParameterLayout, params: np.ndarray) -> np.ndarray:
+    """Derivative of each linear predictor with respect to the reported parameters, the normalisation ignored."""
+    rest = params[layout.n_linear :]
+    n_judges, n_items, rank = cells.n_judges, cells.n_items, layout.rank
+    signed = np.zeros((len(cells.n), n_items))
+    rows = np.arange(len(cells.n))
+    signed[rows, cells.first] = 1.0
+    signed[rows, cells.second] = -1.0
+    # Reported term by term, so the judge axis runs fastest.
+    terms = _by_judge(cells.judge_terms, cells).transpose(0, 2, 1).reshape(len(rows), -1)
+    blocks = [cells.shared_terms, terms]
+    if isinstance(layout.structure, Pooled):
+        blocks.append(signed)
+    elif isinstance(layout.structure, LowRank):
+        loadings = rest[n_judges + n_items :]
+        judges = [rest[:n_judges], *loadings[: rank * n_judges].reshape(rank, n_judges)]
+        items = [rest[n_judges : n_judges + n_items], *loadings[rank * n_judges :].reshape(rank, n_items)]
+        to_judges = [_by_judge((signed @ item)[:, None], cells)[:, :, 0] for item in items]
+        to_items = [judge[cells.judge][:, None] * signed for judge in judges]
+        blocks += [to_judges[0], to_items[0], *to_judges[1:], *to_items[1:]]
+    else:
+        blocks.append(_by_judge(signed, cells).reshape(len(rows), -1))
+    return np.hstack(blocks)
+
+
+def reported_bending(layout: ParameterLayout, scores_gradient: np.ndarray) -> np.ndarray:
+    """Second derivatives of the scores in the reported parameters times a gradient (n_judges, n_items)."""
+    result = np.zeros((len(layout.names), len(layout.names)))
+    if isinstance(layout.structure, LowRank):
+        n_judges, n_items = scores_gradient.shape
+        starts = [(layout.slices["gamma"].start, layout.slices["mu"].start)]
+        if layout.rank:
+            u, v = layout.slices["U"].start, layout.slices["V"].start
+            starts += [(u + d * n_judges, v + d * n_items) for d in range(layout.rank)]
+        for judge, item in starts:
+            result[judge : judge + n_judges, item : item + n_items] = scores_gradient
+            result[item : item + n_items, judge : judge + n_judges] = scores_gradient.T
+    return result

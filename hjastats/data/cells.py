@@ -42,8 +42,12 @@ class Cells:
 
     def __post_init__(self) -> None:
         for name in ("judge_terms", "shared_terms"):
-            if len(getattr(self, name)) != len(self.n):
-                object.__setattr__(self, name, np.zeros((len(self.n), 0)))
+            block = getattr(self, name)
+            if len(block) == len(self.n):
+                continue
+            if block.size:
+                raise ValueError(f"{name} has {len(block)} rows for {len(self.n)} cells: pass one row per cell.")
+            object.__setattr__(self, name, np.zeros((len(self.n), 0)))
 
     @property
     def n_judge_terms(self) -> int:
@@ -142,7 +146,8 @@ def aggregate(
         code = code.reshape(-1)
         n = np.bincount(code, weight, minlength=len(present))
         y = np.bincount(code, weight * outcome, minlength=len(present))
-        order = np.argsort(judge[some_row], kind="stable")
+        weighted = np.flatnonzero(n)
+        order = weighted[np.argsort(judge[some_row[weighted]], kind="stable")]
         some_row, n, y = some_row[order], n[order], y[order]
         judge_out, first_out, second_out = judge[some_row], first[some_row], second[some_row]
     return Cells(

@@ -83,8 +83,10 @@ class Comparisons:
                 raise ComparisonError(f"{name} has {len(values)} values but outcome has {n_rows}: pass one per comparison.")
         if n_rows == 0:
             raise ComparisonError("there are no comparisons: expected at least one row with a judge, two items and an outcome.")
-        judge_index, judges = _code("judge", judge)
-        item_index, items = _code("item", pd.concat([_series(first), _series(second)], ignore_index=True))
+        if columns is not None and len(columns) != n_rows:
+            raise ComparisonError(f"columns has {len(columns)} rows but outcome has {n_rows}: pass one per comparison.")
+        judge_index, judges = _code("judge", judge, n_rows)
+        item_index, items = _code("item", pd.concat([_series(first), _series(second)], ignore_index=True), n_rows)
         first_index, second_index = item_index[:n_rows], item_index[n_rows:]
         same = np.flatnonzero(first_index == second_index)
         if same.size:
@@ -172,7 +174,13 @@ class Comparisons:
         >>> data.subset(data.judge_index == 1).judges
         ('j2',)
         """
-        rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows, dtype=int)
+        rows = np.asarray(rows)
+        if rows.dtype == bool:
+            if len(rows) != self.n_rows:
+                raise ComparisonError(f"the mask has {len(rows)} values for {self.n_rows} comparisons: pass one for each.")
+            rows = np.flatnonzero(rows)
+        rows = rows.astype(int)
+        vanished = np.delete(np.asarray(self.judges, dtype=object), np.unique(self.judge_index[rows]))
         return Comparisons.from_arrays(
             pd.Categorical.from_codes(self.judge_index[rows], list(self.judges)),
             pd.Categorical.from_codes(self.first_index[rows], list(self.items)),
@@ -180,7 +188,7 @@ class Comparisons:
             self.outcome[rows],
             self.weight[rows],
             columns=self.columns.iloc[rows],
-            dropped=self.dropped,
+            dropped=self.dropped[~self.dropped["judge"].isin(vanished)].reset_index(drop=True),
         )
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -238,19 +246,23 @@ def _series(values: object) -> pd.Series:
     return pd.Series(values)  # type: ignore[call-overload,no-any-return]
 
 
-def _code(name: str, values: object) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Integer codes into the sorted text labels."""
+def _code(name: str, values: object, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Integer codes into the sorted text labels; the values may be several columns of ``n_rows`` below each other."""
     series = _series(values)
-    codes, uniques = pd.factorize(series)
+    try:
+        codes, uniques = pd.factorize(series)
+    except TypeError:
+        raise ComparisonError(f"{name} labels must be text or numbers, got lists or other containers.") from None
     if (codes < 0).any():
         raise ComparisonError(
-            f"{int((codes < 0).sum())} {name} labels are missing, first at row {int(np.flatnonzero(codes < 0)[0])}: "
-            "fill them in or drop those rows."
+            f"{int((codes < 0).sum())} {name} labels are missing, first at row "
+            f"{int((np.flatnonzero(codes < 0) % n_rows).min())}: fill them in or drop those rows."
         )
     texts = np.array([label if isinstance(label, str) else _as_text(name, label) for label in uniques], dtype=object)
     if any(not text.strip() for text in texts):
         raise ComparisonError(f"some {name} labels are empty text: fill them in or drop those rows.")
-    labels, rank = np.unique(texts.astype(str), return_inverse=True)
+    # As objects: fixed-width numpy text would lose trailing null characters.
+    labels, rank = np.unique(texts, return_inverse=True)
     if name == "item" and len(labels) < 2:
         raise ComparisonError(f"expected at least two items, got only {shown(labels)}.")
     return rank.reshape(-1).astype(np.intp)[codes], tuple(str(label) for label in labels)
@@ -268,8 +280,9 @@ def _as_text(name: str, label: object) -> str:
 def _numbers(name: str, values: object) -> np.ndarray:
     try:
         numbers = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ComparisonError(f"{name} must be numbers; map labels with read_comparisons(..., codes={{...}}).") from None
+    except (TypeError, ValueError, OverflowError):
+        hint = "; map labels with read_comparisons(..., codes={...})" if name == "outcome" else ""
+        raise ComparisonError(f"{name} must be numbers{hint}.") from None
     if numbers.ndim != 1:
         raise ComparisonError(f"{name} must be one-dimensional, got {numbers.ndim} dimensions.")
     return numbers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -137,5 +138,8 @@ def _components(tail: np.ndarray, head: np.ndarray, size: int, strong: bool = Fa
 
 def _named(labels: np.ndarray, names: np.ndarray) -> tuple[tuple[str, ...], ...]:
     """Groups of names, largest first."""
-    groups = [tuple(names[labels == value]) for value in np.unique(labels)]
+    order = np.argsort(labels, kind="stable")
+    ordered = names[order].tolist()
+    cuts = [0, *(np.flatnonzero(np.diff(labels[order])) + 1).tolist(), len(ordered)]
+    groups = [tuple(ordered[start:stop]) for start, stop in pairwise(cuts)]
     return tuple(sorted(groups, key=lambda group: (-len(group), group)))

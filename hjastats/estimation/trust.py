@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..data.cells import Cells
+from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame, ScoreStructure, centred
 from ..likelihood import (
     Arrow,
-    Coefficients,
     Derivatives,
     Gradient,
     bernoulli,
@@ -42,6 +43,8 @@ class Optimum:
     iterations : int
     path : tuple of float
         Objective after each iteration.
+    joined : int or None
+        Position of the known optimum whose neighbourhood was entered; the run stopped there.
     """
 
     at: Coefficients
@@ -51,6 +54,7 @@ class Optimum:
     is_minimum: bool
     iterations: int
     path: tuple[float, ...]
+    joined: int | None = None
 
     @property
     def is_stationary(self) -> bool:
@@ -61,6 +65,20 @@ class Optimum:
     def converged(self) -> bool:
         """Small free gradient and positive definite information."""
         return self.is_stationary and self.is_minimum
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """The region around an optimum in which the likelihood is the quadratic function its information predicts."""
+
+    eta: np.ndarray
+    curvature: np.ndarray
+    value: float
+
+    def contains(self, eta: np.ndarray, value: float) -> bool:
+        """Whether a point lies within about one standard error, and is as much worse as the distance predicts."""
+        predicted = 0.5 * float(np.dot(self.curvature, (eta - self.eta) ** 2))
+        return predicted < 0.5 and abs(value - self.value - predicted) <= 0.2 * predicted
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,7 @@ def maximise(
     *,
     ridge: float = 0.0,
     maxiter: int = 200,
+    known: Sequence[Neighbourhood] = (),
 ) -> Optimum:
     """Maximise the likelihood of the cells within a structure from one starting point.
 
@@ -90,6 +109,8 @@ def maximise(
     ----------
     ridge : float
         Adds ``ridge / 2`` times the sum of squared scores to the negative log-likelihood.
+    known : sequence of Neighbourhood
+        Optima found from other starts; a run that comes close to one of them ends there.
     """
     scores = structure.nearest(start.scores)
     frame = structure.frame(scores)
@@ -98,6 +119,7 @@ def maximise(
     value = here.value + 0.5 * ridge * float(np.vdot(scores, scores))
     damping, path = 0.0, [value]
     distance, is_minimum, iteration = np.inf, False, 0
+    joined: int | None = None
     for iteration in range(1, maxiter + 1):
         slopes = gradient(cells, here.slope)
         slopes = replace(slopes, scores=slopes.scores + ridge * at.scores)
@@ -112,7 +134,8 @@ def maximise(
                 distance = np.sqrt(max(-step.slope, 0.0)) if is_minimum else np.nan
             new_scores, new_frame = structure.move(at.scores, frame, step.own, step.item)
             new_at = Coefficients(new_scores, at.judge + step.judge, at.shared + step.shared)
-            new = bernoulli(linear_predictor(cells, new_at), cells.n, cells.y)
+            eta = linear_predictor(cells, new_at)
+            new = bernoulli(eta, cells.n, cells.y)
             new_value = new.value + 0.5 * ridge * float(np.vdot(new_scores, new_scores))
             expected = 0.5 * (damping * step.squared - step.slope)
             # Below rounding error of the objective the ratio is noise: a step so small is simply taken.
@@ -129,8 +152,11 @@ def maximise(
         path.append(value)
         if distance <= STATIONARY and is_minimum:
             break
+        joined = next((i for i, other in enumerate(known) if other.contains(eta, value)), None)
+        if joined is not None:
+            break
     at = replace(at, scores=centred(at.scores))
-    return Optimum(at, value, here.value, float(distance), is_minimum, iteration, tuple(path))
+    return Optimum(at, value, here.value, float(distance), is_minimum, iteration, tuple(path), joined)
 
 
 class _Proposal:

@@ -17,21 +17,29 @@ def consensus_jacobian(frame: Frame) -> np.ndarray:
     return frame.transposed_direction_times(ones)[:, :, 0].T
 
 
+def anchor_jacobian(gamma: np.ndarray, mu: np.ndarray, residual: np.ndarray, frame: Frame) -> np.ndarray:
+    """Derivative of (gamma, mu) implied by scores ``gamma mu' + residual``, shape (n_judges + n_items, n_free).
+
+    Along a movement H of the scores, ``d mu = H'1/K`` and ``d gamma = (H mu - gamma mu' d mu + residual d mu) / |mu|^2``.
+    """
+    d_mu = consensus_jacobian(frame)
+    h_mu = frame.direction_times(mu[:, None])[:, :, 0].T
+    d_gamma = (h_mu - np.outer(gamma, mu @ d_mu) + residual @ d_mu) / (mu @ mu)
+    return np.vstack([d_gamma, d_mu])
+
+
 def decomposition_jacobian(parts: Decomposition, frame: Frame) -> np.ndarray:
     """Derivative of (gamma, mu, U, V), shape (n_judges + n_items + rank (n_judges + n_items), n_free).
 
-    ``U`` and ``V`` are stacked direction by direction. Along a movement H of the scores,
-    ``d mu = H'1/K`` and ``d gamma = (H mu - gamma mu' d mu + R d mu) / |mu|^2`` with the residual R; U and V follow by
-    perturbation of the singular vectors of R, which needs their singular values to differ.
+    ``U`` and ``V`` are stacked direction by direction; they follow from gamma and mu by perturbation of the singular vectors
+    of the residual, which needs its singular values to differ.
     """
-    d_mu = consensus_jacobian(frame)
-    squared = parts.mu @ parts.mu
-    h_mu = frame.direction_times(parts.mu[:, None])[:, :, 0].T
-    d_gamma = (h_mu - np.outer(parts.gamma, parts.mu @ d_mu) + parts.residual @ d_mu) / squared
+    anchor = anchor_jacobian(parts.gamma, parts.mu, parts.residual, frame)
     if parts.rank == 0:
-        return np.vstack([d_gamma, d_mu])
+        return anchor
+    d_gamma, d_mu = anchor[: frame.n_judges], anchor[frame.n_judges :]
     d_U, d_V = _factor_jacobian(parts, frame, d_gamma, d_mu)
-    return np.vstack([d_gamma, d_mu, d_U, d_V])
+    return np.vstack([anchor, d_U, d_V])
 
 
 def _factor_jacobian(

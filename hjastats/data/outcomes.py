@@ -1,0 +1,342 @@
+"""What the labels of an outcome column mean: the first item, the second, a tie, or nothing usable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Real
+from types import NoneType
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from ..errors import ComparisonError
+
+Codes = Mapping[Any, Any] | Literal["unit", "alpacaeval", "names"]
+BothBad = Literal["tie", "drop", "error"]
+
+_POSITION_LABELS = (
+    ("a", "b"),
+    ("x", "y"),
+    ("left", "right"),
+    ("first", "second"),
+    ("win", "loss"),
+    ("model_a", "model_b"),
+    ("item_a", "item_b"),
+    ("model_1", "model_2"),
+    ("item_1", "item_2"),
+    ("generator_1", "generator_2"),
+    ("player1", "player2"),
+    ("player_1", "player_2"),
+    ("leftvote", "rightvote"),
+    ("a>b", "b>a"),
+    ("a>>b", "b>>a"),
+    ("b<a", "a<b"),
+    ("b<<a", "a<<b"),
+)
+FIRST_LABELS, SECOND_LABELS = (frozenset(labels) for labels in zip(*_POSITION_LABELS, strict=True))
+TIE_LABELS = frozenset(["tie", "c", "draw", "both_good", "tievote", "a=b", "b=a"])
+BOTH_BAD_LABELS = frozenset(["tie (bothbad)", "tie (both bad)", "both_bad", "both bad", "bothbad", "bothbad_vote"])
+UNUSABLE_LABELS = frozenset(["", "unknown", "error", "inconclusive", "invalid", "n/a", "na", "none", "null", "nan"])
+
+# In the arrays of this module NaN is "leave this verdict out" and -1 is "not known".
+_LEFT_OUT = np.nan
+_UNKNOWN = -1.0
+_CODE_WORDS = {"first": 1.0, "second": 0.0, "tie": 0.5, "drop": _LEFT_OUT}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?")
+_NUMERIC = (Real, np.bool_)
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Outcomes of the rows of a table.
+
+    Attributes
+    ----------
+    outcome : ndarray, shape (n_rows,)
+        Preference for the first item in [0, 1]; NaN where the verdict is left out.
+    label_index : ndarray of int, shape (n_rows,)
+        Codes into ``labels``.
+    labels : list, length n_labels
+        The distinct labels of the table; NaN stands for missing values.
+    """
+
+    outcome: np.ndarray
+    label_index: np.ndarray
+    labels: list[object]
+
+    @property
+    def is_left_out(self) -> np.ndarray:
+        """Rows without a usable verdict, shape (n_rows,)."""
+        return np.isnan(self.outcome)
+
+    def left_out(self, judge: np.ndarray, weight: np.ndarray) -> pd.DataFrame:
+        """Total weight of the verdicts left out: columns judge, label, count, sorted by judge."""
+        rows = self.is_left_out
+        present, label = np.unique(self.label_index[rows], return_inverse=True)
+        names = np.array([_text(self.labels[k]).strip() or "missing" for k in present], dtype=object)
+        frame = pd.DataFrame({"judge": judge[rows], "label": names[label], "count": weight[rows]})
+        counts = frame.groupby(["judge", "label"])["count"].sum().reset_index()
+        if (counts["count"] % 1 == 0).all():
+            counts["count"] = counts["count"].astype(int)
+        return counts
+
+
+def read_outcomes(
+    column: pd.Series,
+    first_index: np.ndarray,
+    second_index: np.ndarray,
+    items: tuple[str, ...],
+    *,
+    codes: Codes | None = None,
+    drop: Iterable[object] = (),
+    both_bad: BothBad = "tie",
+) -> Verdicts:
+    """Translate an outcome column to preferences for the first item.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        One label or number per row.
+    first_index, second_index : ndarray of int, shape (n_rows,)
+        Codes of the compared items into ``items``, for labels that name the preferred item.
+    items : tuple of str
+    codes, drop, both_bad
+        As in :func:`hjastats.data.readers.read_comparisons`.
+
+    Raises
+    ------
+    ComparisonError
+        For labels without a known meaning, labels with two meanings, and numbers without ``codes``.
+
+    Examples
+    --------
+    >>> labels = pd.Series(["A", "gpt-4", "tie", "unknown"])
+    >>> read_outcomes(labels, np.array([0, 0, 0, 0]), np.array([1, 1, 1, 1]), ("claude", "gpt-4")).outcome
+    array([1. , 0. , 0.5, nan])
+    """
+    where = f"outcome column {str(column.name)!r}"
+    index, labels = _factorize(column, where)
+    counts = np.bincount(index, minlength=len(labels))
+    dropped = {_key(label) for label in drop}
+    scale = codes if isinstance(codes, str) else None
+    if both_bad not in ("tie", "drop", "error"):
+        raise ComparisonError(f"both_bad must be 'tie', 'drop' or 'error', got {both_bad!r}.")
+    if scale not in (None, "unit", "alpacaeval", "names") or not isinstance(codes, str | Mapping | NoneType):
+        raise ComparisonError(
+            f"codes must be a dict such as {{1: 'first', 2: 'second'}}, 'unit', 'alpacaeval' or 'names'; got {codes!r}."
+        )
+    if scale in ("unit", "alpacaeval"):
+        number = _numbers(labels, column)
+        return Verdicts(_on_scale(labels, number, counts, scale, dropped, where)[index], index, labels)
+    table = _LabelTable(labels, counts, _chosen_codes(codes, dropped), scale == "names", both_bad, where)
+    if codes is None:
+        table.refuse_numbers()
+    return Verdicts(table.outcome(index, first_index, second_index, items), index, labels)
+
+
+class _LabelTable:
+    """The distinct labels of a column with the meaning of each.
+
+    Meanings come from three places: the user's codes settle a label; a word of the vocabulary or the name of an item in
+    the row decide otherwise, and must not contradict each other unless labels are known to be names.
+    """
+
+    def __init__(
+        self,
+        labels: list[object],
+        counts: np.ndarray,
+        chosen: dict[float | str, float],
+        only_names: bool,
+        both_bad: BothBad,
+        where: str,
+    ) -> None:
+        keys = [_key(label) for label in labels]
+        words = _vocabulary(both_bad, with_positions=not only_names)
+        self.labels, self.counts, self.where, self.only_names = labels, counts, where, only_names
+        self.is_settled = np.array([key in chosen for key in keys], dtype=bool)
+        self.is_number = np.array([isinstance(key, float) for key in keys], dtype=bool)
+        self.meaning = np.array([chosen.get(key, words.get(str(key), _UNKNOWN)) for key in keys], dtype=float)
+        if both_bad == "error":
+            self._refuse_both_bad(np.array([key in BOTH_BAD_LABELS for key in keys], dtype=bool) & ~self.is_settled)
+
+    def refuse_numbers(self) -> None:
+        """Raise for numbers the user has not explained."""
+        bad = self.is_number & ~self.is_settled
+        if bad.any():
+            raise ComparisonError(
+                f"{self.where} holds numbers or true/false values, whose meaning is never guessed: "
+                f"{self._listed(bad)}. Pass codes='unit' if they are the preference for the first item from 0 to 1, "
+                "codes='alpacaeval' for 1 = first to 2 = second, codes='names' if they name the preferred item, or "
+                "codes={value: 'first', ...}."
+            )
+
+    def _refuse_both_bad(self, bad: np.ndarray) -> None:
+        if bad.any():
+            raise ComparisonError(
+                f"{self.where} calls both items bad in {_rows(self.counts[bad].sum())}: {self._listed(bad)}. "
+                "Pass both_bad='tie' to count them as ties or both_bad='drop' to leave them out."
+            )
+
+    def outcome(
+        self, index: np.ndarray, first_index: np.ndarray, second_index: np.ndarray, items: tuple[str, ...]
+    ) -> np.ndarray:
+        """Preference for the first item per row, NaN where left out."""
+        item_index = {name: position for position, name in enumerate(items)}
+        # A label that is no item, or that the user's codes settle, is item -2 and equals none of the row's items.
+        label_item = np.array([item_index.get(_text(label), -2) for label in self.labels], dtype=np.intp)
+        label_item[self.is_settled] = -2
+        named = np.where(label_item[index] == second_index, 0.0, _UNKNOWN)
+        named[label_item[index] == first_index] = 1.0
+        is_named = named != _UNKNOWN
+        word = self.meaning[index]
+        if not self.only_names:
+            self._refuse_two_meanings(index, is_named & (word != _UNKNOWN) & (word != named), named)
+        outcome = np.where(is_named, named, word)
+        self._refuse_unknown(index[outcome == _UNKNOWN])
+        return outcome
+
+    def _refuse_two_meanings(self, index: np.ndarray, is_torn: np.ndarray, named: np.ndarray) -> None:
+        if not is_torn.any():
+            return
+        row = int(np.flatnonzero(is_torn)[0])
+        label = _text(self.labels[index[row]])
+        side = "first" if named[row] == 1.0 else "second"
+        usual = {1.0: "the first item", 0.0: "the second item", 0.5: "a tie"}
+        meaning = usual.get(float(self.meaning[index[row]]), "no verdict")
+        raise ComparisonError(
+            f"{self.where} is ambiguous in {_rows(is_torn.sum())}: at row {row} the label {label!r} is the name of "
+            f"the {side} item but as a word means {meaning}. Pass codes='names' if the labels are names, or say what "
+            f"they mean with codes={{{label!r}: 'first', ...}}."
+        )
+
+    def _refuse_unknown(self, unknown: np.ndarray) -> None:
+        if not unknown.size:
+            return
+        counts = np.bincount(unknown, minlength=len(self.labels))
+        example = _text(self.labels[int(counts.argmax())])
+        raise ComparisonError(
+            f"{self.where} has {unknown.size} values that are neither first, second or tie codes nor the name of an "
+            f"item in their row: {_listing(self.labels, counts)}. Pass codes={{{example!r}: 'first', ...}} to map them or "
+            f"drop=[{example!r}, ...] to leave them out."
+        )
+
+    def _listed(self, chosen: np.ndarray) -> str:
+        return _listing(self.labels, np.where(chosen, self.counts, 0))
+
+
+def _on_scale(
+    labels: list[object], number: np.ndarray, counts: np.ndarray, scale: str, dropped: set[float | str], where: str
+) -> np.ndarray:
+    """Preference for the first item per distinct label; ``number`` holds their values, NaN for other text."""
+    outcome = np.full(len(labels), _UNKNOWN)
+    if scale == "unit":
+        inside = (number >= 0) & (number <= 1)
+        outcome[inside] = number[inside]
+    else:
+        inside = (number >= 1) & (number <= 2)
+        outcome[inside] = 2.0 - number[inside]
+        outcome[number == 0] = 0.5
+    outcome[np.isin(number, [key for key in dropped if isinstance(key, float)])] = _LEFT_OUT
+    unusable = UNUSABLE_LABELS | dropped
+    outcome[[k for k in np.flatnonzero(np.isnan(number)) if _key(labels[k]) in unusable]] = _LEFT_OUT
+    unknown = np.where(outcome == _UNKNOWN, counts, 0)
+    if unknown.any():
+        expected = "0 to 1" if scale == "unit" else "1 to 2 (or 0 for a tie)"
+        raise ComparisonError(
+            f"{where} has {int(unknown.sum())} values outside the scale {expected} of codes={scale!r}: "
+            f"{_listing(labels, unknown)}. Pass another codes= or leave them out with drop=[...]."
+        )
+    return outcome
+
+
+def _vocabulary(both_bad: BothBad, with_positions: bool) -> dict[str, float]:
+    words = dict.fromkeys(TIE_LABELS, 0.5) | dict.fromkeys(UNUSABLE_LABELS, _LEFT_OUT)
+    words |= dict.fromkeys(BOTH_BAD_LABELS, 0.5 if both_bad == "tie" else _LEFT_OUT)
+    if with_positions:
+        words |= dict.fromkeys(FIRST_LABELS, 1.0) | dict.fromkeys(SECOND_LABELS, 0.0)
+    return words
+
+
+def _chosen_codes(codes: Codes | None, dropped: set[float | str]) -> dict[float | str, float]:
+    """The user's decisions by label key; ``drop`` has the last word."""
+    chosen: dict[float | str, float] = {}
+    for label, code in codes.items() if isinstance(codes, Mapping) else ():
+        key, value = _key(label), _code_value(label, code)
+        if key in chosen and not np.array_equal(chosen[key], value, equal_nan=True):
+            raise ComparisonError(f"codes gives two meanings to {_text(label)!r}, which is one label in the table.")
+        chosen[key] = value
+    return chosen | dict.fromkeys(dropped, _LEFT_OUT)
+
+
+def _code_value(label: object, code: object) -> float:
+    if isinstance(code, str) and code in _CODE_WORDS:
+        return _CODE_WORDS[code]
+    if isinstance(code, Real) and 0 <= float(code) <= 1:
+        return float(code)
+    raise ComparisonError(
+        f"codes maps {_text(label)!r} to {code!r}: expected 'first', 'second', 'tie', 'drop' or a number from 0 to 1."
+    )
+
+
+def _factorize(column: pd.Series, where: str) -> tuple[np.ndarray, list[object]]:
+    """Codes into the distinct labels; missing values are the label NaN."""
+    try:
+        index, uniques = pd.factorize(column)
+    except TypeError:
+        raise ComparisonError(f"{where} must hold text or numbers, got lists or other containers.") from None
+    labels = list(uniques)
+    if (index < 0).any():
+        index = np.where(index < 0, len(labels), index)
+        labels.append(np.nan)
+    return index, labels
+
+
+def _numbers(labels: list[object], column: pd.Series) -> np.ndarray:
+    """The distinct labels of a column as numbers, NaN where they are other text."""
+    if pd.api.types.is_numeric_dtype(column):
+        return np.array(labels, dtype=float)
+    number = np.full(len(labels), np.nan)
+    if isinstance(column.dtype, pd.StringDtype):
+        number = pd.to_numeric(pd.Series(labels, dtype="str"), errors="coerce").to_numpy(dtype=float, copy=True)
+    for k in np.flatnonzero(np.isnan(number)):
+        key = _key(labels[k])
+        number[k] = key if isinstance(key, float) else np.nan
+    return number
+
+
+def _key(label: object) -> float | str:
+    """What makes two labels the same: 1, 1.0, '1' and True are one label, and so are 'Tie' and ' tie'."""
+    if isinstance(label, _NUMERIC):
+        try:
+            number = float(label)
+        except OverflowError:
+            return str(label)
+        return "" if np.isnan(number) else number
+    text = _text(label).strip().casefold()
+    if text in _TRUTH:
+        return _TRUTH[text]
+    return float(text) if text.isascii() and _NUMBER.fullmatch(text) else text
+
+
+def _text(label: object) -> str:
+    """The label as shown to the user, and as compared with item names."""
+    if isinstance(label, str):
+        return label
+    if label is None or label is pd.NA or label is pd.NaT or (isinstance(label, float) and np.isnan(label)):
+        return ""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
+def _listing(labels: list[object], counts: np.ndarray, limit: int = 5) -> str:
+    """The most frequent labels with their counts."""
+    order = [k for k in np.argsort(-counts, kind="stable") if counts[k]]
+    listed = ", ".join(f"{_text(labels[k])!r} ({_rows(counts[k])})" for k in order[:limit])
+    return listed if len(order) <= limit else f"{listed} and {len(order) - limit} more"
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"

@@ -1,0 +1,207 @@
+"""What a user should know before believing a fit, in words, each condition stated either way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from statsmodels.stats.proportion import proportion_confint
+
+from ..data.cells import Cells, aggregate
+from ..data.comparisons import Comparisons
+from ..errors import shown
+from ..geometry.parameters import Coefficients
+from ..inference.score_tests import judge_term_test
+
+# A judge that prefers the same position this often deserves a sentence.
+EXTREME_SHARE = 0.85
+# A disagreement this many times the panel's median stands out (and at least as large as the judge's consensus part).
+OUTLYING_LEVERAGE = 3.0
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One checked condition.
+
+    Attributes
+    ----------
+    topic : str
+    is_warning : bool
+    text : str
+    """
+
+    topic: str
+    is_warning: bool
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def find(results: Any) -> list[Finding]:
+    """Check everything that can be checked from a fit and its data."""
+    data: Comparisons = results.model.comparisons
+    return [
+        _convergence(results),
+        _optima(results),
+        _connectivity(data),
+        *_position(results, data),
+        _dropped(data),
+        *_sensitivities(results),
+        *_leverages(results),
+    ]
+
+
+def _convergence(results: Any) -> Finding:
+    estimate = results.estimate
+    if estimate.separation is not None:
+        return Finding("separation", True, _sentence(estimate.separation_text(results.model.layout)))
+    if not estimate.free_covariance.is_identified:
+        text = "The information matrix is singular: the data do not determine all parameters, standard errors are withheld."
+        return Finding("identification", True, text)
+    if not estimate.optimum.converged:
+        return Finding("convergence", True, f"The fit did not converge in {estimate.optimum.iterations} iterations.")
+    condition = estimate.free_covariance.condition
+    text = f"Converged; information positive definite (condition number {condition:.2g}), no sign of separation."
+    return Finding("convergence", False, text)
+
+
+def _optima(results: Any) -> Finding:
+    return Finding("optima", len(results.estimate.search.values) > 1, results.estimate.optima_text())
+
+
+def _connectivity(data: Comparisons) -> Finding:
+    loose = data.connectivity.judge_groups
+    if not loose:
+        return Finding("connectivity", False, "Every judge links all items by its own comparisons.")
+    text = (
+        f"{len(loose)} of {data.n_judges} judges do not link all items by their own comparisons ({shown(loose)}); their scores "
+        "lean on the structure of the model."
+    )
+    return Finding("connectivity", True, text)
+
+
+def _position(results: Any, data: Comparisons) -> list[Finding]:
+    findings = [_first_shares(data)]
+    if results.model.position is None:
+        findings.append(_position_test(results, data))
+    findings.append(_order(data))
+    return findings
+
+
+def _first_shares(data: Comparisons) -> Finding:
+    share = data.first_share()
+    decided = (share["comparisons"] - share["ties"]).to_numpy()
+    wins = (share["first_share"] * share["comparisons"] - 0.5 * share["ties"]).to_numpy()
+    extreme = (np.abs(share["first_share"].to_numpy() - 0.5) >= EXTREME_SHARE - 0.5) & (decided >= 10)
+    if not extreme.any():
+        low, high = share["first_share"].min(), share["first_share"].max()
+        text = f"First item preferred by the judges in {low:.0%} to {high:.0%} of their comparisons: none extreme."
+        return Finding("first share", False, text)
+    sentences = []
+    for k in np.flatnonzero(extreme):
+        low, high = proportion_confint(round(wins[k]), round(decided[k]), method="beta")
+        first = wins[k] >= decided[k] / 2
+        rate = wins[k] / decided[k] if first else 1.0 - wins[k] / decided[k]
+        low, high = (low, high) if first else (1.0 - high, 1.0 - low)
+        sentences.append(
+            f"{data.judges[k]!r} picks the {'first' if first else 'second'} item in {rate:.1%} of its decided verdicts "
+            f"(95% interval {low:.1%} to {high:.1%})"
+        )
+    more = f"; and {len(sentences) - 3} more judges" if len(sentences) > 3 else ""
+    return Finding("first share", True, "; ".join(sentences[:3]) + more + ".")
+
+
+def _position_test(results: Any, data: Comparisons) -> Finding:
+    cells, at = _with_position(results, data)
+    test = judge_term_test(cells, at, results.estimate.frame)
+    if test is None:
+        text = "A position effect per judge cannot be told from the item scores in these data."
+        return Finding("position test", False, text)
+    p_value = f"p = {test.p_value:.3g}" if test.p_value > 1e-300 else "p < 1e-300"
+    told = f"score test of no position effects: chi2({test.df}) = {test.statistic:.1f}, {p_value}"
+    if test.p_value < 0.01:
+        text = (
+            f"The order of presentation matters ({told}): scores and disagreement also absorb it. "
+            "Fit position='judge' and compare."
+        )
+        return Finding("position test", True, text)
+    return Finding("position test", False, f"No evidence of position effects ({told}).")
+
+
+def _with_position(results: Any, data: Comparisons) -> tuple[Cells, Coefficients]:
+    """The fit's cells with one position term per judge added, at zero."""
+    rows: Cells = results.model._row_cells()
+    ones = np.hstack([rows.judge_terms, np.ones((data.n_rows, 1))])
+    cells = aggregate(
+        rows.judge,
+        rows.first,
+        rows.second,
+        data.outcome,
+        data.weight,
+        data.n_judges,
+        data.n_items,
+        ones,
+        rows.shared_terms,
+    )
+    at = results.estimate.at
+    return cells, Coefficients(at.scores, np.hstack([at.judge, np.zeros((data.n_judges, 1))]), at.shared)
+
+
+def _order(data: Comparisons) -> Finding:
+    shown_first = np.zeros((data.n_items, data.n_items), dtype=bool)
+    shown_first[data.first_index, data.second_index] = True
+    compared = shown_first | shown_first.T
+    both = shown_first & shown_first.T
+    n_pairs, n_both = int(compared.sum()) // 2, int(both.sum()) // 2
+    if n_both == 0:
+        text = (
+            "No pair of items was ever shown in both orders: a position effect is identified only through the consistency of "
+            "the ranking, not by design."
+        )
+        return Finding("order", True, text)
+    text = f"{n_both} of {n_pairs} compared pairs were shown in both orders."
+    return Finding("order", n_both < 0.5 * n_pairs, text)
+
+
+def _dropped(data: Comparisons) -> Finding:
+    if not len(data.dropped):
+        return Finding("dropped", False, "No verdict was dropped when reading the data.")
+    lost = data.dropped.groupby("judge")["count"].sum()
+    kept = data.first_share()["comparisons"].reindex(lost.index).fillna(0.0)
+    share = (lost / (lost + kept)).sort_values(ascending=False)
+    worst = ", ".join(f"{name!r} {value:.1%}" for name, value in share.head(3).items())
+    text = f"{int(lost.sum()):,} verdicts were dropped when reading ({shown(data.dropped['label'].unique())}); most from {worst}."
+    return Finding("dropped", bool(share.iloc[0] > 0.1), text)
+
+
+def _sensitivities(results: Any) -> list[Finding]:
+    if results.model.layout.slices.get("gamma") is None:
+        return []
+    table = results.sensitivity
+    against = table[table["ci_upper"] < 0]
+    if len(against):
+        text = f"Judges that rank against the consensus (95% interval of gamma below zero): {shown(against.index)}."
+        return [Finding("sensitivity", True, text)]
+    unclear = table[(table["ci_lower"] <= 0) & (table["ci_upper"] >= 0)]
+    if len(unclear):
+        text = f"Judges whose sensitivity cannot be told from zero: {shown(unclear.index)}."
+        return [Finding("sensitivity", True, text)]
+    return [Finding("sensitivity", False, "All judges follow the consensus (all intervals of gamma lie above zero).")]
+
+
+def _leverages(results: Any) -> list[Finding]:
+    if results.rank == 0:
+        return []
+    table = results.leverage()
+    outlying = table[(table["h"] > OUTLYING_LEVERAGE * table["h"].median()) & (table["rho"] > 1)]
+    if len(outlying):
+        named = ", ".join(f"{judge!r} (h = {row['h']:.2f})" for judge, row in outlying.head(3).iterrows())
+        text = f"Disagreement is dominated by {named}, against a median h of {table['h'].median():.2f}: refit without to see."
+        return [Finding("leverage", True, text)]
+    return [Finding("leverage", False, "No judge dominates the disagreement (h within 3 times the median).")]
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,86 @@
+"""Several starts, the best optimum, and an account of what the others found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.cells import Cells
+from ..geometry.parameters import Coefficients
+from ..geometry.structures import ScoreStructure
+from ..likelihood import bernoulli, linear_predictor
+from .start import starting_scores
+from .trust import Neighbourhood, Optimum, maximise
+
+# Two optima are the same when their log-likelihoods differ by less than this.
+SAME_OPTIMUM = 1e-4
+
+
+@dataclass(frozen=True)
+class Search:
+    """Outcome of a multi-start maximisation.
+
+    Attributes
+    ----------
+    best : Optimum
+    values : tuple of float
+        Distinct negative log-likelihoods reached, best first.
+    counts : tuple of int
+        How many starts ended at each of them.
+    """
+
+    best: Optimum
+    values: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+def no_terms(cells: Cells, scores: np.ndarray) -> Coefficients:
+    """Start all linear coefficients at zero."""
+    return Coefficients(scores, np.zeros((cells.n_judges, cells.n_judge_terms)), np.zeros(cells.n_shared_terms))
+
+
+def search(
+    cells: Cells,
+    structure: ScoreStructure,
+    *,
+    starts: list[Coefficients] | None = None,
+    n_random: int = 2,
+    rng: np.random.Generator | None = None,
+    ridge: float = 0.0,
+    maxiter: int = 200,
+) -> Search:
+    """Maximise from every start and keep the best.
+
+    Parameters
+    ----------
+    starts : list of Coefficients, optional
+        Replace the default starts.
+    n_random : int
+        Random starts in addition to the deterministic ones.
+    """
+    if starts is None:
+        rng = np.random.default_rng(0) if rng is None else rng
+        starts = [no_terms(cells, scores) for scores in starting_scores(cells, structure, n_random, rng)]
+    optima: list[Optimum] = []
+    hits: list[int] = []
+    known: list[Neighbourhood] = []
+    for start in starts:
+        found = maximise(cells, structure, start, ridge=ridge, maxiter=maxiter, known=known)
+        same = found.joined
+        if same is None:
+            near = (i for i, other in enumerate(optima) if abs(other.value - found.value) < SAME_OPTIMUM)
+            same = next(near, None)
+        if same is not None:
+            hits[same] += 1
+            continue
+        eta = linear_predictor(cells, found.at)
+        known.append(Neighbourhood(eta, bernoulli(eta, cells.n, cells.y).curvature, found.value))
+        optima.append(found)
+        hits.append(1)
+    order = np.argsort([optimum.value for optimum in optima], kind="stable")
+    return Search(
+        best=optima[order[0]],
+        values=tuple(optima[i].value for i in order),
+        counts=tuple(hits[i] for i in order),
+    )

@@ -1,0 +1,84 @@
+"""Starting values: the paper's initialisation, its spectral variant, and random ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..data.cells import Cells
+from ..geometry.structures import LowRank, ScoreStructure, centred
+from ..likelihood import bernoulli
+
+# Pseudo-information per score that makes judge-wise estimates exist for separated or disconnected judges.
+START_RIDGE = 0.5
+# Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
+START_STEPS = 3
+
+
+def pooled_scores(cells: Cells) -> np.ndarray:
+    """Approximate pooled scores, shape (n_items,): a few ridge-penalised Newton steps from zero."""
+    everyone = np.zeros(len(cells.n), dtype=int)
+    return _newton_scores(cells, everyone, 1)[0]
+
+
+def judgewise_scores(cells: Cells) -> np.ndarray:
+    """Approximate scores of every judge by itself, shape (n_judges, n_items)."""
+    return _newton_scores(cells, cells.judge, cells.n_judges)
+
+
+def _newton_scores(cells: Cells, group: np.ndarray, n_groups: int) -> np.ndarray:
+    n_items = cells.n_items
+    first, second = group * n_items + cells.first, group * n_items + cells.second
+    pair = first * n_items + cells.second
+    size = n_groups * n_items
+    scores = np.zeros((n_groups, n_items))
+    diagonal = np.arange(n_items)
+    for _ in range(START_STEPS):
+        flat = scores.ravel()
+        here = bernoulli(flat[first] - flat[second], cells.n, cells.y)
+        slope = np.bincount(first, here.slope, size) - np.bincount(second, here.slope, size)
+        slope = slope.reshape(n_groups, n_items) + START_RIDGE * scores
+        links = np.bincount(pair, here.curvature, size * n_items).reshape(n_groups, n_items, n_items)
+        links = links + links.transpose(0, 2, 1)
+        laplacian = -links
+        laplacian[:, diagonal, diagonal] += links.sum(axis=2) + START_RIDGE
+        scores = scores - np.linalg.solve(laplacian, slope[:, :, None])[:, :, 0]
+    return centred(scores)
+
+
+def initialise(pooled: np.ndarray, judgewise: np.ndarray, rank: int) -> np.ndarray:
+    """Scores of alg:initialize: pooled consensus plus the strongest judge-centred residual directions."""
+    residual = judgewise - pooled
+    residual = residual - residual.mean(axis=0)
+    consensus = np.broadcast_to(pooled, judgewise.shape)
+    if rank == 0:
+        return consensus.copy()
+    return consensus + LowRank(rank - 1).nearest(residual)
+
+
+def reweighted(judgewise: np.ndarray, weight: np.ndarray, rank: int) -> np.ndarray:
+    """Project every judge's scores on the leading item directions of a panel in which judges weigh differently."""
+    directions = LowRank(rank).frame(weight[:, None] * judgewise).judge_items
+    return judgewise @ directions @ directions.T
+
+
+def starting_scores(
+    cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Starting score matrices for a structure, the most promising first; flat structures have one optimum and one start.
+
+    The optima of a low-rank structure differ in which judges dominate the leading directions, so the starts do too: all
+    judges as they are, the pooled consensus first (alg:initialize), all judges at equal strength, random weights.
+    """
+    judgewise = judgewise_scores(cells)
+    if not isinstance(structure, LowRank):
+        return [structure.nearest(judgewise)]
+    rank = structure.rank
+    length = np.linalg.norm(judgewise, axis=1)
+    equal = 1.0 / np.maximum(length, 1e-3 * length.max() or 1.0)
+    starts = [
+        structure.nearest(judgewise),
+        initialise(pooled_scores(cells), judgewise, rank),
+        reweighted(judgewise, equal, rank),
+    ]
+    starts += [reweighted(judgewise, equal * rng.exponential(size=len(equal)), rank) for _ in range(n_random)]
+    return starts

@@ -1,0 +1,174 @@
+"""The parameter vector users see: its names, its order, and its link to scores and free coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .decomposition import Decomposition, canonical
+from .jacobians import consensus_jacobian, decomposition_jacobian, scores_jacobian
+from .structures import Frame, LowRank, Pooled, ScoreStructure, centred
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """Everything the linear predictor depends on.
+
+    Attributes
+    ----------
+    scores : ndarray, shape (n_judges, n_items)
+    judge : ndarray, shape (n_judges, e)
+        Coefficients of the terms each judge has for itself.
+    shared : ndarray, shape (m,)
+        Coefficients of the terms common to all judges.
+    """
+
+    scores: np.ndarray
+    judge: np.ndarray
+    shared: np.ndarray
+
+
+@dataclass(frozen=True)
+class ParameterLayout:
+    """Order and names of the reported parameters of one model.
+
+    Shared terms come first, then the judges' own terms, then the scores in the form the structure reports them: ``mu`` for
+    pooled scores; ``gamma, mu, U, V`` for low rank; ``S`` itself for unrestricted scores.
+
+    Examples
+    --------
+    >>> layout = ParameterLayout(LowRank(0), ("j1", "j2"), ("a", "b", "c"), judge_terms=("position",))
+    >>> layout.names[:4]
+    ['position[j1]', 'position[j2]', 'gamma[j1]', 'gamma[j2]']
+    >>> layout.slices["mu"]
+    slice(4, 7, None)
+    """
+
+    structure: ScoreStructure
+    judges: tuple[str, ...]
+    items: tuple[str, ...]
+    shared_terms: tuple[str, ...] = ()
+    judge_terms: tuple[str, ...] = ()
+
+    @property
+    def rank(self) -> int:
+        """Number of disagreement directions among the parameters."""
+        return self.structure.rank if isinstance(self.structure, LowRank) else 0
+
+    @cached_property
+    def blocks(self) -> dict[str, list[str]]:
+        """Parameter names by kind, in order."""
+        judges, items = self.judges, self.items
+        blocks = {name: [name] for name in self.shared_terms}
+        blocks |= {term: [f"{term}[{judge}]" for judge in judges] for term in self.judge_terms}
+        if isinstance(self.structure, Pooled):
+            blocks["mu"] = [f"mu[{item}]" for item in items]
+        elif isinstance(self.structure, LowRank):
+            directions = range(1, self.rank + 1)
+            blocks["gamma"] = [f"gamma[{judge}]" for judge in judges]
+            blocks["mu"] = [f"mu[{item}]" for item in items]
+            if self.rank:
+                blocks["U"] = [f"U[{judge},{d}]" for d in directions for judge in judges]
+                blocks["V"] = [f"V[{item},{d}]" for d in directions for item in items]
+        else:
+            blocks["S"] = [f"S[{judge},{item}]" for judge in judges for item in items]
+        return blocks
+
+    @cached_property
+    def names(self) -> list[str]:
+        """All parameter names."""
+        return [name for block in self.blocks.values() for name in block]
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """Where each kind stands in the parameter vector."""
+        ends = np.cumsum([len(block) for block in self.blocks.values()]).tolist()
+        starts = [0, *ends[:-1]]
+        return {kind: slice(a, b) for kind, a, b in zip(self.blocks, starts, ends, strict=True)}
+
+    @property
+    def n_linear(self) -> int:
+        """Number of linear coefficients."""
+        return len(self.shared_terms) + len(self.judge_terms) * len(self.judges)
+
+    @property
+    def n_free(self) -> int:
+        """Number of free parameters: the model's degrees of freedom."""
+        return self.n_linear + self.structure.n_free(len(self.judges), len(self.items))
+
+    def decompose(self, at: Coefficients) -> Decomposition:
+        """Consensus, sensitivity and disagreement of the scores."""
+        if isinstance(self.structure, Pooled):
+            n_judges, n_items = at.scores.shape
+            return Decomposition(
+                np.ones(n_judges), at.scores.mean(axis=0), np.zeros((n_judges, 0)), np.zeros((n_items, 0))
+            )
+        return canonical(at.scores, self.rank)
+
+    def pack(self, at: Coefficients) -> np.ndarray:
+        """Reported parameter vector of some coefficients."""
+        linear = np.concatenate([at.shared, at.judge.T.ravel()])
+        if isinstance(self.structure, Pooled):
+            return np.concatenate([linear, at.scores.mean(axis=0)])
+        if isinstance(self.structure, LowRank):
+            parts = self.decompose(at)
+            return np.concatenate([linear, parts.gamma, parts.mu, parts.U.T.ravel(), parts.V.T.ravel()])
+        return np.concatenate([linear, at.scores.ravel()])
+
+    def unpack(self, params: np.ndarray) -> Coefficients:
+        """Coefficients of a reported parameter vector; the normalisation need not hold."""
+        n_judges, n_items, m = len(self.judges), len(self.items), len(self.shared_terms)
+        judge = params[m : self.n_linear].reshape(len(self.judge_terms), n_judges).T
+        rest = params[self.n_linear :]
+        if isinstance(self.structure, Pooled):
+            scores = np.tile(rest, (n_judges, 1))
+        elif isinstance(self.structure, LowRank):
+            gamma, mu, loadings = rest[:n_judges], rest[n_judges : n_judges + n_items], rest[n_judges + n_items :]
+            U = loadings[: self.rank * n_judges].reshape(self.rank, n_judges)
+            V = loadings[self.rank * n_judges :].reshape(self.rank, n_items)
+            scores = np.outer(gamma, mu) + U.T @ V
+        else:
+            scores = rest.reshape(n_judges, n_items)
+        return Coefficients(scores, judge, params[:m])
+
+    def to_free(self, at: Coefficients, frame: Frame) -> np.ndarray:
+        """Free coordinates in the chart of a frame."""
+        return np.concatenate([at.shared, at.judge.ravel(), frame.coordinates(centred(at.scores))])
+
+    def from_free(self, free: np.ndarray, frame: Frame) -> Coefficients:
+        """Coefficients at free coordinates; inverse of ``to_free``."""
+        m = len(self.shared_terms)
+        judge = free[m : self.n_linear].reshape(len(self.judges), len(self.judge_terms))
+        return Coefficients(self.structure.from_free(free[self.n_linear :], frame), judge, free[:m])
+
+    def jacobian(self, at: Coefficients, frame: Frame) -> np.ndarray:
+        """Derivative of the reported parameters with respect to the free coordinates, shape (n_params, n_free).
+
+        ``frame`` must be the one at the scores themselves.
+        """
+        if isinstance(self.structure, Pooled):
+            block = consensus_jacobian(frame)
+        elif isinstance(self.structure, LowRank):
+            block = decomposition_jacobian(self.decompose(at), frame)
+        else:
+            block = scores_jacobian(frame)
+        n_linear, m, e, n_judges = self.n_linear, len(self.shared_terms), len(self.judge_terms), len(self.judges)
+        result = np.zeros((n_linear + block.shape[0], n_linear + block.shape[1]))
+        result[:m, :m] = np.eye(m)
+        # Reported term by term, free judge by judge.
+        by_judge = m + np.arange(n_judges * e).reshape(n_judges, e).T.ravel()
+        result[m + np.arange(n_judges * e), by_judge] = 1.0
+        result[n_linear:, n_linear:] = block
+        return result
+
+    def chart_change(self, anchor: Frame, local: Frame) -> np.ndarray:
+        """Derivative of the coordinates anchored at one frame along movements of another, shape (n_free, n_free).
+
+        Coordinates are inner products of the scores with a frame's directions, so this is the overlap of the two bases.
+        """
+        overlap = scores_jacobian(anchor).T @ scores_jacobian(local)
+        result = np.eye(self.n_linear + len(overlap))
+        result[self.n_linear :, self.n_linear :] = overlap
+        return result

@@ -1,0 +1,1 @@
+"""How sure we are of an estimate."""

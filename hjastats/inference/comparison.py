@@ -1,0 +1,150 @@
+"""Nested models side by side: which are nested, which likelihood-ratio tests are regular, and the table of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ..data.comparisons import Comparisons
+from ..errors import ComparisonError
+from ..geometry.decomposition import max_rank
+from ..geometry.parameters import ParameterLayout
+from ..geometry.structures import LowRank, Pooled
+
+_POSITIONS = [None, "common", "judge"]
+
+
+def structure_order(layout: ParameterLayout) -> int:
+    """Place of the score structure in the chain BTL < JA < HJA(1) < ... < judge-wise BTL."""
+    if isinstance(layout.structure, Pooled):
+        return -1
+    largest = max_rank(len(layout.judges), len(layout.items))
+    return layout.structure.rank if isinstance(layout.structure, LowRank) else largest
+
+
+def is_nested(small: Any, large: Any) -> bool:
+    """Whether the first result's model is a special case of the second's."""
+    covariates = set(_covariates(small)) <= set(_covariates(large))
+    positions = _POSITIONS.index(small.model.position) <= _POSITIONS.index(large.model.position)
+    return covariates and positions and structure_order(small.model.layout) <= structure_order(large.model.layout)
+
+
+def is_regular(small: Any, large: Any) -> bool:
+    """Whether twice the log-likelihood difference of nested models is chi-squared under the smaller one.
+
+    Adding disagreement directions is not regular: under the smaller model the direction is undefined and the statistic is
+    stochastically larger than chi-squared. Judge-wise BTL (and the largest rank, which is the same model) has no such
+    direction, and JA extends BTL smoothly.
+    """
+    low, high = structure_order(small.model.layout), structure_order(large.model.layout)
+    layout = large.model.layout
+    return low == high or (low, high) == (-1, 0) or high == max_rank(len(layout.judges), len(layout.items))
+
+
+def _covariates(results: Any) -> list[str]:
+    return [name for name in results.model.layout.shared_terms if name != "position"]
+
+
+def check_same_data(results: Sequence[Any]) -> None:
+    """Refuse to compare fits to different data.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    first: Comparisons = results[0].model.comparisons
+    if first is None:
+        raise ComparisonError("the data of these results were removed: compare models before remove_data().")
+    for other in results[1:]:
+        data: Comparisons = other.model.comparisons
+        if data is first:
+            continue
+        if data is None or (data.judges, data.items) != (first.judges, first.items):
+            raise ComparisonError("the models were fitted to different judges or items: their likelihoods do not compare.")
+        same = len(data.cells.n) == len(first.cells.n) and all(
+            np.array_equal(getattr(data.cells, name), getattr(first.cells, name)) for name in ("judge", "first", "second")
+        )
+        if not same or not (np.allclose(data.cells.n, first.cells.n) and np.allclose(data.cells.y, first.cells.y)):
+            raise ComparisonError(
+                f"the models were fitted to different verdicts ({first.n_comparisons:g} and {data.n_comparisons:g} "
+                "comparisons): their likelihoods do not compare."
+            )
+
+
+def describe(results: Any) -> str:
+    """Short name of a fitted model: ``HJA(1) + position``."""
+    layout, position = results.model.layout, results.model.position
+    if isinstance(layout.structure, Pooled):
+        name = "BTL"
+    elif isinstance(layout.structure, LowRank):
+        name = f"HJA({layout.rank})" if layout.rank else "JA"
+    else:
+        name = "judge-wise BTL"
+    parts = [name]
+    if position is not None:
+        parts.append("position" if position == "judge" else "common position")
+    return " + ".join([*parts, *_covariates(results)])
+
+
+def compare(*results: Any) -> pd.DataFrame:
+    """Analysis of deviance of models fitted to the same comparisons.
+
+    Each row is tested against the closest smaller model above it that is nested in it. Where that test is not regular (one
+    more direction of disagreement) no p-value is given: chi-squared would reject too often.
+
+    Parameters
+    ----------
+    *results : HJAResults
+        Fits to the same data.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Ordered by degrees of freedom: df, llf, aic, bic, against, lr, lr_df, p_value, note.
+
+    Raises
+    ------
+    ComparisonError
+        If the data differ.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> data = hja.datasets.load_panel()
+    >>> btl = hja.BTLModel.from_comparisons(data).fit()
+    >>> ja = hja.JAModel.from_comparisons(data).fit()
+    >>> hja.compare(btl, ja)[["df", "lr_df", "against"]]
+           df  lr_df against
+    BTL   9.0   <NA>
+    JA   16.0      7     BTL
+    """
+    if len(results) < 2:
+        raise ComparisonError("pass at least two fitted models to compare.")
+    check_same_data(results)
+    ordered = sorted(results, key=lambda result: (result.df_model, -result.llf))
+    rows = [_row(result, ordered[:place]) for place, result in enumerate(ordered)]
+    table = pd.DataFrame(rows, index=[describe(result) for result in ordered])
+    return table.astype({"lr_df": "Int64"})
+
+
+def _row(result: Any, smaller: list[Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {"df": result.df_model, "llf": result.llf, "aic": result.aic, "bic": result.bic}
+    row |= {"against": "", "lr": np.nan, "lr_df": None, "p_value": np.nan, "note": ""}
+    nested = [other for other in smaller if is_nested(other, result) and other.df_model < result.df_model]
+    if nested:
+        against = nested[-1]
+        lr, df = 2.0 * (result.llf - against.llf), int(result.df_model - against.df_model)
+        row |= {"against": describe(against), "lr": lr, "lr_df": df}
+        if is_regular(against, result):
+            row["p_value"] = float(stats.chi2.sf(lr, df))
+        else:
+            row["note"] = "not chi-squared"
+    elif smaller:
+        row["note"] = "none above is nested"
+    if not result.converged:
+        row["note"] = "; ".join(filter(None, [row["note"], "not converged"]))
+    return row

@@ -1,0 +1,107 @@
+"""A fitted model as the numbers it consists of: where it is, how it got there, how precise it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.cells import Cells
+from ..errors import shown
+from ..estimation.alternating import AlternatingRun
+from ..estimation.convergence import Separation, find_separation
+from ..estimation.search import Search
+from ..estimation.trust import Optimum
+from ..geometry.parameters import Coefficients, ParameterLayout
+from ..geometry.structures import Frame, ScoreStructure
+from .covariance import FreeCovariance, information_at, invert
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Optimum, frame, covariance and existence of one fit.
+
+    Attributes
+    ----------
+    search : Search
+    frame : Frame
+        Free directions at the estimated scores.
+    free_covariance : FreeCovariance
+    separation : Separation or None
+    method : str
+    information : str
+        "expected" or "observed".
+    history : AlternatingRun or None
+    """
+
+    search: Search
+    frame: Frame
+    free_covariance: FreeCovariance
+    separation: Separation | None
+    method: str
+    information: str
+    history: AlternatingRun | None = None
+
+    @property
+    def optimum(self) -> Optimum:
+        """The best optimum found."""
+        return self.search.best
+
+    @property
+    def at(self) -> Coefficients:
+        """Estimated scores and linear coefficients."""
+        return self.search.best.at
+
+    @property
+    def converged(self) -> bool:
+        """Stationary, a minimum, identified, and finite."""
+        return self.optimum.converged and self.free_covariance.is_identified and self.separation is None
+
+    @property
+    def best_share(self) -> float:
+        """Share of the starts that ended at the best optimum."""
+        return self.search.counts[0] / sum(self.search.counts)
+
+    def separation_text(self, layout: ParameterLayout) -> str:
+        """What runs to infinity, with names."""
+        found = self.separation
+        if found is None:
+            return "All scores are finite."
+        judges = np.asarray(layout.judges, dtype=object)[list(found.judges)]
+        items = np.asarray(layout.items, dtype=object)
+        who = "all judges" if len(judges) == len(layout.judges) else f"judge{'s' if len(judges) > 1 else ''} {shown(judges)}"
+        moves = []
+        if found.rising:
+            moves.append(f"{shown(items[list(found.rising)])} rise")
+        if found.falling:
+            moves.append(f"{shown(items[list(found.falling)])} fall")
+        what = " and ".join(moves) if moves else "a position effect or covariate coefficient grows"
+        return (
+            f"the maximum likelihood estimate does not exist: for {who} the likelihood keeps improving while {what} without "
+            "limit. Scores and standard errors along this direction are not estimates."
+        )
+
+    def optima_text(self) -> str:
+        """Which optima the starts ended at."""
+        values, counts = self.search.values, self.search.counts
+        total = sum(counts)
+        if len(values) == 1:
+            return f"All {total} starts ended at the same optimum." if total > 1 else "One start was used."
+        listed = ", ".join(f"{-value:.3f} ({count})" for value, count in zip(values, counts, strict=True))
+        return f"{total} starts ended at {len(values)} optima with log-likelihoods {listed}; the best was kept."
+
+
+def assess(
+    cells: Cells,
+    structure: ScoreStructure,
+    found: Search,
+    *,
+    method: str,
+    information: str,
+    history: AlternatingRun | None = None,
+) -> Estimate:
+    """Covariance and existence at the optimum of a search."""
+    at = found.best.at
+    frame = structure.frame(at.scores)
+    covariance = invert(information_at(cells, at, frame, information))
+    return Estimate(found, frame, covariance, find_separation(cells, at, frame), method, information, history)

@@ -1,0 +1,287 @@
+"""What a fitted model knows, under the names statsmodels users expect."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults, LikelihoodResultsWrapper
+from statsmodels.base.wrapper import populate_wrapper, union_dicts
+
+from .diagnostics.findings import Finding, find
+from .geometry.decomposition import Decomposition
+from .geometry.jacobians import anchor_jacobian
+from .inference.covariance import propagate, score_standard_errors
+from .inference.estimate import Estimate
+from .summary import summarise
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
+
+COVARIANCE_DESCRIPTIONS = {
+    "expected": "Standard errors from the expected information (eq. fisher-plugin).",
+    "observed": "Standard errors from the observed information.",
+}
+
+
+class HJAResults(GenericLikelihoodModelResults):
+    """Results of :meth:`hjastats.HJAModel.fit`.
+
+    ``params``, ``bse``, ``tvalues``, ``pvalues``, ``conf_int()``, ``cov_params()``, ``llf``, ``aic``, ``bic`` and the rest keep their
+    statsmodels meaning: parameters on the natural scale, z statistics against zero. ``df_model`` counts free parameters,
+    ``nobs`` comparisons. The tables below say the same in the terms of the model.
+
+    Attributes
+    ----------
+    consensus : pandas.DataFrame
+        Consensus scores mu, best item first.
+    sensitivity : pandas.DataFrame
+        Sensitivities gamma, tested against one.
+    position : pandas.DataFrame
+        Log-odds bonus of the item shown first.
+    scores, scores_se : pandas.DataFrame
+        Judge-specific scores and standard errors, judges by items.
+    disagreement : pandas.DataFrame
+        Residual ``U V'``, judges by items.
+    converged : bool
+        Small gradient, positive definite information, finite estimates.
+    """
+
+    def __init__(self, model: Any, estimate: Estimate, use_t: bool = False) -> None:
+        layout = model.layout
+        LikelihoodModelResults.__init__(self, model, layout.pack(estimate.at), None, scale=1.0, use_t=use_t)
+        self._cache: dict[str, Any] = {}
+        self.estimate = estimate
+        self.nobs, self.df_model, self.df_resid = model.nobs, model.df_model, model.df_resid
+        self.k_constant = 0
+        self.params_free = layout.to_free(estimate.at, estimate.frame)
+        self.cov_params_free = estimate.free_covariance.covariance
+        jacobian = layout.jacobian(estimate.at, estimate.frame)
+        self.cov_params_default = propagate(jacobian, self.cov_params_free)
+        self.normalized_cov_params = self.cov_params_default
+        self.cov_type = "nonrobust"
+        self.cov_kwds = {"description": COVARIANCE_DESCRIPTIONS[estimate.information]}
+        self.converged = estimate.converged
+        self.mle_retvals = _return_values(estimate)
+        self.mle_settings = {"optimizer": estimate.method, "n_starts": sum(estimate.search.counts)}
+        self.method = estimate.method
+
+    # Scalars the base class would count from len(params) or from exog
+
+    @property
+    def df_modelwc(self) -> float:
+        """Number of free parameters, the count behind AIC and BIC."""
+        return float(self.df_model)
+
+    @property
+    def llf(self) -> float:
+        """Bernoulli log-likelihood of the individual comparisons, without binomial constants."""
+        return -self.estimate.optimum.negative_loglike
+
+    @property
+    def llnull(self) -> float:
+        """Log-likelihood of coin flips."""
+        return -float(np.log(2.0) * self.nobs)
+
+    @property
+    def llr(self) -> float:
+        """Likelihood ratio against every verdict being a coin flip."""
+        return 2.0 * (self.llf - self.llnull)
+
+    @property
+    def llr_pvalue(self) -> float:
+        """Chi-squared p-value of ``llr``."""
+        return float(stats.chi2.sf(self.llr, self.df_model))
+
+    @property
+    def prsquared(self) -> float:
+        """McFadden's pseudo R-squared against coin flips."""
+        return 1.0 - self.llf / self.llnull
+
+    @property
+    def n_judges(self) -> int:
+        """Number of judges."""
+        return len(self.model.judges)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.model.items)
+
+    @property
+    def rank(self) -> int:
+        """Number of disagreement directions."""
+        return self.model.rank
+
+    # The model's own terms
+
+    @cached_property
+    def decomposition(self) -> Decomposition:
+        """Consensus, sensitivity and disagreement as arrays."""
+        return self.model.layout.decompose(self.estimate.at)
+
+    @property
+    def consensus(self) -> pd.DataFrame:
+        """Consensus scores with standard errors and 95% intervals, best item first."""
+        table = self._table("mu", self.model.items, "item")
+        return table.sort_values("estimate", ascending=False, kind="stable")
+
+    @property
+    def sensitivity(self) -> pd.DataFrame:
+        """Sensitivity of each judge to the consensus, with the test of gamma = 1."""
+        table = self._table("gamma", self.model.judges, "judge")
+        z = (table["estimate"] - 1.0) / table["std_err"].where(table["std_err"] > 0)
+        table.insert(2, "z", z)
+        table.insert(3, "p_value", 2.0 * stats.norm.sf(np.abs(z)))
+        return table
+
+    @property
+    def position(self) -> pd.DataFrame:
+        """Log-odds bonus of the item shown first, with the test of no bonus; empty without position effects."""
+        if self.model.position is None:
+            return pd.DataFrame(columns=["estimate", "std_err", "z", "p_value", "ci_lower", "ci_upper"])
+        labels = self.model.judges if self.model.position == "judge" else ("all judges",)
+        table = self._table("position", labels, "judge")
+        z = table["estimate"] / table["std_err"]
+        table.insert(2, "z", z)
+        table.insert(3, "p_value", 2.0 * stats.norm.sf(np.abs(z)))
+        return table
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Judge-specific scores S, judges by items."""
+        return self._matrix(self.estimate.at.scores)
+
+    @property
+    def scores_se(self) -> pd.DataFrame:
+        """Standard errors of :attr:`scores`."""
+        return self._matrix(score_standard_errors(self.estimate.frame, self._score_covariance))
+
+    @property
+    def disagreement(self) -> pd.DataFrame:
+        """Residual disagreement ``U V'``, judges by items: what the consensus does not explain."""
+        parts = self.decomposition
+        return self._matrix(self.estimate.at.scores - np.outer(parts.gamma, parts.mu))
+
+    def leverage(self) -> pd.DataFrame:
+        """Size of each judge's disagreement, h = |(U V')_k|, and relative to its consensus part, rho."""
+        parts = self.decomposition
+        size = np.linalg.norm(self.disagreement.to_numpy(), axis=1)
+        consensus = np.abs(parts.gamma) * np.linalg.norm(parts.mu)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = np.where(consensus > 0, size / consensus, np.inf)
+        return pd.DataFrame({"h": size, "rho": relative}, index=pd.Index(self.model.judges, name="judge"))
+
+    @property
+    def _score_covariance(self) -> np.ndarray:
+        n_linear = self.model.layout.n_linear
+        return self.cov_params_free[n_linear:, n_linear:]
+
+    def _derived(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
+        """Estimates and standard errors of a kind, reported by the model or implied by its scores."""
+        layout = self.model.layout
+        if kind in layout.slices:
+            where = layout.slices[kind]
+            return self.params[where], np.sqrt(np.diag(self.cov_params_default)[where])
+        parts = self.decomposition
+        if kind == "gamma" and "S" not in layout.slices:
+            return parts.gamma, np.zeros(self.n_judges)
+        jacobian = anchor_jacobian(parts.gamma, parts.mu, self.disagreement.to_numpy(), self.estimate.frame)
+        variance = np.diag(propagate(jacobian, self._score_covariance))
+        where = slice(0, self.n_judges) if kind == "gamma" else slice(self.n_judges, None)
+        return getattr(parts, kind), np.sqrt(variance[where])
+
+    def _table(self, kind: str, labels: tuple[str, ...], index_name: str) -> pd.DataFrame:
+        estimate, error = self._derived(kind)
+        half = stats.norm.ppf(0.975) * error
+        return pd.DataFrame(
+            {"estimate": estimate, "std_err": error, "ci_lower": estimate - half, "ci_upper": estimate + half},
+            index=pd.Index(labels, name=index_name),
+        )
+
+    def _matrix(self, values: np.ndarray) -> pd.DataFrame:
+        return pd.DataFrame(
+            values, index=pd.Index(self.model.judges, name="judge"), columns=pd.Index(self.model.items, name="item")
+        )
+
+    # Prediction and fit
+
+    def predict(self, exog: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Probability that the first item is preferred; see :meth:`hjastats.HJAModel.predict`."""
+        return self.model.predict(self.params, exog, *args, **kwargs)
+
+    @property
+    def fittedvalues(self) -> np.ndarray:
+        """Fitted probabilities of the rows."""
+        return self.model.predict(self.params)
+
+    @property
+    def resid(self) -> np.ndarray:
+        """Outcome minus fitted probability of the rows."""
+        return self.model.comparisons.outcome - self.fittedvalues
+
+    # Words
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What the data and the fit give reason to say, each checked condition either way."""
+        return find(self)
+
+    def summary(self, yname: str | None = None, title: str | None = None, alpha: float = 0.05, max_rows: int = 60) -> Summary:
+        """Tables and notes, as statsmodels prints them.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the level of the intervals.
+        max_rows : int
+            Longest table printed in full; longer ones show their first and last rows.
+        """
+        return summarise(self, yname=yname, title=title, alpha=alpha, max_rows=max_rows)
+
+    def remove_data(self) -> None:
+        """Drop the rows of the data; tables, tests and predictions for new comparisons keep working."""
+        _ = self.findings
+        super().remove_data()
+
+    def bootstrap(self, *args: Any, **kwargs: Any) -> Any:
+        """Not available: the inherited bootstrap would resample outcomes without their judges and items."""
+        raise NotImplementedError("bootstrap is not available yet; the inherited one would be silently wrong.")
+
+    def get_prediction(self, *args: Any, **kwargs: Any) -> Any:
+        """Not available: the inherited prediction intervals assume another link."""
+        raise NotImplementedError("prediction intervals are not available yet; predict() gives the probabilities.")
+
+
+def _return_values(estimate: Estimate) -> dict[str, Any]:
+    optimum, found = estimate.optimum, estimate.search
+    values: dict[str, Any] = {
+        "fopt": optimum.negative_loglike,
+        "converged": estimate.converged,
+        "iterations": optimum.iterations,
+        "distance": optimum.distance,
+        "condition": estimate.free_covariance.condition,
+        "warnflag": 0 if estimate.converged else 1,
+        "path": optimum.path,
+        "optima": [
+            {"llf": -value, "starts": count} for value, count in zip(found.values, found.counts, strict=True)
+        ],
+    }
+    if estimate.history is not None:
+        values["history"] = estimate.history
+    return values
+
+
+class HJAResultsWrapper(LikelihoodResultsWrapper):
+    """Attaches labels to the arrays of :class:`HJAResults`."""
+
+    _attrs: dict[str, Any] = {}
+    _methods: dict[str, Any] = {}
+    _wrap_attrs = union_dicts(LikelihoodResultsWrapper._wrap_attrs, _attrs)
+    _wrap_methods = union_dicts(LikelihoodResultsWrapper._wrap_methods, _methods)
+
+
+populate_wrapper(HJAResultsWrapper, HJAResults)

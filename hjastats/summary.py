@@ -1,0 +1,212 @@
+"""The printed summary: header, one table per kind of parameter, and the findings in words."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.iolib.summary import Summary
+from statsmodels.iolib.table import SimpleTable
+from statsmodels.iolib.tableformatting import fmt_params
+
+LABEL_WIDTH = 34
+NOTE_WIDTH = 96
+
+
+def summarise(
+    results: Any, *, yname: str | None = None, title: str | None = None, alpha: float = 0.05, max_rows: int = 60
+) -> Summary:
+    """Assemble the summary of a fit."""
+    summary = Summary()
+    summary.add_table_2cols(
+        results, gleft=_left(results), gright=_right(results), yname=yname, title=title or _title(results)
+    )
+    layout = results.model.layout
+    level = f"{100 * (1 - alpha):g}%"
+    tested = [name for name in layout.blocks if name not in ("gamma", "mu", "U", "V", "S")]
+    for kind in tested:
+        name = "position (log-odds bonus of the item shown first)" if kind == "position" else kind
+        summary.tables.append(_parameters(results, kind, name, 0.0, alpha, max_rows))
+    if "gamma" in layout.slices:
+        name = "sensitivity gamma (z and p test gamma = 1)"
+        summary.tables.append(_parameters(results, "gamma", name, 1.0, alpha, max_rows))
+    summary.tables.append(_consensus(results, level, alpha, max_rows))
+    if results.rank or "S" in layout.slices:
+        summary.tables.append(_disagreement(results, max_rows))
+    summary.add_extra_txt(_notes(results))
+    return summary
+
+
+def _title(results: Any) -> str:
+    names = {
+        "HJAModel": "Heterogeneous judge-aware ranking",
+        "JAModel": "Judge-aware ranking",
+        "BTLModel": "Bradley-Terry-Luce ranking",
+        "JudgewiseBTLModel": "Judge-wise Bradley-Terry-Luce ranking",
+    }
+    name = type(results.model).__name__
+    return names.get(name, name) + " results"
+
+
+def _left(results: Any) -> list[tuple[str, list[str] | None]]:
+    return [
+        ("Dep. Variable:", None),
+        ("Model:", None),
+        ("Method:", ["Maximum likelihood"]),
+        ("Date:", None),
+        ("Time:", None),
+        ("No. Comparisons:", [f"{results.nobs:,.10g}"]),
+        ("Df Residuals:", [f"{results.df_resid:,.10g}"]),
+        ("Df Model:", [f"{results.df_model:.0f}"]),
+        ("Position:", [str(results.model.position or "none")]),
+    ]
+
+
+def _right(results: Any) -> list[tuple[str, list[str]]]:
+    return [
+        ("No. Judges:", [f"{results.n_judges}"]),
+        ("No. Items:", [f"{results.n_items}"]),
+        ("Rank:", [f"{results.rank}" if "gamma" in results.model.layout.slices else "-"]),
+        ("Log-Likelihood:", [f"{results.llf:.5g}" if abs(results.llf) < 1000 else f"{results.llf:.1f}"]),
+        ("LL-Null (coin flips):", [f"{results.llnull:.1f}"]),
+        ("AIC:", [f"{results.aic:.1f}"]),
+        ("BIC:", [f"{results.bic:.1f}"]),
+        ("Converged:", [str(results.converged)]),
+        ("Covariance Type:", [results.cov_type]),
+    ]
+
+
+def _parameters(results: Any, kind: str, name: str, null: float, alpha: float, max_rows: int) -> SimpleTable:
+    where = results.model.layout.slices[kind]
+    estimate, error = results.params[where], results.bse[where]
+    labels = _labels(results, kind)
+    rows = _rows(estimate, error, alpha, null)
+    header = ["coef", "std err", "z", "P>|z|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
+    return _table(labels, rows, header, name, max_rows)
+
+
+def _labels(results: Any, kind: str) -> list[str]:
+    layout = results.model.layout
+    if kind == "gamma" or kind in layout.judge_terms:
+        return list(layout.judges)
+    return layout.blocks[kind]
+
+
+def _consensus(results: Any, level: str, alpha: float, max_rows: int) -> SimpleTable:
+    table = results.consensus
+    half = stats.norm.ppf(1 - alpha / 2) * table["std_err"]
+    rows = [
+        [str(place), _number(estimate), _number(error), _number(estimate - h), _number(estimate + h)]
+        for place, (estimate, error, h) in enumerate(
+            zip(table["estimate"], table["std_err"], half, strict=True), start=1
+        )
+    ]
+    header = ["place", "coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
+    return _table(list(table.index), rows, header, "consensus mu (sums to zero)", max_rows)
+
+
+def _disagreement(results: Any, max_rows: int) -> SimpleTable:
+    table = results.leverage()
+    n_directions = results.rank
+    loadings = results.decomposition.U
+    rows = [
+        [_number(row["h"]), _number(row["rho"]), *(_number(value) for value in loadings[k])]
+        for k, (_, row) in enumerate(table.iterrows())
+    ]
+    header = ["h", "rho", *(f"U{d + 1}" for d in range(n_directions))]
+    name = "disagreement (h its size, rho relative to the judge's consensus part)"
+    return _table(list(table.index), rows, header, name, max_rows)
+
+
+def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) -> list[list[str]]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (estimate - null) / error
+    p_value = 2.0 * stats.norm.sf(np.abs(z))
+    half = stats.norm.ppf(1 - alpha / 2) * error
+    columns = [
+        [_number(value) for value in estimate],
+        [_number(value) for value in error],
+        [f"{value:.3f}" for value in z],
+        [_p_value(value) for value in p_value],
+        [_number(value) for value in estimate - half],
+        [_number(value) for value in estimate + half],
+    ]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _table(labels: list[str], rows: list[list[str]], header: list[str], name: str, max_rows: int) -> SimpleTable:
+    labels = shorten(labels)
+    if len(rows) > max_rows:
+        head, tail = (max_rows + 1) // 2, max_rows // 2
+        hidden = len(rows) - head - tail
+        gap = ["..."] * len(header)
+        labels = [*labels[:head], f"({hidden} more)", *labels[len(labels) - tail :]]
+        rows = [*rows[:head], gap, *rows[len(rows) - tail :]]
+    return SimpleTable(rows, header, labels, title=name, txt_fmt=fmt_params)
+
+
+def shorten(labels: list[str], width: int = LABEL_WIDTH) -> list[str]:
+    """Cut long labels in the middle, keeping them distinct.
+
+    Examples
+    --------
+    >>> shorten(["a", "x" * 20 + "1", "x" * 20 + "2"], width=12)
+    ['a', 'xxxxx...xxx1', 'xxxxx...xxx2']
+    >>> shorten(["a" * 10 + "1" + "b" * 10, "a" * 10 + "2" + "b" * 10], width=12)
+    ['aaaaaaaaaa1bbbbbbbbbb', 'aaaaaaaaaa2bbbbbbbbbb']
+    """
+    tail = (width - 3) // 2
+    short = [text if len(text) <= width else f"{text[: width - 3 - tail]}...{text[len(text) - tail :]}" for text in labels]
+    return short if len(set(short)) == len(set(labels)) else list(labels)
+
+
+def _notes(results: Any) -> list[str]:
+    warnings = [finding.text for finding in results.findings if finding.is_warning]
+    fine = [finding.text for finding in results.findings if not finding.is_warning]
+    lines = ["Warnings:"] if warnings else ["Warnings: none."]
+    for number, text in enumerate(warnings, start=1):
+        lines += _wrapped(f"[{number}] ", text)
+    lines.append("Notes:")
+    for text in [*fine, results.cov_kwds["description"], _constraints(results)]:
+        lines += _wrapped("  - ", text)
+    return lines
+
+
+def _wrapped(prefix: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        NOTE_WIDTH,
+        initial_indent=prefix,
+        subsequent_indent=" " * len(prefix),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _constraints(results: Any) -> str:
+    if "gamma" not in results.model.layout.slices:
+        return "Identified by scores that sum to zero over items."
+    text = "Identified by sum(mu) = 0 and mean(gamma) = 1"
+    if results.rank:
+        text += "; U sums to zero over judges, V over items, V is orthogonal to mu"
+    return text + " (Condition cond:norm)."
+
+
+def _number(value: float) -> str:
+    if not np.isfinite(value):
+        return "-" if np.isnan(value) else f"{value}"
+    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.3g}"
+
+
+def _p_value(value: float) -> str:
+    if np.isnan(value):
+        return "-"
+    return f"{value:.3f}" if value >= 0.001 else f"{value:.1e}"
+
+
+def frame_text(frame: pd.DataFrame) -> str:
+    """Plain text of a frame with four digits."""
+    return frame.to_string(float_format=lambda value: f"{value:.4f}")
