@@ -39,7 +39,9 @@ def demo() -> None:
         for position in (None, "judge")
         for model, options in ((BTLModel, {}), (JAModel, {}), (HJAModel, {"rank": 1}))
     ]
-    print("Nested models (simulated data: six judges with one direction of disagreement, one position-biased, one noisy)")
+    print(
+        "Nested models (simulated data: six judges with one direction of disagreement, one position-biased, one noisy)"
+    )
     print(frame_text(compare(*fits)), end="\n\n")
     print(fits[-1].summary())
 

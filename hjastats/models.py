@@ -140,7 +140,9 @@ class HJAModel(GenericLikelihoodModel):
         if isinstance(exog, list) and all(isinstance(name, str) for name in exog):
             unknown = [name for name in exog if name not in data.columns]
             if unknown:
-                raise ComparisonError(f"no column is called {shown(unknown)}; there are {shown(data.columns.columns, 10)}.")
+                raise ComparisonError(
+                    f"no column is called {shown(unknown)}; there are {shown(data.columns.columns, 10)}."
+                )
             exog = data.columns[exog]
         return cls(data.outcome, exog, comparisons=data, **options)
 
@@ -516,9 +518,7 @@ class HJAModel(GenericLikelihoodModel):
         elif kwargs:
             raise TypeError(f"method 'trust' takes no option called {shown(kwargs)}.")
         found = search(self.cells, self.structure, starts=starts, maxiter=maxiter)
-        estimate = assess(
-            self.cells, self.structure, found, method=method, history=history, information=information
-        )
+        estimate = assess(self.cells, self.structure, found, method=method, history=history, information=information)
         if warn_convergence:
             _warn(estimate, self)
         return HJAResultsWrapper(self.results_class(self, estimate, use_t=use_t))
@@ -531,7 +531,9 @@ class HJAModel(GenericLikelihoodModel):
 
     def _alternate(self, starts: list[Coefficients], maxiter: int, **options: Any) -> AlternatingRun:
         if not isinstance(self.structure, LowRank):
-            raise ValueError(f"method 'alternating' needs judge sensitivities; {type(self).__name__} is concave: use 'trust'.")
+            raise ValueError(
+                f"method 'alternating' needs judge sensitivities; {type(self).__name__} is concave: use 'trust'."
+            )
         # The paper's own initialisation stands second among the default starts.
         start = starts[min(1, len(starts) - 1)]
         return alternate(self.cells, self.rank, start, maxiter=maxiter, **options)
@@ -640,12 +642,21 @@ class _Rows:
     """The arrays a model is built from, aligned and with missing rows dealt with."""
 
     def __init__(
-        self, endog: Any, exog: Any, judge: Labels, item_a: Labels, item_b: Labels, weights: Any, used: np.ndarray | None
+        self,
+        endog: Any,
+        exog: Any,
+        judge: Labels,
+        item_a: Labels,
+        item_b: Labels,
+        weights: Any,
+        used: np.ndarray | None,
     ) -> None:
         labels = {"judge": judge, "item_a": item_a, "item_b": item_b}
         absent = [name for name, values in labels.items() if values is None]
         if absent:
-            raise ComparisonError(f"{type(self).__name__.strip('_').lower()} need {', '.join(absent)}: pass one label per row.")
+            raise ComparisonError(
+                f"{type(self).__name__.strip('_').lower()} need {', '.join(absent)}: pass one label per row."
+            )
         self.endog = _outcome(endog)
         self.exog = _numeric_frame(exog)
         if weights is not None:
@@ -656,7 +667,9 @@ class _Rows:
             if used is not None and len(series) == len(used):
                 series = series[~np.asarray(used)].reset_index(drop=True)
             if len(series) != len(self.endog):
-                raise ComparisonError(f"{name} has {len(series)} values but endog has {len(self.endog)}: pass one per row.")
+                raise ComparisonError(
+                    f"{name} has {len(series)} values but endog has {len(self.endog)}: pass one per row."
+                )
             self.columns[name] = series
         if self.exog is not None and len(self.exog) != len(self.endog):
             raise ComparisonError(f"exog has {len(self.exog)} rows but endog has {len(self.endog)}: pass one per row.")
@@ -673,7 +686,9 @@ class _Rows:
         if gone.any():
             if missing != "drop":
                 where = ", ".join(f"{int(gap.sum())} in {name}" for name, gap in gaps.items() if gap.any())
-                raise ComparisonError(f"there are missing values: {where}. Pass missing='drop' to leave those rows out.")
+                raise ComparisonError(
+                    f"there are missing values: {where}. Pass missing='drop' to leave those rows out."
+                )
             self.endog = self.endog[~gone]
             self.columns = {name: values[~gone] for name, values in self.columns.items()}
             if self.exog is not None:
@@ -691,7 +706,9 @@ def _outcome(endog: Any) -> pd.Series:
     name = getattr(endog, "name", None)
     if isinstance(endog, pd.DataFrame):
         if endog.shape[1] != 1:
-            raise ComparisonError(f"the outcome must be one numeric column, got {endog.shape[1]}: {shown(endog.columns)}.")
+            raise ComparisonError(
+                f"the outcome must be one numeric column, got {endog.shape[1]}: {shown(endog.columns)}."
+            )
         name, endog = endog.columns[0], endog.iloc[:, 0]
     try:
         values = np.asarray(endog, dtype=float)
@@ -731,7 +748,9 @@ def _column(name: str, value: Any, data: pd.DataFrame) -> np.ndarray:
 def _lookup(kind: str, labels: np.ndarray, known: tuple[str, ...]) -> np.ndarray:
     codes = pd.Index(known).get_indexer([str(label) for label in labels])
     if (codes < 0).any():
-        raise ComparisonError(f"unknown {kind} {shown(np.unique(labels[codes < 0].astype(str)))}; known are {shown(known, 10)}.")
+        raise ComparisonError(
+            f"unknown {kind} {shown(np.unique(labels[codes < 0].astype(str)))}; known are {shown(known, 10)}."
+        )
     return codes.astype(np.intp)
 
 

@@ -230,7 +230,9 @@ class HJAResults(GenericLikelihoodModelResults):
         """What the data and the fit give reason to say, each checked condition either way."""
         return find(self)
 
-    def summary(self, yname: str | None = None, title: str | None = None, alpha: float = 0.05, max_rows: int = 60) -> Summary:
+    def summary(
+        self, yname: str | None = None, title: str | None = None, alpha: float = 0.05, max_rows: int = 60
+    ) -> Summary:
         """Tables and notes, as statsmodels prints them.
 
         Parameters
@@ -266,9 +268,7 @@ def _return_values(estimate: Estimate) -> dict[str, Any]:
         "condition": estimate.free_covariance.condition,
         "warnflag": 0 if estimate.converged else 1,
         "path": optimum.path,
-        "optima": [
-            {"llf": -value, "starts": count} for value, count in zip(found.values, found.counts, strict=True)
-        ],
+        "optima": [{"llf": -value, "starts": count} for value, count in zip(found.values, found.counts, strict=True)],
     }
     if estimate.history is not None:
         values["history"] = estimate.history

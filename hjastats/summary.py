@@ -159,7 +159,9 @@ def shorten(labels: list[str], width: int = LABEL_WIDTH) -> list[str]:
     ['aaaaaaaaaa1bbbbbbbbbb', 'aaaaaaaaaa2bbbbbbbbbb']
     """
     tail = (width - 3) // 2
-    short = [text if len(text) <= width else f"{text[: width - 3 - tail]}...{text[len(text) - tail :]}" for text in labels]
+    short = [
+        text if len(text) <= width else f"{text[: width - 3 - tail]}...{text[len(text) - tail :]}" for text in labels
+    ]
     return short if len(set(short)) == len(set(labels)) else list(labels)
 
 

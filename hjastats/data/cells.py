@@ -83,9 +83,7 @@ class Cells:
     def judge_sums(self) -> sparse.csr_array:
         """Sums over the cells of each judge, shape (n_judges, n_cells)."""
         n_cells = len(self.n)
-        return sparse.csr_array(
-            (np.ones(n_cells), (self.judge, np.arange(n_cells))), shape=(self.n_judges, n_cells)
-        )
+        return sparse.csr_array((np.ones(n_cells), (self.judge, np.arange(n_cells))), shape=(self.n_judges, n_cells))
 
     @cached_property
     def pair(self) -> np.ndarray:

@@ -80,9 +80,13 @@ class Comparisons:
         n_rows = len(outcome)
         for name, values in (("judge", judge), ("first", first), ("second", second), ("weight", weight)):
             if values is not None and len(values) != n_rows:
-                raise ComparisonError(f"{name} has {len(values)} values but outcome has {n_rows}: pass one per comparison.")
+                raise ComparisonError(
+                    f"{name} has {len(values)} values but outcome has {n_rows}: pass one per comparison."
+                )
         if n_rows == 0:
-            raise ComparisonError("there are no comparisons: expected at least one row with a judge, two items and an outcome.")
+            raise ComparisonError(
+                "there are no comparisons: expected at least one row with a judge, two items and an outcome."
+            )
         if columns is not None and len(columns) != n_rows:
             raise ComparisonError(f"columns has {len(columns)} rows but outcome has {n_rows}: pass one per comparison.")
         judge_index, judges = _code("judge", judge, n_rows)
@@ -115,7 +119,15 @@ class Comparisons:
         for array in (judge_index, first_index, second_index, outcome, weight):
             array.flags.writeable = False
         return cls(
-            judge_index, first_index, second_index, outcome, weight, judges, items, columns.reset_index(drop=True), dropped
+            judge_index,
+            first_index,
+            second_index,
+            outcome,
+            weight,
+            judges,
+            items,
+            columns.reset_index(drop=True),
+            dropped,
         )
 
     @property
@@ -142,7 +154,13 @@ class Comparisons:
     def cells(self) -> Cells:
         """Counts per (judge, item, item), presentation order ignored."""
         return aggregate(
-            self.judge_index, self.first_index, self.second_index, self.outcome, self.weight, self.n_judges, self.n_items
+            self.judge_index,
+            self.first_index,
+            self.second_index,
+            self.outcome,
+            self.weight,
+            self.n_judges,
+            self.n_items,
         )
 
     @cached_property
@@ -162,7 +180,8 @@ class Comparisons:
         first = np.bincount(self.judge_index, self.weight * self.outcome, minlength=self.n_judges)
         ties = np.bincount(self.judge_index, self.weight * (self.outcome == 0.5), minlength=self.n_judges)
         return pd.DataFrame(
-            {"comparisons": count, "ties": ties, "first_share": first / count}, index=pd.Index(self.judges, name="judge")
+            {"comparisons": count, "ties": ties, "first_share": first / count},
+            index=pd.Index(self.judges, name="judge"),
         )
 
     def subset(self, rows: np.ndarray) -> Comparisons:
@@ -177,7 +196,9 @@ class Comparisons:
         rows = np.asarray(rows)
         if rows.dtype == bool:
             if len(rows) != self.n_rows:
-                raise ComparisonError(f"the mask has {len(rows)} values for {self.n_rows} comparisons: pass one for each.")
+                raise ComparisonError(
+                    f"the mask has {len(rows)} values for {self.n_rows} comparisons: pass one for each."
+                )
             rows = np.flatnonzero(rows)
         rows = rows.astype(int)
         vanished = np.delete(np.asarray(self.judges, dtype=object), np.unique(self.judge_index[rows]))
@@ -236,7 +257,9 @@ class Comparisons:
             worst = self.dropped.groupby("judge")["count"].sum().sort_values(ascending=False)
             listed = ", ".join(f"'{name}' {count}" for name, count in worst.head(3).items())
             more = f" and {len(worst) - 3} more judges" if len(worst) > 3 else ""
-            lines.append(f"  dropped     {int(worst.sum()):,} verdicts labelled {shown(self.dropped['label'].unique())}: {listed}{more}")
+            lines.append(
+                f"  dropped     {int(worst.sum()):,} verdicts labelled {shown(self.dropped['label'].unique())}: {listed}{more}"
+            )
         return "\n".join(lines)
 
 

@@ -56,7 +56,9 @@ class Connectivity:
     def __repr__(self) -> str:
         n_items = len(self.items)
         if self.is_connected:
-            lines = [f"Connectivity of {n_items} items and {len(self.judges)} judges: the pooled comparisons link all items."]
+            lines = [
+                f"Connectivity of {n_items} items and {len(self.judges)} judges: the pooled comparisons link all items."
+            ]
         else:
             lines = [
                 f"Connectivity of {n_items} items and {len(self.judges)} judges: the pooled comparisons fall into "
@@ -119,15 +121,11 @@ def connectivity(cells: Cells, judges: tuple[str, ...], items: tuple[str, ...]) 
     )
 
 
-def _judge_groups(
-    cells: Cells, judges: tuple[str, ...], names: np.ndarray
-) -> dict[str, tuple[tuple[str, ...], ...]]:
+def _judge_groups(cells: Cells, judges: tuple[str, ...], names: np.ndarray) -> dict[str, tuple[tuple[str, ...], ...]]:
     """All judges at once: their graphs are disjoint parts of one graph on (judge, item) nodes."""
     size = cells.n_judges * cells.n_items
     labels = _components(cells.first_entry, cells.second_entry, size).reshape(cells.n_judges, cells.n_items)
-    return {
-        judges[k]: _named(labels[k], names) for k in np.flatnonzero((labels != labels[:, :1]).any(axis=1))
-    }
+    return {judges[k]: _named(labels[k], names) for k in np.flatnonzero((labels != labels[:, :1]).any(axis=1))}
 
 
 def _components(tail: np.ndarray, head: np.ndarray, size: int, strong: bool = False) -> np.ndarray:

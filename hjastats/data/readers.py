@@ -169,8 +169,8 @@ def read_comparisons(
     )
     if roles.outcome is None:
         return coded
-    unwanted: Iterable[object] = [drop] if drop is None or isinstance(drop, str) else drop
-    return _with_outcomes(coded, table[roles.outcome], codes, [] if drop is None else unwanted, both_bad)
+    unwanted = [drop] if isinstance(drop, str) else () if drop is None else drop
+    return _with_outcomes(coded, table[roles.outcome], codes, unwanted, both_bad)
 
 
 def _with_outcomes(
@@ -194,10 +194,7 @@ def _judge_labels(column: pd.Series) -> pd.Series:
     """Judge labels with lists joined to text."""
     if column.dtype != object:
         return column
-    is_list = column.map(lambda label: isinstance(label, list | tuple)).to_numpy(dtype=bool)
-    if not is_list.any():
-        return column
-    return column.mask(is_list, column[is_list].map(lambda parts: "/".join(map(str, parts))))
+    return column.map(lambda label: "/".join(map(str, label)) if isinstance(label, list | tuple) else label)
 
 
 def _kept(table: pd.DataFrame, roles: _Roles, keep: Iterable[Hashable] | str | None) -> list[Hashable]:

@@ -40,15 +40,20 @@ class Separation:
     falling: tuple[int, ...]
 
 
-def find_separation(cells: Cells, at: Coefficients, frame: Frame) -> Separation | None:
+def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: bool = False) -> Separation | None:
     """Look for a direction without information that even odds would have informed; None when the estimate is finite.
 
     The information at the estimate is compared with that of the same comparisons at even odds: scale-free, and blind to
     directions the design never informed (those are not separated but unidentified).
+
+    Parameters
+    ----------
+    diverges : bool
+        Whether the maximisation saw the scores run away; the least informed direction is then the one.
     """
     here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
     even = cells.n / 4.0
-    if (here.curvature > VANISHED * even).all():
+    if not diverges and (here.curvature > VANISHED * even).all():
         return None
     sizes = (cells.n_judge_terms, cells.n_shared_terms)
     estimated = free_information(expected_information(cells, here.curvature, frame), frame, *sizes)
@@ -57,7 +62,7 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame) -> Separation 
         share, vectors = eigh(estimated, possible, subset_by_index=[0, 0])
     except LinAlgError:
         return None
-    if share[0] > VANISHED:
+    if not diverges and share[0] > VANISHED:
         return None
     return _describe(vectors[:, 0], frame, *sizes)
 

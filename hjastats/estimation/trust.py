@@ -14,7 +14,6 @@ from ..geometry.structures import Frame, ScoreStructure, centred
 from ..likelihood import (
     Arrow,
     Derivatives,
-    Gradient,
     bernoulli,
     expected_information,
     gradient,
@@ -43,6 +42,8 @@ class Optimum:
     iterations : int
     path : tuple of float
         Objective after each iteration.
+    diverges : bool
+        Whether the scores were running to infinity when the run was stopped.
     joined : int or None
         Position of the known optimum whose neighbourhood was entered; the run stopped there.
     """
@@ -54,6 +55,7 @@ class Optimum:
     is_minimum: bool
     iterations: int
     path: tuple[float, ...]
+    diverges: bool = False
     joined: int | None = None
 
     @property
@@ -64,7 +66,7 @@ class Optimum:
     @property
     def converged(self) -> bool:
         """Small free gradient and positive definite information."""
-        return self.is_stationary and self.is_minimum
+        return self.is_stationary and self.is_minimum and not self.diverges
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,20 @@ class _Step:
     item: np.ndarray
     shared: np.ndarray
     slope: float
-    squared: float
+    expected_gain: float
+    damping: float
+    is_newton: bool
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A member of the structure with everything known about it."""
+
+    at: Coefficients
+    frame: Frame
+    eta: np.ndarray
+    cells: Derivatives
+    value: float
 
 
 def maximise(
@@ -113,124 +128,151 @@ def maximise(
         Optima found from other starts; a run that comes close to one of them ends there.
     """
     scores = structure.nearest(start.scores)
-    frame = structure.frame(scores)
-    at = replace(start, scores=scores)
-    here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
-    value = here.value + 0.5 * ridge * float(np.vdot(scores, scores))
-    damping, path = 0.0, [value]
-    distance, is_minimum, iteration = np.inf, False, 0
+    here = _evaluate(cells, replace(start, scores=scores), structure.frame(scores), ridge)
+    path = [here.value]
+    damping, distance, is_minimum, diverges = 0.0, np.inf, False, False
     joined: int | None = None
-    for iteration in range(1, maxiter + 1):
-        slopes = gradient(cells, here.slope)
-        slopes = replace(slopes, scores=slopes.scores + ridge * at.scores)
-        proposal = _Proposal(cells, here, slopes, frame, ridge)
-        accepted = False
-        while not accepted and damping < 1e12:
-            step, is_minimum = proposal.step(damping)
-            if step is None:
-                damping = max(4.0 * damping, 1e-3 * proposal.scale)
-                continue
-            if damping == 0.0:
-                distance = np.sqrt(max(-step.slope, 0.0)) if is_minimum else np.nan
-            new_scores, new_frame = structure.move(at.scores, frame, step.own, step.item)
-            new_at = Coefficients(new_scores, at.judge + step.judge, at.shared + step.shared)
-            eta = linear_predictor(cells, new_at)
-            new = bernoulli(eta, cells.n, cells.y)
-            new_value = new.value + 0.5 * ridge * float(np.vdot(new_scores, new_scores))
-            expected = 0.5 * (damping * step.squared - step.slope)
-            # Below rounding error of the objective the ratio is noise: a step so small is simply taken.
-            negligible = expected <= 1e-12 * (1.0 + abs(value))
-            ratio = (value - new_value) / expected if expected > 0 else 1.0
-            accepted = bool(np.isfinite(new_value)) and (negligible or ratio > 1e-3)
-            if not accepted or (ratio < 0.25 and not negligible):
-                damping = max(4.0 * damping, 1e-3 * proposal.scale)
-            elif ratio > 0.75:
-                damping = damping / 8.0 if damping > 1e-4 * proposal.scale else 0.0
-        if not accepted:
+    while len(path) <= maxiter:
+        proposal = _Proposal(cells, here, ridge)
+        there, damping, step = _descend(cells, structure, here, proposal, damping, ridge)
+        if step.damping == 0.0:
+            is_minimum = step.is_newton
+            distance = np.sqrt(max(-step.slope, 0.0)) if is_minimum else np.nan
+        if there is None:
             break
-        at, frame, here, value = new_at, new_frame, new, new_value
-        path.append(value)
-        if distance <= STATIONARY and is_minimum:
+        moved = float(np.abs(there.eta - here.eta).max(initial=0.0))
+        here = there
+        path.append(here.value)
+        if distance <= STATIONARY and is_minimum and moved < 1e-3:
             break
-        joined = next((i for i, other in enumerate(known) if other.contains(eta, value)), None)
+        # Moving on by half a log-odds and more for no gain worth the name: the scores run to infinity.
+        diverges = step.expected_gain < 1e-6 and moved > 0.5
+        if diverges:
+            break
+        joined = next((i for i, other in enumerate(known) if other.contains(here.eta, here.value)), None)
         if joined is not None:
             break
-    at = replace(at, scores=centred(at.scores))
-    return Optimum(at, value, here.value, float(distance), is_minimum, iteration, tuple(path), joined)
+    at = replace(here.at, scores=centred(here.at.scores))
+    return Optimum(
+        at, here.value, here.cells.value, float(distance), is_minimum, len(path) - 1, tuple(path), diverges, joined
+    )
+
+
+def _evaluate(cells: Cells, at: Coefficients, frame: Frame, ridge: float) -> _Point:
+    eta = linear_predictor(cells, at)
+    here = bernoulli(eta, cells.n, cells.y)
+    value = here.value + 0.5 * ridge * float(np.vdot(at.scores, at.scores)) if ridge else here.value
+    return _Point(at, frame, eta, here, value)
+
+
+def _descend(
+    cells: Cells, structure: ScoreStructure, here: _Point, proposal: _Proposal, damping: float, ridge: float
+) -> tuple[_Point | None, float, _Step]:
+    """Raise the damping until a step does what the quadratic model promises; returns the damping to go on with."""
+    while True:
+        step = proposal.step(damping)
+        if step is not None:
+            scores, frame = structure.move(here.at.scores, here.frame, step.own, step.item)
+            at = Coefficients(scores, here.at.judge + step.judge, here.at.shared + step.shared)
+            there = _evaluate(cells, at, frame, ridge)
+            # Below rounding error of the objective the ratio is noise: a step so small is simply taken.
+            negligible = step.expected_gain <= 1e-12 * (1.0 + abs(here.value))
+            ratio = 1.0 if negligible else (here.value - there.value) / step.expected_gain
+            if np.isfinite(there.value) and ratio > 1e-3:
+                if ratio < 0.25:
+                    damping = max(4.0 * damping, 1e-3 * proposal.scale)
+                elif ratio > 0.75:
+                    damping = damping / 8.0 if damping > 1e-4 * proposal.scale else 0.0
+                return there, damping, step
+        damping = max(4.0 * damping, 1e-3 * proposal.scale)
+        if step is not None and damping > 1e12 * proposal.scale:
+            return None, damping, step
 
 
 class _Proposal:
     """The quadratic model at one point, solved for any damping."""
 
-    def __init__(self, cells: Cells, here: Derivatives, slopes: Gradient, frame: Frame, ridge: float):
-        self.cells, self.slopes, self.frame = cells, slopes, frame
-        n_own = frame.judge_items.shape[1]
-        expected = expected_information(cells, here.curvature, frame)
-        self.expected = _pinned(expected, frame, n_own, ridge)
-        self.curved = bool(frame.strength.size)
+    def __init__(self, cells: Cells, here: _Point, ridge: float):
+        frame = self.frame = here.frame
+        slopes = gradient(cells, here.cells.slope)
+        self.scores_gradient = slopes.scores + ridge * here.at.scores if ridge else slopes.scores
+        expected = expected_information(cells, here.cells.curvature, frame)
+        self.expected = _pinned(expected, frame, ridge)
         self._observed: Arrow | None = None
-        diagonal = np.concatenate([np.einsum("kff->kf", expected.judge).ravel(), np.diag(expected.shared)])
-        self.scale = float(diagonal.mean())
-        self.own_gradient = np.hstack([slopes.scores @ frame.judge_items, slopes.judge])
-        self.shared_gradient = np.concatenate([(frame.shared_judges.T @ slopes.scores).ravel(), slopes.shared])
+        self.scale = float((np.einsum("kff->", expected.judge) + np.trace(expected.shared)) / self._size(expected))
+        self.own_gradient = np.hstack([self.scores_gradient @ frame.judge_items, slopes.judge])
+        moves = _without_fixed(frame.shared_judges.T @ self.scores_gradient, frame)
+        self.shared_gradient = np.concatenate([moves.ravel(), slopes.shared])
+
+    @staticmethod
+    def _size(arrow: Arrow) -> int:
+        return arrow.judge.shape[0] * arrow.judge.shape[1] + arrow.shared.shape[0]
 
     @property
     def observed(self) -> Arrow:
         """Observed information: the expected one plus the bending of the low-rank structure."""
         if self._observed is None:
-            self._observed = observed_information(self.expected, self.frame, self.slopes.scores)
+            self._observed = observed_information(self.expected, self.frame, self.scores_gradient)
         return self._observed
 
-    def step(self, damping: float) -> tuple[_Step | None, bool]:
-        """Solution of the damped system, and whether it used positive definite observed information."""
-        if self.curved:
-            step = self._solve(self.observed, damping)
-            if step is not None:
-                return step, True
-        step = self._solve(self.expected, damping)
-        return step, not self.curved and step is not None
+    def step(self, damping: float) -> _Step | None:
+        """Solution of the damped system: Newton where the observed information allows it, otherwise Fisher scoring."""
+        newton = self._solve(self.observed, damping, is_newton=True)
+        if newton is None and self.frame.strength.size:
+            return self._solve(self.expected, damping, is_newton=False)
+        return newton
 
-    def _solve(self, arrow: Arrow, damping: float) -> _Step | None:
+    def _solve(self, arrow: Arrow, damping: float, is_newton: bool) -> _Step | None:
         solution = solve_arrow(arrow, self.own_gradient, self.shared_gradient, damping)
         if solution is None:
             return None
         own, shared = -solution[0], -solution[1]
         slope = float(np.vdot(own, self.own_gradient) + np.vdot(shared, self.shared_gradient))
-        f = self.frame.judge_items.shape[1]
-        g, n_items = self.frame.shared_judges.shape[1], self.frame.n_items
+        squared = float(np.vdot(own, own) + np.vdot(shared, shared))
+        f, n_moves = self.frame.judge_items.shape[1], self.frame.shared_judges.shape[1] * self.frame.n_items
         return _Step(
             own=own[:, :f],
             judge=own[:, f:],
-            item=shared[: g * n_items].reshape(g, n_items),
-            shared=shared[g * n_items :],
+            item=shared[:n_moves].reshape(n_moves // self.frame.n_items, self.frame.n_items),
+            shared=shared[n_moves:],
             slope=slope,
-            squared=float(np.vdot(own, own) + np.vdot(shared, shared)),
+            expected_gain=0.5 * (damping * squared - slope),
+            damping=damping,
+            is_newton=is_newton,
         )
 
 
-def _pinned(arrow: Arrow, frame: Frame, n_own: int, ridge: float) -> Arrow:
-    """Give the directions that do not move the scores a stiffness of their own, and add the ridge.
+def _pinned(arrow: Arrow, frame: Frame, ridge: float) -> Arrow:
+    """Take shared movements along ``frame.fixed_items`` out of the system, and add the ridge.
 
-    Shared movements along ``frame.fixed_items`` either change nothing (the constant) or repeat what the judges' own
-    coordinates do; with some stiffness the solution leaves them alone and no basis of the complement is needed.
+    Such movements either change nothing (the constant) or repeat what the judges' own coordinates do. Projecting them out
+    and giving them some stiffness leaves a regular system whose solution does not use them; no basis of the complement
+    is needed.
     """
     g, n_items = frame.shared_judges.shape[1], frame.n_items
-    judge, shared = arrow.judge, arrow.shared
+    judge, size = arrow.judge, g * n_items
     if ridge:
         judge = judge.copy()
-        index = np.arange(n_own)
+        index = np.arange(frame.judge_items.shape[1])
         judge[:, index, index] += ridge
-    if g:
-        shared = shared.copy()
-        size = g * n_items
-        stiffness = np.trace(shared[:size, :size]) / size + ridge
-        pin = stiffness * (frame.fixed_items @ frame.fixed_items.T)
-        blocks = shared[:size, :size].reshape(g, n_items, g, n_items)
-        for a in range(g):
-            blocks[a, :, a] += pin
-            blocks[a, :, a].flat[:: n_items + 1] += ridge
-        shared[:size, :size] = blocks.reshape(size, size)
-    return Arrow(judge, arrow.coupling, shared)
+    if not g:
+        return replace(arrow, judge=judge)
+    coupling, shared = arrow.coupling.copy(), arrow.shared.copy()
+    coupling[:, :, :size] = _without_fixed(coupling[:, :, :size], frame)
+    shared[:size] = _without_fixed(shared[:size].T, frame).T
+    shared[:, :size] = _without_fixed(shared[:, :size], frame)
+    stiffness = np.trace(shared[:size, :size]) / size
+    pin = stiffness * (frame.fixed_items @ frame.fixed_items.T)
+    pin.flat[:: n_items + 1] += ridge
+    for a in range(0, size, n_items):
+        shared[a : a + n_items, a : a + n_items] += pin
+    return Arrow(judge, coupling, shared)
+
+
+def _without_fixed(rows: np.ndarray, frame: Frame) -> np.ndarray:
+    """Remove the components along ``frame.fixed_items`` from item movements stacked in the last axis."""
+    moves = rows.reshape(*rows.shape[:-1], rows.shape[-1] // frame.n_items, frame.n_items)
+    return (moves - (moves @ frame.fixed_items) @ frame.fixed_items.T).reshape(rows.shape)
 
 
 def solve_arrow(

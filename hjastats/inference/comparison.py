@@ -64,9 +64,12 @@ def check_same_data(results: Sequence[Any]) -> None:
         if data is first:
             continue
         if data is None or (data.judges, data.items) != (first.judges, first.items):
-            raise ComparisonError("the models were fitted to different judges or items: their likelihoods do not compare.")
+            raise ComparisonError(
+                "the models were fitted to different judges or items: their likelihoods do not compare."
+            )
         same = len(data.cells.n) == len(first.cells.n) and all(
-            np.array_equal(getattr(data.cells, name), getattr(first.cells, name)) for name in ("judge", "first", "second")
+            np.array_equal(getattr(data.cells, name), getattr(first.cells, name))
+            for name in ("judge", "first", "second")
         )
         if not same or not (np.allclose(data.cells.n, first.cells.n) and np.allclose(data.cells.y, first.cells.y)):
             raise ComparisonError(

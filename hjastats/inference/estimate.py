@@ -69,7 +69,11 @@ class Estimate:
             return "All scores are finite."
         judges = np.asarray(layout.judges, dtype=object)[list(found.judges)]
         items = np.asarray(layout.items, dtype=object)
-        who = "all judges" if len(judges) == len(layout.judges) else f"judge{'s' if len(judges) > 1 else ''} {shown(judges)}"
+        who = (
+            "all judges"
+            if len(judges) == len(layout.judges)
+            else f"judge{'s' if len(judges) > 1 else ''} {shown(judges)}"
+        )
         moves = []
         if found.rising:
             moves.append(f"{shown(items[list(found.rising)])} rise")
@@ -104,4 +108,5 @@ def assess(
     at = found.best.at
     frame = structure.frame(at.scores)
     covariance = invert(information_at(cells, at, frame, information))
-    return Estimate(found, frame, covariance, find_separation(cells, at, frame), method, information, history)
+    separation = find_separation(cells, at, frame, diverges=found.best.diverges)
+    return Estimate(found, frame, covariance, separation, method, information, history)

@@ -1,0 +1,200 @@
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from hjastats.data.cells import Cells, aggregate
+from hjastats.estimation.alternating import alternate
+from hjastats.estimation.convergence import find_separation
+from hjastats.estimation.search import no_terms, search
+from hjastats.estimation.start import initialise, judgewise_scores, pooled_scores, starting_scores
+from hjastats.estimation.trust import maximise, solve_arrow
+from hjastats.geometry.decomposition import canonical
+from hjastats.geometry.parameters import Coefficients
+from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
+from hjastats.likelihood import Arrow, bernoulli, gradient, linear_predictor
+from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+
+# Two optimisers that both satisfy the first-order conditions agree far below a standard error.
+SAME_OPTIMUM = 1e-8
+
+
+@pytest.fixture(scope="module")
+def cells() -> Cells:
+    panel = heterogeneous_panel(5, 7, rank=1, heterogeneity=0.3, rng=3)
+    return simulate_comparisons(0.6 * panel.scores, near_balanced_design(5, 7, 3000, rng=4), rng=5).cells
+
+
+def design_matrix(cells):
+    design = np.zeros((len(cells.n), cells.n_items))
+    rows = np.arange(len(cells.n))
+    design[rows, cells.first], design[rows, cells.second] = 1.0, -1.0
+    return design[:, 1:]
+
+
+def test_pooled_scores_equal_a_statsmodels_glm(cells):
+    found = maximise(cells, Pooled(), no_terms(cells, np.zeros((5, 7))))
+    wins = np.column_stack([cells.y, cells.n - cells.y])
+    glm = sm.GLM(wins, design_matrix(cells), family=sm.families.Binomial()).fit(tol=1e-13)
+    reference = np.r_[0.0, glm.params]
+    assert found.converged
+    np.testing.assert_allclose(found.at.scores, np.tile(reference - reference.mean(), (5, 1)), atol=SAME_OPTIMUM)
+
+
+def test_unrestricted_scores_equal_one_glm_per_judge(cells):
+    found = maximise(cells, Unrestricted(), no_terms(cells, np.zeros((5, 7))))
+    for judge in range(5):
+        mine = cells.judge == judge
+        wins = np.column_stack([cells.y, cells.n - cells.y])[mine]
+        glm = sm.GLM(wins, design_matrix(cells)[mine], family=sm.families.Binomial()).fit(tol=1e-13, maxiter=200)
+        reference = np.r_[0.0, glm.params]
+        np.testing.assert_allclose(found.at.scores[judge], reference - reference.mean(), atol=1e-6)
+
+
+def test_largest_rank_reaches_the_unrestricted_likelihood(cells):
+    largest = search(cells, LowRank(4)).best
+    unrestricted = maximise(cells, Unrestricted(), no_terms(cells, np.zeros((5, 7))))
+    assert largest.value == pytest.approx(unrestricted.value, rel=1e-10)
+    np.testing.assert_allclose(largest.at.scores, unrestricted.at.scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_optimum_is_stationary_in_every_free_direction(cells, rank):
+    best = search(cells, LowRank(rank)).best
+    assert best.converged
+    here = bernoulli(linear_predictor(cells, best.at), cells.n, cells.y)
+    frame = LowRank(rank).frame(best.at.scores)
+    assert np.abs(frame.coordinates(gradient(cells, here.slope).scores)).max() < 1e-8
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_alternating_decreases_at_every_step_and_ends_at_the_same_optimum(cells, rank):
+    start = no_terms(cells, initialise(pooled_scores(cells), judgewise_scores(cells), rank))
+    run = alternate(cells, rank, start)
+    values = np.array(run.values)
+    assert run.reached_tolerance
+    # Increases below the rounding error of a sum of a few thousand terms are not increases.
+    assert (np.diff(values) <= 1e-12 * values[0]).all()
+    assert values[-1] == pytest.approx(search(cells, LowRank(rank)).best.value, rel=1e-9)
+
+
+def test_alternating_raises_tau_when_reanchoring_fails(cells, monkeypatch):
+    from hjastats.estimation import alternating
+    from hjastats.geometry.decomposition import AnchoringError
+
+    original, calls = alternating.reanchor, []
+
+    def failing_twice(*parts):
+        calls.append(1)
+        if len(calls) <= 2:
+            raise AnchoringError("made to fail")
+        return original(*parts)
+
+    monkeypatch.setattr(alternating, "reanchor", failing_twice)
+    start = no_terms(cells, initialise(pooled_scores(cells), judgewise_scores(cells), 1))
+    run = alternate(cells, 1, start, tau=0.01, maxiter=3)
+    assert run.taus[0] == pytest.approx(1.0)
+    assert run.values[-1] < run.values[0]
+
+
+def test_initialisation_has_the_asked_rank_and_the_pooled_consensus(cells):
+    judgewise, pooled = judgewise_scores(cells), pooled_scores(cells)
+    for rank in (0, 1, 2):
+        scores = initialise(pooled, judgewise, rank)
+        assert np.linalg.matrix_rank(scores, tol=1e-8) == rank + 1
+        np.testing.assert_allclose(scores.mean(axis=0), pooled, atol=1e-12)
+
+
+def test_every_start_is_finite_and_of_the_right_rank(cells):
+    for structure in (Pooled(), LowRank(0), LowRank(2), Unrestricted()):
+        for scores in starting_scores(cells, structure, 3, np.random.default_rng(0)):
+            assert np.isfinite(scores).all()
+            np.testing.assert_allclose(structure.nearest(scores), scores, atol=1e-10)
+
+
+def test_ridge_shrinks_and_satisfies_its_own_first_order_conditions(cells):
+    structure, ridge = LowRank(1), 5.0
+    plain, shrunk = search(cells, structure).best, search(cells, structure, ridge=ridge).best
+    assert np.linalg.norm(shrunk.at.scores) < np.linalg.norm(plain.at.scores)
+    assert shrunk.negative_loglike > plain.negative_loglike
+    here = bernoulli(linear_predictor(cells, shrunk.at), cells.n, cells.y)
+    slope = gradient(cells, here.slope).scores + ridge * shrunk.at.scores
+    assert np.abs(structure.frame(shrunk.at.scores).coordinates(slope)).max() < 1e-8
+
+
+def test_arrow_solution_equals_the_dense_one():
+    rng = np.random.default_rng(0)
+    K, f, s = 3, 2, 4
+    root = rng.normal(size=(K * f + s, K * f + s + 3))
+    dense = root @ root.T
+    for a in range(K):
+        for b in range(K):
+            if a != b:
+                dense[a * f : a * f + f, b * f : b * f + f] = 0
+    dense += 10 * np.eye(len(dense))
+    judge = np.array([dense[k * f : k * f + f, k * f : k * f + f] for k in range(K)])
+    arrow = Arrow(judge, dense[: K * f, K * f :].reshape(K, f, s), dense[K * f :, K * f :])
+    right = rng.normal(size=K * f + s)
+    own, shared = solve_arrow(arrow, right[: K * f].reshape(K, f), right[K * f :], damping=0.5)
+    expected = np.linalg.solve(dense + 0.5 * np.eye(len(dense)), right)
+    np.testing.assert_allclose(np.r_[own.ravel(), shared], expected, atol=1e-12)
+
+
+def test_an_arrow_that_is_not_positive_definite_has_no_solution():
+    arrow = Arrow(np.ones((1, 1, 1)), np.full((1, 1, 1), 2.0), np.ones((1, 1)))
+    assert solve_arrow(arrow, np.ones((1, 1)), np.ones(1)) is None
+
+
+def test_an_undefeated_item_is_reported_as_separation_with_its_direction():
+    judge = np.zeros(60, dtype=int)
+    first = np.tile([0, 0, 1], 20)
+    second = np.tile([1, 2, 2], 20)
+    outcome = np.where(first == 0, 1.0, np.arange(60) % 2)
+    cells = aggregate(judge, first, second, outcome, np.ones(60), 1, 3)
+    found = maximise(cells, Pooled(), no_terms(cells, np.zeros((1, 3))))
+    assert found.diverges
+    assert not found.converged
+    separation = find_separation(cells, found.at, Pooled().frame(found.at.scores), diverges=True)
+    assert separation is not None
+    assert separation.rising in ((0,), (1, 2))
+    assert separation.falling in ((0,), (1, 2))
+
+
+def test_finite_estimates_are_not_called_separated(cells):
+    best = search(cells, LowRank(1)).best
+    assert find_separation(cells, best.at, LowRank(1).frame(best.at.scores)) is None
+
+
+def test_long_chains_of_items_far_apart_are_not_called_separated():
+    """Scores 40 log-odds apart are estimable through the items between them."""
+    n = 21
+    low, high = np.arange(n - 1), np.arange(1, n)
+    counts = np.full(n - 1, 1000.0)
+    cells = Cells(np.zeros(n, int), np.r_[low, 0], np.r_[high, n - 1], np.r_[counts, 1], np.r_[counts * 0.881, 1], 1, n)
+    found = maximise(cells, Pooled(), no_terms(cells, np.zeros((1, n))))
+    assert found.converged
+    assert np.ptp(found.at.scores) > 39
+    assert find_separation(cells, found.at, Pooled().frame(found.at.scores)) is None
+
+
+def test_two_optima_are_both_listed_and_the_better_one_kept():
+    """Two halves of a panel with unrelated rankings and one dimension to share: each half is a local optimum."""
+    rng = np.random.default_rng(2)
+    mu = np.linspace(-2, 2, 6)
+    scores = np.vstack([np.tile(mu, (3, 1)), np.tile(rng.permutation(mu), (3, 1))])
+    data = simulate_comparisons(scores, near_balanced_design(6, 6, 6000, rng=1), rng=2)
+    starts = [
+        no_terms(data.cells, np.outer(w, s))
+        for w, s in (([1, 1, 1, 0, 0, 0], scores[0]), ([0, 0, 0, 1, 1, 1], scores[5]))
+    ]
+    found = search(data.cells, LowRank(0), starts=starts)
+    alone = [maximise(data.cells, LowRank(0), start).value for start in starts]
+    assert found.best.value == pytest.approx(min(alone))
+    assert len(found.values) == len({round(value, 4) for value in alone})
+    assert sum(found.counts) == 2
+
+
+def test_scores_of_the_start_need_not_satisfy_the_structure(cells):
+    rough = Coefficients(np.random.default_rng(0).normal(size=(5, 7)) + 3.0, np.zeros((5, 0)), np.zeros(0))
+    best = maximise(cells, LowRank(1), rough)
+    assert best.converged
+    canonical(best.at.scores, 1)

@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from statsmodels.tools.numdiff import approx_fprime
+
+from hjastats.geometry.decomposition import canonical
+from hjastats.geometry.jacobians import anchor_jacobian, decomposition_jacobian, scores_jacobian
+from hjastats.geometry.parameters import Coefficients, ParameterLayout
+from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
+
+# Centred differences of functions of order one: the step error is about 1e-10, amplified by curvature.
+FINITE_DIFFERENCE = 1e-6
+SHAPES = [(4, 8, 0), (4, 8, 1), (6, 5, 2), (2, 6, 1), (3, 3, 1), (7, 9, 3), (1, 4, 0), (5, 2, 0)]
+
+
+STRUCTURES = [
+    pytest.param(structure, n_judges, n_items, id=f"{structure}-{n_judges}x{n_items}")
+    for n_judges, n_items, rank in SHAPES
+    for structure in (LowRank(rank), Pooled(), Unrestricted())
+]
+
+
+@pytest.mark.parametrize(("structure", "n_judges", "n_items"), STRUCTURES)
+def test_frame_directions_are_orthonormal_and_as_many_as_the_degrees_of_freedom(structure, n_judges, n_items):
+    scores = structure.nearest(np.random.default_rng(0).normal(size=(n_judges, n_items)))
+    frame = structure.frame(scores)
+    basis = scores_jacobian(frame)
+    assert basis.shape == (n_judges * n_items, structure.n_free(n_judges, n_items))
+    assert frame.n_free == basis.shape[1]
+    np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
+    np.testing.assert_allclose(frame.coordinates(scores), basis.T @ scores.ravel(), atol=1e-12)
+
+
+@pytest.mark.parametrize(("n_judges", "n_items", "rank"), SHAPES)
+def test_low_rank_degrees_of_freedom_match_the_count_of_the_paper(n_judges, n_items, rank):
+    counted = (n_items - 1) + (n_judges - 1) + rank * (n_judges + n_items - 3 - rank)
+    assert LowRank(rank).n_free(n_judges, n_items) == counted
+
+
+@pytest.mark.parametrize(("structure", "n_judges", "n_items"), STRUCTURES)
+def test_charts_invert_and_their_derivative_is_the_frame(structure, n_judges, n_items):
+    rng = np.random.default_rng(3)
+    scores = structure.nearest(rng.normal(size=(n_judges, n_items)))
+    frame = structure.frame(scores)
+    free = frame.coordinates(scores)
+    np.testing.assert_allclose(structure.from_free(free, frame), scores, atol=1e-12)
+    elsewhere = free + 0.1 * rng.normal(size=len(free))
+    reached = structure.from_free(elsewhere, frame)
+    np.testing.assert_allclose(frame.coordinates(reached), elsewhere, atol=1e-11)
+    np.testing.assert_allclose(structure.nearest(reached), reached, atol=1e-11)
+    numerical = approx_fprime(free, lambda x: structure.from_free(x, frame).ravel(), centered=True)
+    np.testing.assert_allclose(scores_jacobian(frame), numerical.reshape(-1, len(free)), atol=FINITE_DIFFERENCE)
+
+
+@pytest.mark.parametrize(("structure", "n_judges", "n_items"), STRUCTURES)
+def test_moving_stays_in_the_structure_and_follows_the_frame_to_first_order(structure, n_judges, n_items):
+    rng = np.random.default_rng(4)
+    scores = structure.nearest(rng.normal(size=(n_judges, n_items)))
+    frame = structure.frame(scores)
+    own = rng.normal(size=(n_judges, frame.judge_items.shape[1]))
+    shared = rng.normal(size=(frame.shared_judges.shape[1], frame.shared_items.shape[1])) @ frame.shared_items.T
+    direction = own @ frame.judge_items.T + frame.shared_judges @ shared
+    for size in (1e-3, 1e-4):
+        moved, new_frame = structure.move(scores, frame, size * own, size * shared)
+        np.testing.assert_allclose(structure.nearest(moved), moved, atol=1e-12)
+        assert np.abs(moved - scores - size * direction).max() < 100 * size**2
+        fresh = structure.frame(moved)
+        both = scores_jacobian(fresh).T @ scores_jacobian(new_frame)
+        np.testing.assert_allclose(both @ both.T, np.eye(fresh.n_free), atol=1e-9)
+
+
+@pytest.mark.parametrize(("n_judges", "n_items", "rank"), [s for s in SHAPES if s[0] > 1 and s[1] > 2])
+def test_jacobian_of_the_decomposition_matches_finite_differences(n_judges, n_items, rank):
+    structure = LowRank(rank)
+    scores = structure.nearest(np.random.default_rng(6).normal(size=(n_judges, n_items)) + np.linspace(-1, 1, n_items))
+    frame = structure.frame(scores)
+
+    def reported(free):
+        parts = canonical(structure.from_free(free, frame), rank)
+        return np.concatenate([parts.gamma, parts.mu, parts.U.T.ravel(), parts.V.T.ravel()])
+
+    free = frame.coordinates(scores)
+    numerical = approx_fprime(free, reported, centered=True)
+    exact = decomposition_jacobian(canonical(scores, rank), frame)
+    np.testing.assert_allclose(exact, numerical, atol=FINITE_DIFFERENCE * max(1.0, np.abs(exact).max()))
+
+
+def test_jacobian_of_consensus_and_sensitivity_holds_for_unrestricted_scores():
+    structure = Unrestricted()
+    scores = structure.nearest(np.random.default_rng(8).normal(size=(4, 5)) + np.linspace(-1, 1, 5))
+    frame = structure.frame(scores)
+
+    def reported(free):
+        parts = canonical(structure.from_free(free, frame), 0)
+        return np.concatenate([parts.gamma, parts.mu])
+
+    parts = canonical(scores, 0)
+    exact = anchor_jacobian(parts.gamma, parts.mu, scores - parts.scores, frame)
+    numerical = approx_fprime(frame.coordinates(scores), reported, centered=True)
+    np.testing.assert_allclose(exact, numerical, atol=FINITE_DIFFERENCE)
+
+
+@pytest.mark.parametrize("structure", [LowRank(0), LowRank(2), Pooled(), Unrestricted()], ids=str)
+def test_parameter_vectors_pack_unpack_and_differentiate(structure):
+    rng = np.random.default_rng(9)
+    layout = ParameterLayout(structure, tuple("abcde"), tuple("uvwxyz"), ("x1", "x2"), ("position", "length"))
+    scores = structure.nearest(rng.normal(size=(5, 6)) + np.linspace(-2, 2, 6))
+    at = Coefficients(scores, rng.normal(size=(5, 2)), rng.normal(size=2))
+    params = layout.pack(at)
+    assert len(params) == len(layout.names) == len(set(layout.names))
+    back = layout.unpack(params)
+    for name in ("scores", "judge", "shared"):
+        np.testing.assert_allclose(getattr(back, name), getattr(at, name), atol=1e-12)
+    assert params[layout.names.index("length[c]")] == at.judge[2, 1]
+    frame = structure.frame(scores)
+    free = layout.to_free(at, frame)
+    assert len(free) == layout.n_free
+    numerical = approx_fprime(free, lambda x: layout.pack(layout.from_free(x, frame)), centered=True)
+    np.testing.assert_allclose(layout.jacobian(at, frame), numerical, atol=FINITE_DIFFERENCE)

@@ -1,0 +1,114 @@
+"""Real data against R: gnm, BradleyTerry2 (recipes beside the numbers, in the folder of oracles)."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hjastats as hja
+
+# As required by the specification: likelihoods, scores, standard errors.
+LIKELIHOOD = 1e-8
+SCORES = 1e-6
+STANDARD_ERRORS = 1e-5
+DATA = ["chatbot_arena", "mtbench"]
+MODELS = {
+    "BTL": (hja.BTLModel, {}),
+    "r0": (hja.JAModel, {}),
+    "r1": (hja.HJAModel, {"rank": 1}),
+    "r2": (hja.HJAModel, {"rank": 2}),
+}
+
+
+@pytest.fixture(scope="module", params=DATA)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def data(name, shared_data):
+    return hja.read_comparisons(shared_data / f"{name}.json")
+
+
+def expected(oracles, name, model):
+    rows = json.loads((oracles / "summary.json").read_text()) + json.loads((oracles / "extra_summary.json").read_text())
+    return next(row for row in rows if row["data"] == name and row["model"] == model)
+
+
+def matrix(oracles, name):
+    return pd.read_csv(oracles / f"{name}.csv", index_col=0)
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_likelihood_and_degrees_of_freedom_equal_those_of_r(data, name, oracles, model):
+    cls, options = MODELS[model]
+    result = cls.from_comparisons(data, **options).fit()
+    row = expected(oracles, name, model)
+    assert -result.llf == pytest.approx(row["nll"], rel=LIKELIHOOD)
+    assert result.df_model == row["df"]
+    assert result.converged
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_every_seed_reaches_the_same_likelihood(data, name, oracles, model):
+    cls, options = MODELS[model]
+    fitted = cls.from_comparisons(data, **options)
+    row = expected(oracles, name, model)
+    for seed in range(20):
+        assert -fitted.fit(rng=seed).llf == pytest.approx(row["nll"], rel=LIKELIHOOD)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_scores_and_their_standard_errors_equal_those_of_gnm(data, name, oracles, rank):
+    result = hja.HJAModel.from_comparisons(data, rank=rank).fit()
+    scores, errors = matrix(oracles, f"{name}_r{rank}_S"), matrix(oracles, f"{name}_r{rank}_seS")
+    assert list(scores.index) == list(result.scores.index)
+    assert list(scores.columns) == list(result.scores.columns)
+    np.testing.assert_allclose(result.scores, scores, atol=SCORES, rtol=SCORES)
+    np.testing.assert_allclose(result.scores_se, errors, rtol=STANDARD_ERRORS)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_consensus_and_sensitivity_with_standard_errors_equal_those_of_gnm(data, name, oracles, rank):
+    result = hja.HJAModel.from_comparisons(data, rank=rank).fit()
+    for kind, table in (("mu", result.consensus), ("gamma", result.sensitivity)):
+        reference = matrix(oracles, f"{name}_r{rank}_{kind}")
+        table = table.loc[reference.index]
+        np.testing.assert_allclose(table["estimate"], reference[kind], atol=SCORES, rtol=SCORES)
+        np.testing.assert_allclose(table["std_err"], reference["se"], rtol=STANDARD_ERRORS)
+
+
+def test_pooled_scores_equal_those_of_bradleyterry2(data, name, oracles):
+    table, reference = hja.BTLModel.from_comparisons(data).fit().consensus, matrix(oracles, f"{name}_btl_mu")
+    np.testing.assert_allclose(table.loc[reference.index, "estimate"], reference["mu"], atol=SCORES)
+    np.testing.assert_allclose(table.loc[reference.index, "std_err"], reference["se"], rtol=STANDARD_ERRORS)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_the_alternating_algorithm_ends_at_the_same_optimum(data, name, oracles, rank):
+    result = hja.HJAModel.from_comparisons(data, rank=rank).fit(method="alternating")
+    history = np.array(result.mle_retvals["history"].values)
+    assert (np.diff(history) <= 1e-12 * history[0]).all()
+    assert history[-1] == pytest.approx(expected(oracles, name, f"r{rank}")["nll"], rel=1e-7)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_position_effects_equal_those_of_gnm(data, name, oracles, rank):
+    result = hja.HJAModel.from_comparisons(data, rank=rank, position="judge").fit()
+    row = expected(oracles, name, f"r{rank}+pos")
+    assert -result.llf == pytest.approx(row["nll"], rel=LIKELIHOOD)
+    assert result.df_model == row["df"]
+    reference = matrix(oracles, f"{name}_r{rank}pos_pos")
+    np.testing.assert_allclose(
+        result.position.loc[reference.index, "estimate"], reference["pos"], rtol=STANDARD_ERRORS, atol=SCORES
+    )
+    np.testing.assert_allclose(result.position.loc[reference.index, "std_err"], reference["se"], rtol=STANDARD_ERRORS)
+    np.testing.assert_allclose(result.scores, matrix(oracles, f"{name}_r{rank}pos_S"), atol=SCORES, rtol=SCORES)
+    np.testing.assert_allclose(result.scores_se, matrix(oracles, f"{name}_r{rank}pos_seS"), rtol=STANDARD_ERRORS)
+
+
+def test_the_plain_fit_names_the_judge_that_always_picks_the_first_item(data):
+    text = str(hja.HJAModel.from_comparisons(data, rank=1).fit().summary())
+    assert "'zai-org/GLM-4.5-Air-FP8' picks the first item in 99" in text.replace("\n    ", " ")
+    assert "The order of presentation matters" in text
