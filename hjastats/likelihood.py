@@ -91,7 +91,7 @@ def probability(eta: np.ndarray) -> np.ndarray:
 def gradient(cells: Cells, slope: np.ndarray) -> Gradient:
     """Chain rule from the cells' linear predictors to scores and linear coefficients."""
     scores = (cells.incidence @ slope).reshape(cells.n_judges, cells.n_items)
-    judge = cells.judge_sums @ (slope[:, None] * cells.judge_terms)
+    judge = cells.sum_by_judge(slope[:, None] * cells.judge_terms)
     return Gradient(scores, judge, cells.shared_terms.T @ slope)
 
 
@@ -106,14 +106,16 @@ def expected_information(cells: Cells, curvature: np.ndarray, frame: Frame) -> A
     n_judges, n_items = cells.n_judges, cells.n_items
     own, weights = frame.judge_items, frame.shared_judges
     f, g, e, m = own.shape[1], weights.shape[1], cells.n_judge_terms, cells.n_shared_terms
-    features = np.hstack([own[cells.first] - own[cells.second], cells.judge_terms, cells.shared_terms])
+    features = own[cells.first] - own[cells.second]
+    if e or m:
+        features = np.hstack([features, cells.judge_terms, cells.shared_terms])
     weighted = curvature[:, None] * features
     spread = (cells.incidence @ weighted).reshape(n_judges, n_items, f + e + m)
 
     judge = np.empty((n_judges, f + e, f + e))
     judge[:, :f] = own.T @ spread[:, :, : f + e]
     coupling = np.empty((n_judges, f + e, g * n_items + m))
-    items = np.einsum("knf,kg->kfgn", spread[:, :, : f + e], weights)
+    items = spread[:, :, : f + e].transpose(0, 2, 1)[:, :, None, :] * weights[:, None, :, None]
     coupling[:, :, : g * n_items] = items.reshape(n_judges, f + e, g * n_items)
     coupling[:, :f, g * n_items :] = own.T @ spread[:, :, f + e :]
     shared = np.zeros((g * n_items + m, g * n_items + m))
@@ -153,8 +155,8 @@ def observed_information(expected: Arrow, frame: Frame, scores_gradient: np.ndar
 def _sums_of_products(cells: Cells, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Per judge, the sum over its cells of the outer products of two sets of terms."""
     products = np.einsum("ce,cm->cem", left, right)
-    sums = cells.judge_sums @ products.reshape(len(left), -1)
-    return np.asarray(sums).reshape(cells.n_judges, left.shape[1], right.shape[1])
+    sums = cells.sum_by_judge(products.reshape(len(left), -1))
+    return sums.reshape(cells.n_judges, left.shape[1], right.shape[1])
 
 
 def _shared_laplacians(cells: Cells, curvature: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -183,26 +185,27 @@ def free_information(arrow: Arrow, frame: Frame, n_judge_terms: int, n_shared_te
     n_judges, n_items = frame.n_judges, frame.n_items
     f, g, e, m = frame.judge_items.shape[1], frame.shared_judges.shape[1], n_judge_terms, n_shared_terms
     n_shared = g * (n_items - 1 - f)
-    basis = np.zeros((g * n_items + m, n_shared + m))
-    basis[: g * n_items, :n_shared] = np.kron(np.eye(g), frame.shared_items)
-    basis[g * n_items :, n_shared:] = np.eye(m)
-    coupling = arrow.coupling @ basis
-    size = n_judges * (f + e) + n_shared + m
+    n_own, size = n_judges * (f + e), n_judges * (f + e) + n_shared + m
+    items = frame.shared_items
     arranged = np.zeros((size, size))
-    own = np.arange(n_judges * (f + e)).reshape(n_judges, f + e)
-    for k in range(n_judges):
-        arranged[np.ix_(own[k], own[k])] = arrow.judge[k]
-    n_own = n_judges * (f + e)
-    arranged[:n_own, n_own:] = coupling.reshape(n_own, n_shared + m)
-    arranged[n_own:, :n_own] = arranged[:n_own, n_own:].T
-    arranged[n_own:, n_own:] = basis.T @ arrow.shared @ basis
+    judges = np.arange(n_judges)
+    arranged[:n_own, :n_own].reshape(n_judges, f + e, n_judges, f + e)[judges, :, judges] = arrow.judge
+    moves = arrow.coupling[:, :, : g * n_items].reshape(n_own, g, n_items) @ items
+    arranged[:n_own, n_own : n_own + n_shared] = moves.reshape(n_own, n_shared)
+    arranged[:n_own, n_own + n_shared :] = arrow.coupling[:, :, g * n_items :].reshape(n_own, m)
+    blocks = arrow.shared[: g * n_items, : g * n_items].reshape(g, n_items, g, n_items).transpose(0, 2, 1, 3)
+    inner = (items.T @ blocks @ items).transpose(0, 2, 1, 3).reshape(n_shared, n_shared)
+    arranged[n_own : n_own + n_shared, n_own : n_own + n_shared] = inner
+    cross = items.T @ arrow.shared[: g * n_items, g * n_items :].reshape(g, n_items, m)
+    arranged[n_own : n_own + n_shared, n_own + n_shared :] = cross.reshape(n_shared, m)
+    arranged[n_own + n_shared :, n_own + n_shared :] = arrow.shared[g * n_items :, g * n_items :]
+    lower = np.tril_indices(size, -1)
+    arranged[lower] = arranged.T[lower]
+    if e == 0 and m == 0:
+        return arranged
+    own = np.arange(n_own).reshape(n_judges, f + e)
     order = np.concatenate(
-        [
-            np.arange(n_own + n_shared, size),
-            own[:, f:].ravel(),
-            own[:, :f].ravel(),
-            np.arange(n_own, n_own + n_shared),
-        ]
+        [np.arange(n_own + n_shared, size), own[:, f:].ravel(), own[:, :f].ravel(), np.arange(n_own, n_own + n_shared)]
     )
     return arranged[np.ix_(order, order)]
 

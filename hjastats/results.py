@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults, LikelihoodResultsWrapper
-from statsmodels.base.wrapper import populate_wrapper, union_dicts
+from statsmodels.base.wrapper import populate_wrapper
 
 from .diagnostics.findings import Finding, find
 from .geometry.decomposition import Decomposition
@@ -30,8 +30,8 @@ COVARIANCE_DESCRIPTIONS = {
 class HJAResults(GenericLikelihoodModelResults):
     """Results of :meth:`hjastats.HJAModel.fit`.
 
-    ``params``, ``bse``, ``tvalues``, ``pvalues``, ``conf_int()``, ``cov_params()``, ``llf``, ``aic``, ``bic`` and the rest keep their
-    statsmodels meaning: parameters on the natural scale, z statistics against zero. ``df_model`` counts free parameters,
+    ``params``, ``bse``, ``tvalues``, ``pvalues``, ``conf_int()``, ``cov_params()``, ``llf``, ``aic``, ``bic`` and the rest keep
+    their statsmodels meaning: parameters on the natural scale, z statistics against zero. ``df_model`` counts free parameters,
     ``nobs`` comparisons. The tables below say the same in the terms of the model.
 
     Attributes
@@ -277,11 +277,6 @@ def _return_values(estimate: Estimate) -> dict[str, Any]:
 
 class HJAResultsWrapper(LikelihoodResultsWrapper):
     """Attaches labels to the arrays of :class:`HJAResults`."""
-
-    _attrs: dict[str, Any] = {}
-    _methods: dict[str, Any] = {}
-    _wrap_attrs = union_dicts(LikelihoodResultsWrapper._wrap_attrs, _attrs)
-    _wrap_methods = union_dicts(LikelihoodResultsWrapper._wrap_methods, _methods)
 
 
 populate_wrapper(HJAResultsWrapper, HJAResults)

@@ -25,7 +25,6 @@ def summarise(
         results, gleft=_left(results), gright=_right(results), yname=yname, title=title or _title(results)
     )
     layout = results.model.layout
-    level = f"{100 * (1 - alpha):g}%"
     tested = [name for name in layout.blocks if name not in ("gamma", "mu", "U", "V", "S")]
     for kind in tested:
         name = "position (log-odds bonus of the item shown first)" if kind == "position" else kind
@@ -33,7 +32,7 @@ def summarise(
     if "gamma" in layout.slices:
         name = "sensitivity gamma (z and p test gamma = 1)"
         summary.tables.append(_parameters(results, "gamma", name, 1.0, alpha, max_rows))
-    summary.tables.append(_consensus(results, level, alpha, max_rows))
+    summary.tables.append(_consensus(results, alpha, max_rows))
     if results.rank or "S" in layout.slices:
         summary.tables.append(_disagreement(results, max_rows))
     summary.add_extra_txt(_notes(results))
@@ -95,17 +94,18 @@ def _labels(results: Any, kind: str) -> list[str]:
     return layout.blocks[kind]
 
 
-def _consensus(results: Any, level: str, alpha: float, max_rows: int) -> SimpleTable:
+def _consensus(results: Any, alpha: float, max_rows: int) -> SimpleTable:
     table = results.consensus
     half = stats.norm.ppf(1 - alpha / 2) * table["std_err"]
+    coordinates = pd.DataFrame(results.decomposition.V, index=list(results.model.items)).loc[table.index].to_numpy()
     rows = [
-        [str(place), _number(estimate), _number(error), _number(estimate - h), _number(estimate + h)]
-        for place, (estimate, error, h) in enumerate(
-            zip(table["estimate"], table["std_err"], half, strict=True), start=1
-        )
+        [str(place + 1), *map(_number, (estimate, error, estimate - h, estimate + h, *coordinates[place]))]
+        for place, (estimate, error, h) in enumerate(zip(table["estimate"], table["std_err"], half, strict=True))
     ]
     header = ["place", "coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
-    return _table(list(table.index), rows, header, "consensus mu (sums to zero)", max_rows)
+    header += [f"V{d + 1}" for d in range(coordinates.shape[1])]
+    name = "consensus mu (sums to zero)" + (" and disagreement coordinates V" if results.rank else "")
+    return _table(list(table.index), rows, header, name, max_rows)
 
 
 def _disagreement(results: Any, max_rows: int) -> SimpleTable:
@@ -149,20 +149,34 @@ def _table(labels: list[str], rows: list[list[str]], header: list[str], name: st
 
 
 def shorten(labels: list[str], width: int = LABEL_WIDTH) -> list[str]:
-    """Cut long labels in the middle, keeping them distinct.
+    """Cut long labels, keeping them distinct: in the middle, else what they share at both ends, else by number.
 
     Examples
     --------
     >>> shorten(["a", "x" * 20 + "1", "x" * 20 + "2"], width=12)
     ['a', 'xxxxx...xxx1', 'xxxxx...xxx2']
     >>> shorten(["a" * 10 + "1" + "b" * 10, "a" * 10 + "2" + "b" * 10], width=12)
-    ['aaaaaaaaaa1bbbbbbbbbb', 'aaaaaaaaaa2bbbbbbbbbb']
+    ['...1...', '...2...']
     """
     tail = (width - 3) // 2
     short = [
         text if len(text) <= width else f"{text[: width - 3 - tail]}...{text[len(text) - tail :]}" for text in labels
     ]
-    return short if len(set(short)) == len(set(labels)) else list(labels)
+    if len(set(short)) == len(set(labels)):
+        return short
+    head = _n_shared(labels)
+    foot = _n_shared([text[head:][::-1] for text in labels])
+    middles = [f"...{text[head : len(text) - foot]}..." for text in labels]
+    if max(map(len, middles)) <= width:
+        return middles
+    return [f"{text[: width - 5]}~{number}" for number, text in enumerate(labels, start=1)]
+
+
+def _n_shared(texts: list[str]) -> int:
+    """Length of the beginning that all texts share."""
+    return next(
+        (i for i, letters in enumerate(zip(*texts, strict=False)) if len(set(letters)) > 1), min(map(len, texts))
+    )
 
 
 def _notes(results: Any) -> list[str]:
@@ -210,5 +224,6 @@ def _p_value(value: float) -> str:
 
 
 def frame_text(frame: pd.DataFrame) -> str:
-    """Plain text of a frame with four digits."""
-    return frame.to_string(float_format=lambda value: f"{value:.4f}")
+    """Plain text of a frame: two decimals for likelihoods and criteria, p-values readable in the far tail."""
+    formatters = {"p_value": _p_value}
+    return frame.to_string(formatters=formatters, float_format=lambda value: f"{value:.2f}", na_rep="")

@@ -70,20 +70,20 @@ class Cells:
         return self.judge * self.n_items + self.second
 
     @cached_property
-    def incidence(self) -> sparse.csr_array:
+    def incidence(self) -> sparse.csc_array:
         """Transpose of the map from scores to score differences, shape (n_judges * n_items, n_cells)."""
         n_cells = len(self.n)
-        column = np.arange(n_cells)
-        entries = np.concatenate([self.first_entry, self.second_entry])
-        signs = np.repeat([1.0, -1.0], n_cells)
-        shape = (self.n_judges * self.n_items, n_cells)
-        return sparse.csr_array((signs, (entries, np.tile(column, 2))), shape=shape)
+        entries = np.stack([self.first_entry, self.second_entry], axis=1).ravel()
+        signs = np.tile([1.0, -1.0], n_cells)
+        ends = np.arange(0, 2 * n_cells + 1, 2)
+        return sparse.csc_array((signs, entries, ends), shape=(self.n_judges * self.n_items, n_cells))
 
-    @cached_property
-    def judge_sums(self) -> sparse.csr_array:
-        """Sums over the cells of each judge, shape (n_judges, n_cells)."""
-        n_cells = len(self.n)
-        return sparse.csr_array((np.ones(n_cells), (self.judge, np.arange(n_cells))), shape=(self.n_judges, n_cells))
+    def sum_by_judge(self, values: np.ndarray) -> np.ndarray:
+        """Sums of the rows of ``values`` (n_cells, m) over the cells of each judge, shape (n_judges, m)."""
+        if values.shape[1] == 0:
+            return np.zeros((self.n_judges, 0))
+        sums = [np.bincount(self.judge, column, minlength=self.n_judges) for column in values.T]
+        return np.stack(sums, axis=1)
 
     @cached_property
     def pair(self) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,9 @@ import pandas as pd
 from ..errors import ComparisonError, shown
 from .cells import Cells, aggregate
 from .graph import Connectivity, connectivity
+
+Labels: TypeAlias = "Sequence[object] | np.ndarray | pd.Series[Any] | pd.Categorical[Any]"
+Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[Any]"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -60,11 +64,11 @@ class Comparisons:
     @classmethod
     def from_arrays(
         cls,
-        judge: Sequence[object] | np.ndarray | pd.Series | pd.Categorical,
-        first: Sequence[object] | np.ndarray | pd.Series | pd.Categorical,
-        second: Sequence[object] | np.ndarray | pd.Series | pd.Categorical,
-        outcome: Sequence[float] | np.ndarray | pd.Series,
-        weight: Sequence[float] | np.ndarray | pd.Series | None = None,
+        judge: Labels,
+        first: Labels,
+        second: Labels,
+        outcome: Numbers,
+        weight: Numbers | None = None,
         *,
         columns: pd.DataFrame | None = None,
         dropped: pd.DataFrame | None = None,
@@ -203,9 +207,9 @@ class Comparisons:
         rows = rows.astype(int)
         vanished = np.delete(np.asarray(self.judges, dtype=object), np.unique(self.judge_index[rows]))
         return Comparisons.from_arrays(
-            pd.Categorical.from_codes(self.judge_index[rows], list(self.judges)),
-            pd.Categorical.from_codes(self.first_index[rows], list(self.items)),
-            pd.Categorical.from_codes(self.second_index[rows], list(self.items)),
+            pd.Categorical.from_codes(self.judge_index[rows], pd.Index(self.judges)),
+            pd.Categorical.from_codes(self.first_index[rows], pd.Index(self.items)),
+            pd.Categorical.from_codes(self.second_index[rows], pd.Index(self.items)),
             self.outcome[rows],
             self.weight[rows],
             columns=self.columns.iloc[rows],
@@ -266,7 +270,7 @@ class Comparisons:
 def _series(values: object) -> pd.Series:
     if isinstance(values, pd.Series):
         return values.reset_index(drop=True)
-    return pd.Series(values)  # type: ignore[call-overload,no-any-return]
+    return pd.Series(values)
 
 
 def _code(name: str, values: object, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:

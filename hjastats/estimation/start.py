@@ -30,13 +30,13 @@ def _newton_scores(cells: Cells, group: np.ndarray, n_groups: int) -> np.ndarray
     first, second = group * n_items + cells.first, group * n_items + cells.second
     pair = first * n_items + cells.second
     size = n_groups * n_items
-    scores = np.zeros((n_groups, n_items))
+    scores: np.ndarray = np.zeros((n_groups, n_items))
     diagonal = np.arange(n_items)
     for _ in range(START_STEPS):
         flat = scores.ravel()
         here = bernoulli(flat[first] - flat[second], cells.n, cells.y)
-        slope = np.bincount(first, here.slope, size) - np.bincount(second, here.slope, size)
-        slope = slope.reshape(n_groups, n_items) + START_RIDGE * scores
+        balance = np.bincount(first, here.slope, size) - np.bincount(second, here.slope, size)
+        slope = balance.reshape(n_groups, n_items) + START_RIDGE * scores
         links = np.bincount(pair, here.curvature, size * n_items).reshape(n_groups, n_items, n_items)
         links = links + links.transpose(0, 2, 1)
         laplacian = -links
@@ -66,8 +66,8 @@ def starting_scores(
 ) -> list[np.ndarray]:
     """Starting score matrices for a structure, the most promising first; flat structures have one optimum and one start.
 
-    The optima of a low-rank structure differ in which judges dominate the leading directions, so the starts do too: all
-    judges as they are, the pooled consensus first (alg:initialize), all judges at equal strength, random weights.
+    The optima of a low-rank structure differ in which judges dominate the leading directions, so the starts do too: the
+    pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, random weights.
     """
     judgewise = judgewise_scores(cells)
     if not isinstance(structure, LowRank):
@@ -76,9 +76,9 @@ def starting_scores(
     length = np.linalg.norm(judgewise, axis=1)
     equal = 1.0 / np.maximum(length, 1e-3 * length.max() or 1.0)
     starts = [
-        structure.nearest(judgewise),
         initialise(pooled_scores(cells), judgewise, rank),
         reweighted(judgewise, equal, rank),
+        structure.nearest(judgewise),
     ]
     starts += [reweighted(judgewise, equal * rng.exponential(size=len(equal)), rank) for _ in range(n_random)]
     return starts

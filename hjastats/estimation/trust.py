@@ -23,6 +23,8 @@ from ..likelihood import (
 
 # A point counts as stationary when a further Newton step would move it by less than this many standard errors.
 STATIONARY = 1e-6
+# Log-likelihood units around an optimum within which another run can be recognised as heading for it.
+_NEAR = 3.0
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,12 @@ class Neighbourhood:
     value: float
 
     def contains(self, eta: np.ndarray, value: float) -> bool:
-        """Whether a point lies within about one standard error, and is as much worse as the distance predicts."""
+        """Whether a point is within a few log-likelihood units, and as much worse as the distance predicts."""
+        excess = value - self.value
+        if excess > _NEAR:
+            return False
         predicted = 0.5 * float(np.dot(self.curvature, (eta - self.eta) ** 2))
-        return predicted < 0.5 and abs(value - self.value - predicted) <= 0.2 * predicted
+        return predicted < _NEAR and abs(excess - predicted) <= 0.2 * predicted
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def _factors(residual: np.ndarray, rank: int, size: float) -> tuple[np.ndarray, 
     n_judges, n_items = residual.shape
     if rank == 0:
         return np.zeros((n_judges, 0)), np.zeros((n_items, 0))
-    left, strength, right = np.linalg.svd(residual, full_matrices=False)
+    left, strength, _ = np.linalg.svd(residual, full_matrices=False)
     if strength[rank - 1] <= STRENGTH_TOLERANCE * max(size, strength[0]):
         found = int((strength > STRENGTH_TOLERANCE * max(size, strength[0])).sum())
         raise AnchoringError(f"the scores have {found} disagreement direction(s) but rank={rank} was asked for.")

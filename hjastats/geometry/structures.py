@@ -13,6 +13,9 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import helmert
 
+# Score matrices up to this size are decomposed whole: it is quicker than reducing them first.
+_SMALL = 1000
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -185,13 +188,16 @@ class LowRank:
         """Singular vectors of the scores."""
         left, strength, right = np.linalg.svd(scores, full_matrices=False)
         q = self.matrix_rank
-        return Frame(right[:q].T.copy(), left[:, :q].copy(), strength[:q])
+        return Frame(right[:q].T, left[:, :q], strength[:q])
 
     def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
-        """Add the step and truncate to the rank by a singular value decomposition of the factors.
+        """Add the step and truncate to the rank by a singular value decomposition.
 
-        The sum has rank at most 2 (rank + 1), so only matrices of that width are decomposed.
+        The sum has rank at most 2 (rank + 1): for large panels only factors of that width are decomposed.
         """
+        if scores.size <= _SMALL:
+            moved = self.frame(scores + own @ frame.judge_items.T + frame.shared_judges @ shared)
+            return (moved.shared_judges * moved.strength) @ moved.judge_items.T, moved
         left, strength, right = frame.shared_judges, frame.strength, frame.judge_items
         left_basis, left_core = np.linalg.qr(np.hstack([left, own]))
         right_basis, right_core = np.linalg.qr(np.hstack([right * strength + shared.T, right]))

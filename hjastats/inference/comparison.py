@@ -121,9 +121,9 @@ def compare(*results: Any) -> pd.DataFrame:
     >>> btl = hja.BTLModel.from_comparisons(data).fit()
     >>> ja = hja.JAModel.from_comparisons(data).fit()
     >>> hja.compare(btl, ja)[["df", "lr_df", "against"]]
-           df  lr_df against
-    BTL   9.0   <NA>
-    JA   16.0      7     BTL
+         df  lr_df against
+    BTL   9   <NA>
+    JA   16      7     BTL
     """
     if len(results) < 2:
         raise ComparisonError("pass at least two fitted models to compare.")
@@ -135,7 +135,7 @@ def compare(*results: Any) -> pd.DataFrame:
 
 
 def _row(result: Any, smaller: list[Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {"df": result.df_model, "llf": result.llf, "aic": result.aic, "bic": result.bic}
+    row: dict[str, Any] = {"df": int(result.df_model), "llf": result.llf, "aic": result.aic, "bic": result.bic}
     row |= {"against": "", "lr": np.nan, "lr_df": None, "p_value": np.nan, "note": ""}
     nested = [other for other in smaller if is_nested(other, result) and other.df_model < result.df_model]
     if nested:

@@ -117,6 +117,13 @@ def test_the_order_of_presentation_is_kept_only_with_terms():
     assert len(aggregate(zero, first, second, one, one, 1, 2, shared_terms=np.ones((2, 1))).n) == 2
 
 
+def test_a_constant_term_beside_a_varying_one_does_not_merge_cells():
+    zero, one = np.zeros(3, dtype=int), np.ones(3)
+    position, length = np.ones((3, 1)), np.array([[0.5], [-0.5], [0.5]])
+    cells = aggregate(zero, zero, zero + 1, np.array([1.0, 0.0, 0.0]), one, 1, 2, position, length)
+    assert as_dictionary(cells) == {(0, 0, 1, (1.0,), (-0.5,)): (1.0, 0.0), (0, 0, 1, (1.0,), (0.5,)): (2.0, 1.0)}
+
+
 def test_many_distinct_covariates_keep_every_row_apart():
     rng = np.random.default_rng(1)
     zero, one = np.zeros(1000, dtype=int), np.ones(1000)
@@ -134,12 +141,16 @@ def test_the_entries_point_into_the_flattened_score_matrix():
 
 
 @given(ROWS)
-def test_incidence_gives_score_differences_and_judge_sums_add_by_judge(rows):
+def test_incidence_gives_score_differences_and_sums_by_judge_add_up(rows):
     cells = aggregate(*arrays(rows, (None, None), is_constant=False)[:5], N_JUDGES, N_ITEMS)
     scores = np.arange(N_JUDGES * N_ITEMS, dtype=float).reshape(N_JUDGES, N_ITEMS) ** 2
     expected = [scores[k, i] - scores[k, j] for k, i, j in zip(cells.judge, cells.first, cells.second, strict=True)]
     assert (cells.incidence.T @ scores.ravel()).tolist() == expected
-    assert (cells.judge_sums @ cells.n).tolist() == [cells.n[cells.judge == k].sum() for k in range(N_JUDGES)]
+    values = np.column_stack([cells.n, cells.y])
+    assert cells.sum_by_judge(values).tolist() == [
+        values[cells.judge == k].sum(axis=0).tolist() for k in range(N_JUDGES)
+    ]
+    assert cells.sum_by_judge(values[:, :0]).shape == (N_JUDGES, 0)
 
 
 def test_terms_of_another_length_are_refused():

@@ -110,9 +110,17 @@ def test_labels_of_a_csv_file_stay_as_they_are_written():
     assert data.columns["prompt"].tolist()[0] == 5.0
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_no_part_of_the_labels(tmp_path):
-    path = tmp_path / "verdicts.csv"
-    path.write_bytes(b"\xef\xbb\xbfjudge,left,right,winner\r\nj,gpt,llama,left\r\n")
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", b"judge,left,right,winner\r\nj,gpt,llama,left\r\n"),
+        ("a.json", b'[{"judge": "j", "left": "gpt", "right": "llama",\r\n"winner": "left"}]'),
+        ("a.jsonl", b'{"judge": "j", "left": "gpt", "right": "llama", "winner": "left"}\r\n'),
+    ],
+)
+def test_a_byte_order_mark_and_windows_line_ends_are_no_part_of_the_labels(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(b"\xef\xbb\xbf" + content)
     assert read_comparisons(path).to_frame().iloc[0].tolist() == ["j", "gpt", "llama", 1.0, 1.0]
 
 

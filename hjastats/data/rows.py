@@ -1,0 +1,132 @@
+"""Arrays and columns as a user hands them to a model: aligned, typed, with missing rows dealt with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import ComparisonError, shown
+from .comparisons import Comparisons
+
+
+class Rows:
+    """The arrays a model is built from, aligned and with missing rows dealt with."""
+
+    def __init__(
+        self,
+        endog: Any,
+        exog: Any,
+        judge: Any,
+        item_a: Any,
+        item_b: Any,
+        weights: Any,
+        used: np.ndarray | None,
+    ) -> None:
+        labels = {"judge": judge, "item_a": item_a, "item_b": item_b}
+        absent = [name for name, values in labels.items() if values is None]
+        if absent:
+            raise ComparisonError(
+                f"{type(self).__name__.strip('_').lower()} need {', '.join(absent)}: pass one label per row."
+            )
+        self.endog = outcome_series(endog)
+        self.exog = numeric_frame(exog)
+        if weights is not None:
+            labels["weights"] = weights
+        self.columns: dict[str, pd.Series] = {}
+        for name, values in labels.items():
+            series = pd.Series(np.asarray(values, dtype=object))
+            if used is not None and len(series) == len(used):
+                series = series[~np.asarray(used)].reset_index(drop=True)
+            if len(series) != len(self.endog):
+                raise ComparisonError(
+                    f"{name} has {len(series)} values but endog has {len(self.endog)}: pass one per row."
+                )
+            self.columns[name] = series
+        if self.exog is not None and len(self.exog) != len(self.endog):
+            raise ComparisonError(f"exog has {len(self.exog)} rows but endog has {len(self.endog)}: pass one per row.")
+
+    def checked(self, missing: str) -> Rows:
+        """Drop or refuse rows with missing values."""
+        if missing not in ("none", "drop", "raise"):
+            raise ValueError(f"missing must be 'none', 'drop' or 'raise', got {missing!r}.")
+        gaps = {"endog": self.endog.isna().to_numpy()}
+        gaps |= {name: values.isna().to_numpy() for name, values in self.columns.items()}
+        if self.exog is not None:
+            gaps["exog"] = self.exog.isna().any(axis=1).to_numpy()
+        gone = np.logical_or.reduce(list(gaps.values()))
+        if gone.any():
+            if missing != "drop":
+                where = ", ".join(f"{int(gap.sum())} in {name}" for name, gap in gaps.items() if gap.any())
+                raise ComparisonError(
+                    f"there are missing values: {where}. Pass missing='drop' to leave those rows out."
+                )
+            self.endog = self.endog[~gone]
+            self.columns = {name: values[~gone] for name, values in self.columns.items()}
+            if self.exog is not None:
+                self.exog = self.exog[~gone]
+        return self
+
+    def comparisons(self) -> Comparisons:
+        """The rows as checked comparisons."""
+        columns = self.columns
+        return Comparisons.from_arrays(
+            columns["judge"], columns["item_a"], columns["item_b"], self.endog.to_numpy(), columns.get("weights")
+        )
+
+
+def outcome_series(endog: Any) -> pd.Series:
+    """The outcome as one named column of numbers."""
+    name = getattr(endog, "name", None)
+    if isinstance(endog, pd.DataFrame):
+        if endog.shape[1] != 1:
+            raise ComparisonError(
+                f"the outcome must be one numeric column, got {endog.shape[1]}: {shown(endog.columns)}."
+            )
+        name, endog = endog.columns[0], endog.iloc[:, 0]
+    try:
+        values = np.asarray(endog, dtype=float)
+    except (TypeError, ValueError):
+        raise ComparisonError("endog must be numbers in [0, 1]; read labels with hja.read_comparisons.") from None
+    if values.ndim != 1:
+        raise ComparisonError(f"endog must be one-dimensional, got shape {values.shape}.")
+    index = endog.index if isinstance(endog, pd.Series) else None
+    return pd.Series(values, index=index, name=name or "win")
+
+
+def numeric_frame(exog: Any) -> pd.DataFrame | None:
+    """Covariates as a frame of floats with names; None if there are none."""
+    if exog is None:
+        return None
+    frame = exog if isinstance(exog, pd.DataFrame) else pd.DataFrame(np.asarray(exog))
+    if not isinstance(exog, pd.DataFrame):
+        frame.columns = [f"x{i + 1}" for i in range(frame.shape[1])]
+    if frame.shape[1] == 0:
+        return None
+    try:
+        return frame.astype(float)
+    except (TypeError, ValueError):
+        raise ComparisonError("exog must be numeric: code categories with a formula, HJAModel.from_formula.") from None
+
+
+def column(name: str, value: Any, data: pd.DataFrame) -> np.ndarray:
+    """Resolve a column name or an array of one value per row of the data."""
+    if isinstance(value, str):
+        if value not in data.columns:
+            raise ComparisonError(f"{name}={value!r} is not a column; the columns are {shown(data.columns, 12)}.")
+        return data[value].to_numpy(dtype=object)
+    values = np.asarray(value, dtype=object)
+    if len(values) != len(data):
+        raise ComparisonError(f"{name} has {len(values)} values but the data have {len(data)} rows.")
+    return values
+
+
+def lookup(kind: str, labels: np.ndarray, known: tuple[str, ...]) -> np.ndarray:
+    """Codes of labels among the known ones."""
+    codes = pd.Index(known).get_indexer(pd.Index([str(label) for label in labels]))
+    if (codes < 0).any():
+        raise ComparisonError(
+            f"unknown {kind} {shown(np.unique(labels[codes < 0].astype(str)))}; known are {shown(known, 10)}."
+        )
+    return codes.astype(np.intp)

@@ -1,0 +1,97 @@
+"""statsmodels' optimisers, run in free coordinates."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from statsmodels.base.optimizer import Optimizer
+from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
+
+from ..data.cells import Cells
+from ..geometry.parameters import Coefficients, ParameterLayout
+from ..geometry.structures import Frame
+from ..likelihood import (
+    bernoulli,
+    expected_information,
+    free_gradient,
+    free_information,
+    gradient,
+    linear_predictor,
+)
+
+STATSMODELS_METHODS = ("newton", "nm", "bfgs", "lbfgs", "powell", "cg", "ncg", "basinhopping", "minimize")
+
+
+def delegate(
+    cells: Cells,
+    layout: ParameterLayout,
+    start: Coefficients,
+    method: str,
+    settings: dict[str, Any],
+    options: dict[str, Any],
+) -> Coefficients:
+    """Minimise the mean negative log-likelihood with a statsmodels optimiser, in the chart anchored at the start.
+
+    Parameters
+    ----------
+    settings : dict
+        ``maxiter``, ``disp``, ``callback``, ``retall`` as in statsmodels.
+    options : dict
+        Further options of the optimiser.
+
+    Returns
+    -------
+    Coefficients
+        Where it stopped. Whether it converged does not matter: that is judged after the Newton steps that follow.
+    """
+    chart = _Chart(cells, layout, layout.structure.nearest(start.scores))
+    first = layout.to_free(Coefficients(chart.scores, start.judge, start.shared), chart.frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", HessianInversionWarning)
+        found, _, _ = Optimizer()._fit(
+            chart.value,
+            chart.slope,
+            first,
+            (),
+            options,
+            hessian=chart.hessian,
+            method=method,
+            full_output=True,
+            **settings,
+        )
+    return layout.from_free(np.asarray(found), chart.frame)
+
+
+class _Chart:
+    """The objective and its derivatives as functions of free coordinates anchored at one score matrix."""
+
+    def __init__(self, cells: Cells, layout: ParameterLayout, scores: np.ndarray) -> None:
+        self.cells, self.layout, self.scores = cells, layout, scores
+        self.frame = layout.structure.frame(scores)
+        self.total = float(cells.n.sum())
+
+    def value(self, free: np.ndarray, *_: Any) -> float:
+        at = self.layout.from_free(free, self.frame)
+        return bernoulli(linear_predictor(self.cells, at), self.cells.n, self.cells.y).value / self.total
+
+    def slope(self, free: np.ndarray, *_: Any) -> np.ndarray:
+        at, local, change = self._local(free)
+        here = bernoulli(linear_predictor(self.cells, at), self.cells.n, self.cells.y)
+        return change.T @ free_gradient(gradient(self.cells, here.slope), local) / self.total
+
+    def hessian(self, free: np.ndarray, *_: Any) -> np.ndarray:
+        """Expected information: positive definite everywhere, so that Newton steps always lead downhill."""
+        at, local, change = self._local(free)
+        here = bernoulli(linear_predictor(self.cells, at), self.cells.n, self.cells.y)
+        arrow = expected_information(self.cells, here.curvature, local)
+        information = free_information(arrow, local, self.cells.n_judge_terms, self.cells.n_shared_terms)
+        return change.T @ information @ change / self.total
+
+    def _local(self, free: np.ndarray) -> tuple[Coefficients, Frame, np.ndarray]:
+        """The point, its own frame, and the derivative of its coordinates by those of the chart."""
+        at = self.layout.from_free(free, self.frame)
+        local = self.layout.structure.frame(at.scores)
+        return at, local, np.linalg.inv(self.layout.chart_change(self.frame, local))

@@ -1,0 +1,233 @@
+"""The models a user fits: how they are estimated, and how they differ in the scores they allow."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
+
+from ..data.comparisons import Comparisons
+from ..errors import IdentificationError, LocalOptimaWarning, SeparationWarning, shown
+from ..estimation.alternating import AlternatingRun, alternate
+from ..estimation.delegate import STATSMODELS_METHODS, delegate
+from ..estimation.search import search
+from ..geometry.parameters import Coefficients
+from ..geometry.structures import LowRank, Pooled, ScoreStructure, Unrestricted
+from ..inference.estimate import Estimate, assess
+from ..results import HJAResults, HJAResultsWrapper
+from .base import ComparisonModel
+
+
+class HJAModel(ComparisonModel):
+    """Heterogeneous judge-aware ranking.
+
+    ``logit P(judge k prefers i to j) = gamma_k (mu_i - mu_j) + U_k (V_i - V_j)'`` plus, where asked for, a bonus for the item
+    shown first and covariates: a consensus ranking mu, each judge's sensitivity gamma to it, and ``rank`` directions of
+    disagreement, identified by the paper's Condition cond:norm and estimated by maximum likelihood.
+
+    Parameters
+    ----------
+    endog : array_like
+        Preference for the first item: 1 win, 0 loss, 0.5 tie, or anything between.
+    exog : array_like, optional
+        Covariates of the comparison with one coefficient for all judges. They add to the log-odds that the first item
+        wins, so a covariate that describes the items should be a difference, first minus second.
+    judge, item_a, item_b : array_like of labels
+        Who judged, the item shown first, the item shown second.
+    weights : array_like, optional
+        Frequency weights.
+    rank : int
+        Number of disagreement directions, between 0 (sensitivity only) and ``min(n_judges - 1, n_items - 2)``.
+    position : {None, "common", "judge"}
+        Log-odds bonus of the item shown first: none, one for all judges, or one per judge.
+    ties : {"half"}
+        Ties count as half a win for each item, as in the paper.
+    missing : {"none", "drop", "raise"}
+        What to do with rows in which something is missing; "none" and "raise" both refuse them.
+
+    See Also
+    --------
+    JAModel : rank 0.
+    BTLModel : all judges alike.
+    JudgewiseBTLModel : a ranking of its own for every judge.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> data = hja.datasets.load_panel()
+    >>> result = hja.HJAModel.from_comparisons(data, rank=1).fit()
+    >>> result.df_model
+    30.0
+    """
+
+    results_class = HJAResults
+
+    def check_estimable(self) -> None:
+        """Refuse data that cannot determine the parameters, before any fitting.
+
+        Raises
+        ------
+        IdentificationError
+            When the pooled comparisons fall into groups of items that are never compared with each other.
+        """
+        graph = self.comparisons.connectivity
+        if not graph.is_connected:
+            small = graph.pooled_groups[1]
+            raise IdentificationError(
+                f"the items fall into {len(graph.pooled_groups)} groups that no judge ever compared with each other, so their "
+                f"scores have no common scale. One group is {shown(small)}; add comparisons that link it, or fit each "
+                "group by itself (data.connectivity lists them)."
+            )
+
+    def fit(
+        self,
+        start_params: Any = None,
+        method: str = "trust",
+        maxiter: int = 200,
+        full_output: bool = True,
+        disp: bool = False,
+        callback: Callable[[np.ndarray], None] | None = None,
+        retall: bool = False,
+        *,
+        cov_type: str = "nonrobust",
+        cov_kwds: dict[str, Any] | None = None,
+        use_t: bool = False,
+        information: str = "expected",
+        n_random: int = 2,
+        rng: int | np.random.Generator | None = 0,
+        warn_convergence: bool = True,
+        **kwargs: Any,
+    ) -> HJAResultsWrapper:
+        """Maximum likelihood.
+
+        Parameters
+        ----------
+        start_params : array_like, optional
+            Reported parameters to start from, instead of the default starts.
+        method : str
+            "trust": damped Newton steps on the score matrix, from several starts. "alternating": the algorithm of the
+            paper, its history in ``mle_retvals["history"]``. Or a statsmodels optimiser ("bfgs", "lbfgs", "newton", ...),
+            run in free coordinates from each start. Both of the latter are polished by Newton steps.
+        maxiter : int
+            Iterations per start of "trust" and of the statsmodels optimisers; passes of "alternating".
+        cov_type : {"nonrobust"}
+        information : {"expected", "observed"}
+            Which information standard errors come from; expected is the paper's.
+        n_random : int
+            Random starts beside the deterministic ones.
+        rng : int or numpy.random.Generator
+            Randomness of those starts.
+        warn_convergence : bool
+            Whether to warn when the fit did not converge, the estimate does not exist, or several optima were met.
+        **kwargs
+            Further options of "alternating" (``tau``, ``tolerance``) or of the statsmodels optimiser.
+
+        Returns
+        -------
+        HJAResults
+        """
+        if cov_type != "nonrobust" or cov_kwds:
+            raise ValueError(f"cov_type must be 'nonrobust', got {cov_type!r}.")
+        if information not in ("expected", "observed"):
+            raise ValueError(f"information must be 'expected' or 'observed', got {information!r}.")
+        self.check_estimable()
+        rng = np.random.default_rng(rng)
+        starts = self._starts(n_random, rng) if start_params is None else [self._start_at(start_params)]
+        history: AlternatingRun | None = None
+        if method == "alternating":
+            history = self._alternate(starts, maxiter=max(maxiter, 5000) if maxiter == 200 else maxiter, **kwargs)
+            starts = [history.at]
+        elif method in STATSMODELS_METHODS:
+            settings = {"maxiter": maxiter, "disp": disp, "callback": callback, "retall": retall}
+            starts = [delegate(self.cells, self.layout, start, method, settings, kwargs) for start in starts]
+        elif method != "trust":
+            choices = ", ".join(repr(name) for name in ("trust", "alternating", *STATSMODELS_METHODS))
+            raise ValueError(f"method must be one of {choices}; got {method!r}.")
+        elif kwargs:
+            raise TypeError(f"method 'trust' takes no option called {shown(kwargs)}.")
+        found = search(self.cells, self.structure, starts=starts, maxiter=maxiter)
+        estimate = assess(self.cells, self.structure, found, method=method, history=history, information=information)
+        if warn_convergence:
+            _warn(estimate, self)
+        return HJAResultsWrapper(self.results_class(self, estimate, use_t=use_t))
+
+    def _start_at(self, params: Any) -> Coefficients:
+        at = self.layout.unpack(self._checked(params))
+        if not np.isfinite(at.scores).all():
+            raise ValueError("start_params must be finite.")
+        return at
+
+    def _alternate(self, starts: list[Coefficients], maxiter: int, **options: Any) -> AlternatingRun:
+        if not isinstance(self.structure, LowRank):
+            raise ValueError(
+                f"method 'alternating' needs judge sensitivities; {type(self).__name__} is concave: use 'trust'."
+            )
+        # The paper's own initialisation stands first among the default starts.
+        return alternate(self.cells, self.rank, starts[0], maxiter=maxiter, **options)
+
+
+class JAModel(HJAModel):
+    """Judge-aware ranking: one consensus, judges differ in their sensitivity to it (HJA of rank 0)."""
+
+    def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
+        super().__init__(endog, exog, rank=0, **kwargs)
+
+
+class BTLModel(HJAModel):
+    """Bradley-Terry-Luce: all judges share one score per item; there are no sensitivities among the parameters."""
+
+    def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
+        super().__init__(endog, exog, rank=0, **kwargs)
+
+    def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
+        return Pooled()
+
+
+class JudgewiseBTLModel(HJAModel):
+    """Bradley-Terry-Luce for every judge separately: the unrestricted score matrix all other models are nested in."""
+
+    def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
+        super().__init__(endog, exog, rank=0, **kwargs)
+
+    def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
+        return Unrestricted()
+
+    def check_estimable(self) -> None:
+        """Refuse judges whose own comparisons do not link all items.
+
+        Raises
+        ------
+        IdentificationError
+        """
+        super().check_estimable()
+        loose = self.comparisons.connectivity.judge_groups
+        if loose:
+            judge, groups = next(iter(loose.items()))
+            raise IdentificationError(
+                f"{len(loose)} judges do not link all items by their own comparisons ({shown(loose)}); for {judge!r} the group "
+                f"{shown(groups[-1])} stands apart. Leave these judges out (data.without_judges) or fit HJAModel, which "
+                "borrows strength across judges."
+            )
+
+
+def _warn(estimate: Estimate, model: HJAModel) -> None:
+    if estimate.separation is not None:
+        warnings.warn(estimate.separation_text(model.layout), SeparationWarning, stacklevel=3)
+    elif not estimate.free_covariance.is_identified:
+        warnings.warn(
+            "the information matrix is singular at the estimate: the data do not determine all parameters, standard errors "
+            "are not available.",
+            HessianInversionWarning,
+            stacklevel=3,
+        )
+    elif not estimate.optimum.converged:
+        warnings.warn(
+            f"the fit did not converge in {estimate.optimum.iterations} iterations; raise maxiter.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    if len(estimate.search.values) > 1 and estimate.best_share < 0.5:
+        warnings.warn(estimate.optima_text(), LocalOptimaWarning, stacklevel=3)

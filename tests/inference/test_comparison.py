@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+import hjastats as hja
+from hjastats.errors import ComparisonError
+from hjastats.inference.comparison import describe, is_nested, is_regular
+from hjastats.inference.covariance import invert
+
+
+@pytest.fixture(scope="module")
+def data():
+    return hja.datasets.load_panel()
+
+
+@pytest.fixture(scope="module")
+def fits(data):
+    models = {
+        "btl": hja.BTLModel.from_comparisons(data),
+        "ja": hja.JAModel.from_comparisons(data),
+        "hja": hja.HJAModel.from_comparisons(data, rank=1),
+        "hja_position": hja.HJAModel.from_comparisons(data, rank=1, position="judge"),
+        "btl_position": hja.BTLModel.from_comparisons(data, position="judge"),
+        "judgewise": hja.JudgewiseBTLModel.from_comparisons(data),
+    }
+    return {name: model.fit() for name, model in models.items()}
+
+
+def test_the_table_tests_each_model_against_the_closest_one_nested_in_it(fits):
+    table = hja.compare(*fits.values())
+    assert list(table.index) == ["BTL", "JA", "BTL + position", "HJA(1)", "HJA(1) + position", "judge-wise BTL"]
+    row = table.loc["JA"]
+    assert row["lr"] == pytest.approx(2 * (fits["ja"].llf - fits["btl"].llf))
+    assert row["p_value"] == pytest.approx(stats.chi2.sf(row["lr"], 7))
+    assert table.loc["BTL + position", "against"] == "BTL"
+    assert table.loc["HJA(1) + position", "against"] == "HJA(1)"
+    assert table.loc["judge-wise BTL", "against"] == "HJA(1)"
+    assert table.loc["judge-wise BTL", "lr_df"] == 7 * 9 - 21
+
+
+def test_adjacent_ranks_get_no_chi_squared_p_value(fits):
+    table = hja.compare(fits["ja"], fits["hja"])
+    assert np.isnan(table.loc["HJA(1)", "p_value"])
+    assert table.loc["HJA(1)", "note"] == "not chi-squared"
+
+
+def test_nesting_and_regularity(fits):
+    assert is_nested(fits["btl"], fits["ja"])
+    assert is_nested(fits["ja"], fits["judgewise"])
+    assert is_nested(fits["btl_position"], fits["hja_position"])
+    assert not is_nested(fits["btl_position"], fits["judgewise"])
+    assert not is_nested(fits["hja"], fits["ja"])
+    assert is_regular(fits["btl"], fits["ja"])
+    assert is_regular(fits["hja"], fits["judgewise"])
+    assert not is_regular(fits["ja"], fits["hja"])
+    assert describe(fits["hja_position"]) == "HJA(1) + position"
+
+
+def test_fits_to_different_data_are_not_compared(data, fits):
+    other = hja.JAModel.from_comparisons(data.subset(np.arange(3000))).fit()
+    with pytest.raises(ComparisonError, match="different verdicts"):
+        hja.compare(fits["btl"], other)
+    fewer = hja.JAModel.from_comparisons(data.without_judges("judge-noise")).fit()
+    with pytest.raises(ComparisonError, match="different judges"):
+        hja.compare(fits["btl"], fewer)
+    with pytest.raises(ComparisonError, match="at least two"):
+        hja.compare(fits["btl"])
+
+
+def test_the_same_data_in_another_form_are_the_same_data(data, fits):
+    merged = data.to_frame().groupby(["judge", "first", "second", "outcome"], as_index=False)["weight"].sum()
+    rows = {
+        "judge": merged["judge"],
+        "item_a": merged["first"],
+        "item_b": merged["second"],
+        "weights": merged["weight"],
+    }
+    assert len(hja.compare(fits["btl"], hja.JAModel(merged["outcome"], **rows).fit())) == 2
+
+
+def test_singular_information_has_no_covariance():
+    singular = invert(np.array([[1.0, 1.0], [1.0, 1.0]]))
+    assert not singular.is_identified
+    assert np.isnan(singular.covariance).all()
+    nearly = invert(np.array([[1.0, 1 - 1e-15], [1 - 1e-15, 1.0]]))
+    assert not nearly.is_identified
+
+
+def test_badly_scaled_but_regular_information_is_inverted():
+    information = np.diag([1e12, 1e-6])
+    information[0, 1] = information[1, 0] = 300.0
+    result = invert(information)
+    assert result.is_identified
+    determinant = 1e12 * 1e-6 - 300.0**2
+    exact = np.array([[1e-6, -300.0], [-300.0, 1e12]]) / determinant
+    np.testing.assert_allclose(result.covariance, exact, rtol=1e-12)
