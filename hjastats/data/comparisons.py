@@ -225,7 +225,7 @@ class Comparisons:
         return self.subset(~np.isin(self.judge_index, [self.judges.index(name) for name in unwanted]))
 
     def to_frame(self) -> pd.DataFrame:
-        """The table with labels: judge, first, second, outcome, weight and the further columns."""
+        """The table with labels: judge, first, second, outcome, weight, and the further columns not called like these."""
         labels = pd.DataFrame(
             {
                 "judge": np.asarray(self.judges, dtype=object)[self.judge_index],
@@ -235,7 +235,7 @@ class Comparisons:
                 "weight": self.weight,
             }
         )
-        return pd.concat([labels, self.columns], axis=1)
+        return pd.concat([labels, self.columns.drop(columns=labels.columns, errors="ignore")], axis=1)
 
     def __len__(self) -> int:
         return self.n_rows
