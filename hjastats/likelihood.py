@@ -41,9 +41,9 @@ class Arrow:
     ----------
     judge : ndarray, shape (n_judges, f + e, f + e)
         Own score coordinates, then own linear coefficients.
-    coupling : ndarray, shape (n_judges, f + e, g * n_items + m)
-    shared : ndarray, shape (g * n_items + m, g * n_items + m)
-        Item movements (direction by direction), then shared linear coefficients.
+    coupling : ndarray, shape (n_judges, f + e, s)
+    shared : ndarray, shape (s, s)
+        Shared score coordinates (g * n_shared of them, direction by direction), then shared linear coefficients.
     """
 
     judge: np.ndarray
@@ -74,12 +74,15 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     (True, True)
     """
     small = np.exp(-np.abs(eta))
-    minority = small / (1.0 + small)
-    positive = eta > 0
-    n_minority = n * minority
-    value = np.dot(np.where(positive, n - y, -y), eta) + np.dot(n, np.log1p(small))
-    slope = np.where(positive, (n - y) - n_minority, n_minority - y)
-    return Derivatives(float(value), slope, n_minority / (1.0 + small))
+    rest = 1.0 / (1.0 + small)
+    expected = n * small * rest
+    # At positive log-odds losses are the rare outcome, at negative ones wins: count what is rare.
+    is_positive = eta > 0
+    observed = np.where(is_positive, n - y, y)
+    value = np.dot(observed, np.abs(eta)) + np.dot(n, np.log1p(small))
+    excess = observed - expected
+    slope = np.where(is_positive, excess, -excess)
+    return Derivatives(float(value), slope, expected * rest)
 
 
 def probability(eta: np.ndarray) -> np.ndarray:
@@ -90,7 +93,9 @@ def probability(eta: np.ndarray) -> np.ndarray:
 
 def gradient(cells: Cells, slope: np.ndarray) -> Gradient:
     """Chain rule from the cells' linear predictors to scores and linear coefficients."""
-    scores = (cells.incidence @ slope).reshape(cells.n_judges, cells.n_items)
+    size = cells.n_judges * cells.n_items
+    scores = np.bincount(cells.first_entry, slope, size) - np.bincount(cells.second_entry, slope, size)
+    scores = scores.reshape(cells.n_judges, cells.n_items)
     judge = cells.sum_by_judge(slope[:, None] * cells.judge_terms)
     return Gradient(scores, judge, cells.shared_terms.T @ slope)
 
@@ -103,32 +108,34 @@ def expected_information(cells: Cells, curvature: np.ndarray, frame: Frame) -> A
     curvature : ndarray, shape (n_cells,)
         ``n p (1 - p)``.
     """
-    n_judges, n_items = cells.n_judges, cells.n_items
-    own, weights = frame.judge_items, frame.shared_judges
-    f, g, e, m = own.shape[1], weights.shape[1], cells.n_judge_terms, cells.n_shared_terms
-    features = own[cells.first] - own[cells.second]
+    own, items, weights = frame.judge_items, frame.shared_items, frame.shared_judges
+    f, g, n_shared, e, m = own.shape[1], weights.shape[1], items.shape[1], cells.n_judge_terms, cells.n_shared_terms
+    moves = g * n_shared
+    features = np.take(own, cells.first, axis=0) - np.take(own, cells.second, axis=0)
     if e or m:
         features = np.hstack([features, cells.judge_terms, cells.shared_terms])
     weighted = curvature[:, None] * features
-    spread = (cells.incidence @ weighted).reshape(n_judges, n_items, f + e + m)
+    spread = (cells.incidence @ weighted).reshape(cells.n_judges, cells.n_items, f + e + m).transpose(0, 2, 1)
 
-    judge = np.empty((n_judges, f + e, f + e))
-    judge[:, :f] = own.T @ spread[:, :, : f + e]
-    coupling = np.empty((n_judges, f + e, g * n_items + m))
-    items = spread[:, :, : f + e].transpose(0, 2, 1)[:, :, None, :] * weights[:, None, :, None]
-    coupling[:, :, : g * n_items] = items.reshape(n_judges, f + e, g * n_items)
-    coupling[:, :f, g * n_items :] = own.T @ spread[:, :, f + e :]
-    shared = np.zeros((g * n_items + m, g * n_items + m))
-    shared[: g * n_items, : g * n_items] = _shared_laplacians(cells, curvature, weights)
+    judge = np.empty((cells.n_judges, f + e, f + e))
+    judge[:, :, :f] = spread[:, : f + e] @ own
+    coupling = np.empty((cells.n_judges, f + e, moves + m))
+    on_items = spread @ items
+    coupling[:, :, :moves].reshape(cells.n_judges, f + e, g, n_shared)[...] = (
+        on_items[:, : f + e, None, :] * weights[:, None, :, None]
+    )
+    shared = np.empty((moves + m, moves + m))
+    shared[:moves, :moves] = _shared_block(cells, curvature, weights, items)
     if e:
-        judge[:, f:, :f] = judge[:, :f, f:].transpose(0, 2, 1)
+        judge[:, :f, f:] = judge[:, f:, :f].transpose(0, 2, 1)
         judge[:, f:, f:] = _sums_of_products(cells, cells.judge_terms, weighted[:, f : f + e])
     if m:
-        coupling[:, f:, g * n_items :] = _sums_of_products(cells, cells.judge_terms, weighted[:, f + e :])
-        cross = np.einsum("knm,kg->gnm", spread[:, :, f + e :], weights).reshape(g * n_items, m)
-        shared[: g * n_items, g * n_items :] = cross
-        shared[g * n_items :, : g * n_items] = cross.T
-        shared[g * n_items :, g * n_items :] = cells.shared_terms.T @ weighted[:, f + e :]
+        coupling[:, :f, moves:] = (spread[:, f + e :] @ own).transpose(0, 2, 1)
+        coupling[:, f:, moves:] = _sums_of_products(cells, cells.judge_terms, weighted[:, f + e :])
+        cross = np.einsum("kms,kg->gsm", on_items[:, f + e :], weights).reshape(moves, m)
+        shared[:moves, moves:] = cross
+        shared[moves:, :moves] = cross.T
+        shared[moves:, moves:] = cells.shared_terms.T @ weighted[:, f + e :]
     return Arrow(judge, coupling, shared)
 
 
@@ -140,15 +147,12 @@ def observed_information(expected: Arrow, frame: Frame, scores_gradient: np.ndar
     """
     if not frame.strength.size:
         return expected
-    weights, f = frame.shared_judges, frame.judge_items.shape[1]
-    size = f * frame.n_items
-    outside = scores_gradient - weights @ (weights.T @ scores_gradient)
-    outside = outside - (outside @ frame.fixed_items) @ frame.fixed_items.T
+    weights = frame.shared_judges
+    outside = (scores_gradient - weights @ (weights.T @ scores_gradient)) @ frame.shared_items
     coupling = expected.coupling.copy()
-    items = coupling[:, :f, :size].reshape(-1, f, f, frame.n_items)
-    diagonal = np.arange(f)
-    items[:, diagonal, diagonal] += outside[:, None, :] / frame.strength[None, :, None]
-    coupling[:, :f, :size] = items.reshape(-1, f, size)
+    n_shared = outside.shape[1]
+    for direction, strength in enumerate(frame.strength):
+        coupling[:, direction, direction * n_shared : (direction + 1) * n_shared] += outside / strength
     return Arrow(expected.judge, coupling, expected.shared)
 
 
@@ -159,55 +163,44 @@ def _sums_of_products(cells: Cells, left: np.ndarray, right: np.ndarray) -> np.n
     return sums.reshape(cells.n_judges, left.shape[1], right.shape[1])
 
 
-def _shared_laplacians(cells: Cells, curvature: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Item-by-item Laplacians for every pair of shared directions, shape (g * n_items, g * n_items)."""
+def _shared_block(cells: Cells, curvature: np.ndarray, weights: np.ndarray, items: np.ndarray) -> np.ndarray:
+    """Information about the shared coordinates: a Laplacian of the items for every pair of judge weights."""
     n_items, g = cells.n_items, weights.shape[1]
-    result = np.empty((g, n_items, g, n_items))
-    judge_weights = weights[cells.judge]
-    for a in range(g):
-        weighted = curvature * judge_weights[:, a]
-        for b in range(a + 1):
-            links = np.bincount(cells.pair, weighted * judge_weights[:, b], minlength=n_items * n_items)
-            links = links.reshape(n_items, n_items)
-            links = links + links.T
-            laplacian = -links
-            laplacian.flat[:: n_items + 1] += links.sum(axis=1)
-            result[a, :, b] = laplacian
-            result[b, :, a] = laplacian
-    return result.reshape(g * n_items, g * n_items)
+    a, b = [i for i in range(g) for _ in range(i, g)], [j for i in range(g) for j in range(i, g)]
+    products = weights[:, a] * weights[:, b]
+    links = cells.pair_sums @ (curvature[:, None] * np.take(products, cells.judge, axis=0))
+    links = links.T.reshape(len(a), n_items, n_items)
+    links = links + links.transpose(0, 2, 1)
+    laplacians = -links
+    diagonal = np.arange(n_items)
+    laplacians[:, diagonal, diagonal] += links.sum(axis=2)
+    inner = items.T @ laplacians @ items
+    block = np.empty((g, g, *inner.shape[1:]))
+    block[a, b] = inner
+    block[b, a] = inner
+    return block.transpose(0, 2, 1, 3).reshape(g * inner.shape[1], g * inner.shape[1])
 
 
-def free_information(arrow: Arrow, frame: Frame, n_judge_terms: int, n_shared_terms: int) -> np.ndarray:
+def free_information(arrow: Arrow, n_judge_terms: int, n_shared_terms: int) -> np.ndarray:
     """Dense information of (shared coefficients, judge coefficients, free score coordinates).
 
     Judge coefficients run judge by judge; score coordinates are those of ``Frame.coordinates``.
     """
-    n_judges, n_items = frame.n_judges, frame.n_items
-    f, g, e, m = frame.judge_items.shape[1], frame.shared_judges.shape[1], n_judge_terms, n_shared_terms
-    n_shared = g * (n_items - 1 - f)
-    n_own, size = n_judges * (f + e), n_judges * (f + e) + n_shared + m
-    items = frame.shared_items
-    arranged = np.zeros((size, size))
+    n_judges, width = arrow.judge.shape[:2]
+    f, n_own, n_shared = width - n_judge_terms, n_judges * width, len(arrow.shared)
     judges = np.arange(n_judges)
-    arranged[:n_own, :n_own].reshape(n_judges, f + e, n_judges, f + e)[judges, :, judges] = arrow.judge
-    moves = arrow.coupling[:, :, : g * n_items].reshape(n_own, g, n_items) @ items
-    arranged[:n_own, n_own : n_own + n_shared] = moves.reshape(n_own, n_shared)
-    arranged[:n_own, n_own + n_shared :] = arrow.coupling[:, :, g * n_items :].reshape(n_own, m)
-    blocks = arrow.shared[: g * n_items, : g * n_items].reshape(g, n_items, g, n_items).transpose(0, 2, 1, 3)
-    inner = (items.T @ blocks @ items).transpose(0, 2, 1, 3).reshape(n_shared, n_shared)
-    arranged[n_own : n_own + n_shared, n_own : n_own + n_shared] = inner
-    cross = items.T @ arrow.shared[: g * n_items, g * n_items :].reshape(g, n_items, m)
-    arranged[n_own : n_own + n_shared, n_own + n_shared :] = cross.reshape(n_shared, m)
-    arranged[n_own + n_shared :, n_own + n_shared :] = arrow.shared[g * n_items :, g * n_items :]
-    lower = np.tril_indices(size, -1)
-    arranged[lower] = arranged.T[lower]
-    if e == 0 and m == 0:
-        return arranged
-    own = np.arange(n_own).reshape(n_judges, f + e)
-    order = np.concatenate(
-        [np.arange(n_own + n_shared, size), own[:, f:].ravel(), own[:, :f].ravel(), np.arange(n_own, n_own + n_shared)]
-    )
-    return arranged[np.ix_(order, order)]
+    dense = np.zeros((n_own + n_shared, n_own + n_shared))
+    dense[:n_own, :n_own].reshape(n_judges, width, n_judges, width)[judges, :, judges] = arrow.judge
+    dense[:n_own, n_own:] = arrow.coupling.reshape(n_own, n_shared)
+    dense[n_own:, :n_own] = dense[:n_own, n_own:].T
+    dense[n_own:, n_own:] = arrow.shared
+    if n_judge_terms == 0 and n_shared_terms == 0:
+        return dense
+    own = np.arange(n_own).reshape(n_judges, width)
+    shared = n_own + np.arange(n_shared)
+    n_moves = n_shared - n_shared_terms
+    order = np.concatenate([shared[n_moves:], own[:, f:].ravel(), own[:, :f].ravel(), shared[:n_moves]])
+    return dense[np.ix_(order, order)]
 
 
 def free_gradient(at: Gradient, frame: Frame) -> np.ndarray:

@@ -60,7 +60,7 @@ def test_observed_information_matches_second_differences(problem):
     here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
     arrow = expected_information(cells, here.curvature, frame)
     observed = observed_information(arrow, frame, gradient(cells, here.slope).scores)
-    exact = free_information(observed, frame, cells.n_judge_terms, cells.n_shared_terms)
+    exact = free_information(observed, cells.n_judge_terms, cells.n_shared_terms)
     numerical = approx_hess(free, lambda x: negative_loglike(cells, layout.from_free(x, frame)))
     np.testing.assert_allclose(exact, numerical, atol=FINITE_DIFFERENCE * np.abs(exact).max())
 
@@ -70,7 +70,7 @@ def test_expected_information_is_the_weighted_product_of_the_design(problem):
     frame = layout.structure.frame(at.scores)
     here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
     arrow = expected_information(cells, here.curvature, frame)
-    exact = free_information(arrow, frame, cells.n_judge_terms, cells.n_shared_terms)
+    exact = free_information(arrow, cells.n_judge_terms, cells.n_shared_terms)
     design = free_design(cells, frame)
     np.testing.assert_allclose(exact, design.T @ (here.curvature[:, None] * design), atol=1e-10)
 

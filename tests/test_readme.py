@@ -1,15 +1,20 @@
-"""The README's commands and code are the ones that run."""
+"""The commands and code of README, docs and vignettes are the ones that run."""
 
 import doctest
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "vignettes").glob("*.md"))]
+WITH_CODE = [path for path in DOCUMENTS if ">>>" in path.read_text(encoding="utf-8")]
 
 
-def test_every_example_in_the_readme_gives_the_output_it_shows():
+@pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: path.name)
+def test_every_example_gives_the_output_it_shows(path):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    outcome = doctest.testfile(str(ROOT / "README.md"), module_relative=False, optionflags=flags)
+    outcome = doctest.testfile(str(path), module_relative=False, optionflags=flags, encoding="utf-8")
     assert outcome.attempted > 0
     assert outcome.failed == 0
 

@@ -86,9 +86,11 @@ class Cells:
         return np.stack(sums, axis=1)
 
     @cached_property
-    def pair(self) -> np.ndarray:
-        """Position of (first item, second item) in a flattened item-by-item matrix."""
-        return self.first * self.n_items + self.second
+    def pair_sums(self) -> sparse.csc_array:
+        """Sums over the cells of each ordered pair of items, shape (n_items ** 2, n_cells)."""
+        n_cells = len(self.n)
+        pair = self.first * self.n_items + self.second
+        return sparse.csc_array((np.ones(n_cells), pair, np.arange(n_cells + 1)), shape=(self.n_items**2, n_cells))
 
 
 def aggregate(

@@ -9,7 +9,7 @@ import numpy as np
 from ..data.cells import Cells
 from ..geometry.decomposition import AnchoringError, Decomposition, canonical, reanchor
 from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame
+from ..geometry.structures import Frame, centred_basis
 from ..likelihood import Derivatives, bernoulli, expected_information, gradient, linear_predictor
 
 # Newton steps inside a block stop when the next one promises less than this much log-likelihood.
@@ -115,11 +115,12 @@ def _update_judges(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
     """Minimise over (gamma, U) and the judges' own terms, holding their sums over judges (line argmin1)."""
     q, e = here.judges.shape[1], cells.n_judge_terms
     centre = np.hstack([here.judges, here.judge_terms])
-    proximal = np.diag(np.r_[np.full(q, tau), np.full(e, tau)])
+    proximal = tau * np.eye(q + e)
+    nobody, no_items = np.zeros((cells.n_judges, 0)), np.zeros((cells.n_items, 0))
 
     def system(x: np.ndarray, at: Derivatives) -> tuple[np.ndarray, np.ndarray]:
         slopes = gradient(cells, at.slope)
-        arrow = expected_information(cells, at.curvature, Frame(here.items, x[:, :q], np.zeros(0)))
+        arrow = expected_information(cells, at.curvature, Frame(here.items, nobody, np.zeros(0), no_items))
         slope = np.hstack([slopes.scores @ here.items, slopes.judge]) + tau * (x - centre)
         inverse = np.linalg.inv(arrow.judge + proximal)
         free = np.einsum("kab,kb->ka", inverse, slope)
@@ -136,19 +137,20 @@ def _update_judges(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
 def _update_items(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
     """Minimise over (mu, V) and the shared terms, keeping the items centred (line argmin2)."""
     n_items, q = here.items.shape
-    centre = np.concatenate([here.items.T.ravel(), here.shared_terms])
-    constant = np.kron(np.eye(q), np.full((n_items, n_items), 1.0 / n_items))
+    basis = centred_basis(n_items)
+    size = q * (n_items - 1)
+    centre = np.concatenate([(here.items.T @ basis).ravel(), here.shared_terms])
 
     def system(x: np.ndarray, at: Derivatives) -> tuple[np.ndarray, np.ndarray]:
         slopes = gradient(cells, at.slope)
-        arrow = expected_information(cells, at.curvature, Frame(np.zeros((n_items, 0)), here.judges, np.zeros(0)))
-        slope = np.concatenate([(here.judges.T @ slopes.scores).ravel(), slopes.shared]) + tau * (x - centre)
-        matrix = arrow.shared + tau * np.eye(len(x))
-        matrix[: q * n_items, : q * n_items] += constant
+        frame = Frame(np.zeros((n_items, 0)), here.judges, np.zeros(0), basis)
+        matrix = expected_information(cells, at.curvature, frame).shared + tau * np.eye(len(x))
+        moves = here.judges.T @ slopes.scores @ basis
+        slope = np.concatenate([moves.ravel(), slopes.shared]) + tau * (x - centre)
         return -np.linalg.solve(matrix, slope), slope
 
     def rebuild(x: np.ndarray) -> _Blocks:
-        return _Blocks(here.judges, x[: q * n_items].reshape(q, n_items).T, here.judge_terms, x[q * n_items :])
+        return _Blocks(here.judges, basis @ x[:size].reshape(q, n_items - 1).T, here.judge_terms, x[size:])
 
     return rebuild(_minimise(cells, centre, tau, system, rebuild))
 

@@ -56,8 +56,8 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
     if not diverges and (here.curvature > VANISHED * even).all():
         return None
     sizes = (cells.n_judge_terms, cells.n_shared_terms)
-    estimated = free_information(expected_information(cells, here.curvature, frame), frame, *sizes)
-    possible = free_information(expected_information(cells, even, frame), frame, *sizes)
+    estimated = free_information(expected_information(cells, here.curvature, frame), *sizes)
+    possible = free_information(expected_information(cells, even, frame), *sizes)
     try:
         share, vectors = eigh(estimated, possible, subset_by_index=[0, 0])
     except LinAlgError:

@@ -87,7 +87,7 @@ class _Chart:
         at, local, change = self._local(free)
         here = bernoulli(linear_predictor(self.cells, at), self.cells.n, self.cells.y)
         arrow = expected_information(self.cells, here.curvature, local)
-        information = free_information(arrow, local, self.cells.n_judge_terms, self.cells.n_shared_terms)
+        information = free_information(arrow, self.cells.n_judge_terms, self.cells.n_shared_terms)
         return change.T @ information @ change / self.total
 
     def _local(self, free: np.ndarray) -> tuple[Coefficients, Frame, np.ndarray]:

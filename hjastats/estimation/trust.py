@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from numpy.linalg import LinAlgError
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
@@ -202,16 +203,13 @@ class _Proposal:
         slopes = gradient(cells, here.cells.slope)
         self.scores_gradient = slopes.scores + ridge * here.at.scores if ridge else slopes.scores
         expected = expected_information(cells, here.cells.curvature, frame)
-        self.expected = _pinned(expected, frame, ridge)
+        self.expected = _with_ridge(expected, frame, ridge)
         self._observed: Arrow | None = None
-        self.scale = float((np.einsum("kff->", expected.judge) + np.trace(expected.shared)) / self._size(expected))
+        size = expected.judge.shape[0] * expected.judge.shape[1] + len(expected.shared)
+        self.scale = float((np.einsum("kff->", expected.judge) + np.einsum("ss->", expected.shared)) / size)
         self.own_gradient = np.hstack([self.scores_gradient @ frame.judge_items, slopes.judge])
-        moves = _without_fixed(frame.shared_judges.T @ self.scores_gradient, frame)
+        moves = (frame.shared_judges.T @ self.scores_gradient) @ frame.shared_items
         self.shared_gradient = np.concatenate([moves.ravel(), slopes.shared])
-
-    @staticmethod
-    def _size(arrow: Arrow) -> int:
-        return arrow.judge.shape[0] * arrow.judge.shape[1] + arrow.shared.shape[0]
 
     @property
     def observed(self) -> Arrow:
@@ -234,12 +232,16 @@ class _Proposal:
         own, shared = -solution[0], -solution[1]
         slope = float(np.vdot(own, self.own_gradient) + np.vdot(shared, self.shared_gradient))
         squared = float(np.vdot(own, own) + np.vdot(shared, shared))
-        f, n_moves = self.frame.judge_items.shape[1], self.frame.shared_judges.shape[1] * self.frame.n_items
+        f, g, n_shared = (
+            self.frame.judge_items.shape[1],
+            self.frame.shared_judges.shape[1],
+            self.frame.shared_items.shape[1],
+        )
         return _Step(
             own=own[:, :f],
             judge=own[:, f:],
-            item=shared[:n_moves].reshape(n_moves // self.frame.n_items, self.frame.n_items),
-            shared=shared[n_moves:],
+            item=shared[: g * n_shared].reshape(g, n_shared),
+            shared=shared[g * n_shared :],
             slope=slope,
             expected_gain=0.5 * (damping * squared - slope),
             damping=damping,
@@ -247,37 +249,16 @@ class _Proposal:
         )
 
 
-def _pinned(arrow: Arrow, frame: Frame, ridge: float) -> Arrow:
-    """Take shared movements along ``frame.fixed_items`` out of the system, and add the ridge.
-
-    Such movements either change nothing (the constant) or repeat what the judges' own coordinates do. Projecting them out
-    and giving them some stiffness leaves a regular system whose solution does not use them; no basis of the complement
-    is needed.
-    """
-    g, n_items = frame.shared_judges.shape[1], frame.n_items
-    judge, size = arrow.judge, g * n_items
-    if ridge:
-        judge = judge.copy()
-        index = np.arange(frame.judge_items.shape[1])
-        judge[:, index, index] += ridge
-    if not g:
-        return replace(arrow, judge=judge)
-    coupling, shared = arrow.coupling.copy(), arrow.shared.copy()
-    coupling[:, :, :size] = _without_fixed(coupling[:, :, :size], frame)
-    shared[:size] = _without_fixed(shared[:size].T, frame).T
-    shared[:, :size] = _without_fixed(shared[:, :size], frame)
-    stiffness = np.trace(shared[:size, :size]) / size
-    pin = stiffness * (frame.fixed_items @ frame.fixed_items.T)
-    pin.flat[:: n_items + 1] += ridge
-    for a in range(0, size, n_items):
-        shared[a : a + n_items, a : a + n_items] += pin
-    return Arrow(judge, coupling, shared)
-
-
-def _without_fixed(rows: np.ndarray, frame: Frame) -> np.ndarray:
-    """Remove the components along ``frame.fixed_items`` from item movements stacked in the last axis."""
-    moves = rows.reshape(*rows.shape[:-1], rows.shape[-1] // frame.n_items, frame.n_items)
-    return (moves - (moves @ frame.fixed_items) @ frame.fixed_items.T).reshape(rows.shape)
+def _with_ridge(arrow: Arrow, frame: Frame, ridge: float) -> Arrow:
+    """Add the ridge to the score coordinates; they are orthonormal, so it is the same for all."""
+    if not ridge:
+        return arrow
+    judge, shared = arrow.judge.copy(), arrow.shared.copy()
+    own = np.arange(frame.judge_items.shape[1])
+    moves = np.arange(frame.shared_judges.shape[1] * frame.shared_items.shape[1])
+    judge[:, own, own] += ridge
+    shared[moves, moves] += ridge
+    return Arrow(judge, arrow.coupling, shared)
 
 
 def solve_arrow(
@@ -295,24 +276,16 @@ def solve_arrow(
     if damping:
         judge = judge + damping * np.eye(f)
         block = block + damping * np.eye(len(shared))
-    if f == 0:
-        eliminated = np.zeros((0, len(shared) + 1))
-        coupling = np.zeros((0, len(shared)))
-    else:
-        try:
-            np.linalg.cholesky(judge)
-        except LinAlgError:
-            return None
-        right = np.concatenate([arrow.coupling, own[:, :, None]], axis=2)
-        eliminated = np.linalg.solve(judge, right).reshape(n_judges * f, -1)
-        coupling = arrow.coupling.reshape(n_judges * f, -1)
-    if len(shared) == 0:
-        return eliminated[:, -1].reshape(n_judges, f), shared
-    reduced = coupling.T @ eliminated
     try:
-        factor = cho_factor(block - reduced[:, :-1], lower=True, check_finite=False)
+        right = np.concatenate([arrow.coupling, own[:, :, None]], axis=2)
+        # Judge blocks are sums of squares: they can be singular, but not indefinite.
+        eliminated = np.linalg.solve(judge, right).reshape(n_judges * f, len(shared) + 1)
     except LinAlgError:
         return None
-    solution = cho_solve(factor, shared - reduced[:, -1], check_finite=False)
+    reduced = arrow.coupling.reshape(n_judges * f, len(shared)).T @ eliminated
+    factor, failed = dpotrf(block - reduced[:, :-1], lower=True)
+    if failed:
+        return None
+    solution = dpotrs(factor, shared - reduced[:, -1], lower=True)[0] if len(shared) else shared
     back = eliminated[:, -1] - eliminated[:, :-1] @ solution
     return back.reshape(n_judges, f), solution

@@ -7,7 +7,7 @@ coordinates ``a`` along item directions ``B``, and all judges share movements ``
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -29,11 +29,14 @@ class Frame:
         Judge weights of the movements all judges share.
     strength : ndarray, shape (f,) or (0,)
         Singular values of the scores; they set the curvature of a low-rank structure, flat structures have none.
+    complement : ndarray, shape (n_items, n_items - 1 - f), optional
+        ``shared_items`` where they come for free.
     """
 
     judge_items: np.ndarray
     shared_judges: np.ndarray
     strength: np.ndarray
+    complement: np.ndarray | None = None
 
     @property
     def n_judges(self) -> int:
@@ -46,16 +49,12 @@ class Frame:
         return self.judge_items.shape[0]
 
     @cached_property
-    def fixed_items(self) -> np.ndarray:
-        """Item directions that shared movements leave out: the constant, and whatever the judges already move along."""
-        constant = np.full((self.n_items, 1), self.n_items**-0.5)
-        return np.hstack([constant, self.judge_items])
-
-    @cached_property
     def shared_items(self) -> np.ndarray:
-        """Item directions of the shared movements, orthonormal complement of ``fixed_items``."""
-        n_fixed = self.fixed_items.shape[1]
-        return np.linalg.qr(self.fixed_items, mode="complete")[0][:, n_fixed:]
+        """Item directions of the shared movements: orthonormal, orthogonal to the constant and to ``judge_items``."""
+        if self.complement is not None:
+            return self.complement
+        fixed = np.hstack([np.full((self.n_items, 1), self.n_items**-0.5), self.judge_items])
+        return np.linalg.qr(fixed, mode="complete")[0][:, fixed.shape[1] :]
 
     @property
     def n_free(self) -> int:
@@ -100,13 +99,21 @@ class ScoreStructure(Protocol):
         """Directions of movement at a member of the family."""
 
     def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
-        """Follow judge steps (n_judges, f) and item steps (g, n_items) to another member, with its frame."""
+        """Follow judge steps (n_judges, f) and shared steps (g, n_shared) to another member, with its frame."""
 
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Closest member of the family to any score matrix, in least squares."""
 
     def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
         """Member of the family whose coordinates in ``frame`` are ``free``; inverse of ``frame.coordinates``."""
+
+
+@lru_cache(maxsize=8)
+def centred_basis(n_items: int) -> np.ndarray:
+    """Orthonormal basis of the item vectors that sum to zero, shape (n_items, n_items - 1)."""
+    basis = np.ascontiguousarray(helmert(n_items).T)
+    basis.flags.writeable = False
+    return basis
 
 
 def centred(scores: np.ndarray) -> np.ndarray:
@@ -125,11 +132,12 @@ class Pooled:
     def frame(self, scores: np.ndarray) -> Frame:
         """Shared movements only, with the same weight for every judge."""
         n_judges, n_items = scores.shape
-        return Frame(np.zeros((n_items, 0)), np.full((n_judges, 1), n_judges**-0.5), np.zeros(0))
+        weights = np.full((n_judges, 1), n_judges**-0.5)
+        return Frame(np.zeros((n_items, 0)), weights, np.zeros(0), centred_basis(n_items))
 
     def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
         """Add the shared step to every row."""
-        return centred(scores + frame.shared_judges @ shared), frame
+        return scores + frame.shared_judges @ (shared @ frame.shared_items.T), frame
 
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Mean over judges."""
@@ -151,7 +159,7 @@ class Unrestricted:
     def frame(self, scores: np.ndarray) -> Frame:
         """Every judge moves along all centred item directions."""
         n_judges, n_items = scores.shape
-        return Frame(helmert(n_items).T, np.zeros((n_judges, 0)), np.zeros(0))
+        return Frame(centred_basis(n_items), np.zeros((n_judges, 0)), np.zeros(0), np.zeros((n_items, 0)))
 
     def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
         """Add each judge's step."""
@@ -185,25 +193,38 @@ class LowRank:
         return self.matrix_rank * (n_judges + n_items - 1 - self.matrix_rank)
 
     def frame(self, scores: np.ndarray) -> Frame:
-        """Singular vectors of the scores."""
+        """Singular vectors of the scores, with signs that do not depend on rounding."""
         left, strength, right = np.linalg.svd(scores, full_matrices=False)
-        q = self.matrix_rank
-        return Frame(right[:q].T, left[:, :q], strength[:q])
+        left, strength, items = left[:, : self.matrix_rank], strength[: self.matrix_rank], right[: self.matrix_rank].T
+        sign = np.sign(items[np.abs(items).argmax(axis=0), np.arange(self.matrix_rank)])
+        return Frame(items * sign, left * sign, strength)
+
+    def _small_frame(self, scores: np.ndarray) -> Frame:
+        """A frame whose shared directions come out of the same decomposition, in any orientation.
+
+        In centred item coordinates the constant stays out of the way, so the null space is what is needed.
+        """
+        q, basis = self.matrix_rank, centred_basis(scores.shape[1])
+        is_wide = scores.shape[0] < scores.shape[1] - 1
+        left, strength, right = np.linalg.svd(scores @ basis, full_matrices=is_wide)
+        items = basis @ right.T
+        return Frame(items[:, :q], left[:, :q], strength[:q], items[:, q:])
 
     def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
         """Add the step and truncate to the rank by a singular value decomposition.
 
         The sum has rank at most 2 (rank + 1): for large panels only factors of that width are decomposed.
         """
+        items = shared @ frame.shared_items.T
         if scores.size <= _SMALL:
-            moved = self.frame(scores + own @ frame.judge_items.T + frame.shared_judges @ shared)
-            return (moved.shared_judges * moved.strength) @ moved.judge_items.T, moved
-        left, strength, right = frame.shared_judges, frame.strength, frame.judge_items
-        left_basis, left_core = np.linalg.qr(np.hstack([left, own]))
-        right_basis, right_core = np.linalg.qr(np.hstack([right * strength + shared.T, right]))
-        a, new_strength, b = np.linalg.svd(left_core @ right_core.T)
-        q = self.matrix_rank
-        moved = Frame(right_basis @ b[:q].T, left_basis @ a[:, :q], new_strength[:q])
+            moved = self._small_frame(scores + own @ frame.judge_items.T + frame.shared_judges @ items)
+        else:
+            left, strength, right = frame.shared_judges, frame.strength, frame.judge_items
+            left_basis, left_core = np.linalg.qr(np.hstack([left, own]))
+            right_basis, right_core = np.linalg.qr(np.hstack([right * strength + items.T, right]))
+            a, new_strength, b = np.linalg.svd(left_core @ right_core.T)
+            q = self.matrix_rank
+            moved = Frame(right_basis @ b[:q].T, left_basis @ a[:, :q], new_strength[:q])
         return (moved.shared_judges * moved.strength) @ moved.judge_items.T, moved
 
     def nearest(self, scores: np.ndarray) -> np.ndarray:

@@ -48,7 +48,7 @@ def judge_term_test(cells: Cells, at: Coefficients, frame: Frame) -> ScoreTest |
     here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
     slope = free_gradient(gradient(cells, here.slope), frame)
     arrow = expected_information(cells, here.curvature, frame)
-    information = free_information(arrow, frame, cells.n_judge_terms, cells.n_shared_terms)
+    information = free_information(arrow, cells.n_judge_terms, cells.n_shared_terms)
     columns = np.arange(cells.n_judges * cells.n_judge_terms).reshape(cells.n_judges, -1)[:, -1]
     tested = np.zeros(len(slope), dtype=bool)
     tested[cells.n_shared_terms + columns] = True

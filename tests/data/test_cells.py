@@ -137,7 +137,7 @@ def test_the_entries_point_into_the_flattened_score_matrix():
     cells = Cells(np.array([0, 2]), np.array([1, 3]), np.array([0, 2]), np.ones(2), np.ones(2), N_JUDGES, N_ITEMS)
     assert cells.first_entry.tolist() == [1, 11]
     assert cells.second_entry.tolist() == [0, 10]
-    assert cells.pair.tolist() == [4, 14]
+    assert cells.pair_sums.toarray().T.nonzero()[1].tolist() == [4, 14]
 
 
 @given(ROWS)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from statsmodels.tools.numdiff import approx_fprime
 
+from hjastats.geometry import structures
 from hjastats.geometry.decomposition import canonical
 from hjastats.geometry.jacobians import anchor_jacobian, decomposition_jacobian, scores_jacobian
 from hjastats.geometry.parameters import Coefficients, ParameterLayout
@@ -51,14 +52,18 @@ def test_charts_invert_and_their_derivative_is_the_frame(structure, n_judges, n_
     np.testing.assert_allclose(scores_jacobian(frame), numerical.reshape(-1, len(free)), atol=FINITE_DIFFERENCE)
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "factors"])
 @pytest.mark.parametrize(("structure", "n_judges", "n_items"), STRUCTURES)
-def test_moving_stays_in_the_structure_and_follows_the_frame_to_first_order(structure, n_judges, n_items):
+def test_moving_stays_in_the_structure_and_follows_the_frame_to_first_order(
+    structure, n_judges, n_items, whole, monkeypatch
+):
+    monkeypatch.setattr(structures, "_SMALL", 1000 if whole else 0)
     rng = np.random.default_rng(4)
     scores = structure.nearest(rng.normal(size=(n_judges, n_items)))
     frame = structure.frame(scores)
     own = rng.normal(size=(n_judges, frame.judge_items.shape[1]))
-    shared = rng.normal(size=(frame.shared_judges.shape[1], frame.shared_items.shape[1])) @ frame.shared_items.T
-    direction = own @ frame.judge_items.T + frame.shared_judges @ shared
+    shared = rng.normal(size=(frame.shared_judges.shape[1], frame.shared_items.shape[1]))
+    direction = own @ frame.judge_items.T + frame.shared_judges @ shared @ frame.shared_items.T
     for size in (1e-3, 1e-4):
         moved, new_frame = structure.move(scores, frame, size * own, size * shared)
         np.testing.assert_allclose(structure.nearest(moved), moved, atol=1e-12)
