@@ -3,7 +3,15 @@
 from . import datasets
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
-from .errors import ComparisonError, IdentificationError, LocalOptimaWarning, SeparationWarning
+from .errors import (
+    ComparisonError,
+    ContrastError,
+    CovarianceWarning,
+    IdentificationError,
+    LocalOptimaWarning,
+    NonRegularWarning,
+    SeparationWarning,
+)
 from .inference.comparison import compare
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from .results import HJAResults
@@ -14,12 +22,15 @@ __all__ = [
     "BTLModel",
     "ComparisonError",
     "Comparisons",
+    "ContrastError",
+    "CovarianceWarning",
     "HJAModel",
     "HJAResults",
     "IdentificationError",
     "JAModel",
     "JudgewiseBTLModel",
     "LocalOptimaWarning",
+    "NonRegularWarning",
     "SeparationWarning",
     "compare",
     "datasets",

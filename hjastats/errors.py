@@ -15,6 +15,18 @@ class IdentificationError(ValueError):
     """The data or the parameter values do not determine what was asked for."""
 
 
+class ContrastError(ValueError):
+    """A contrast or hypothesis cannot be read, or says nothing that could be tested."""
+
+
+class CovarianceWarning(ModelWarning):
+    """The asked-for covariance is available but should be read with care."""
+
+
+class NonRegularWarning(ModelWarning):
+    """A likelihood ratio does not have its usual chi-squared distribution."""
+
+
 class SeparationWarning(ModelWarning):
     """The maximum likelihood estimate does not exist: some scores run to infinity."""
 

@@ -167,3 +167,22 @@ def _rows(block: np.ndarray | None, some_row: np.ndarray | None, n_cells: int) -
     if block is None or some_row is None:
         return np.zeros((n_cells, 0))
     return np.ascontiguousarray(block[some_row], dtype=float)
+
+
+def distinct_rows(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of equal rows, and one row of each code.
+
+    Examples
+    --------
+    >>> distinct_rows([np.array([3, 1, 3]), np.array([0.5, 0.5, 0.5])])
+    (array([1, 0, 1]), array([1, 0]))
+    """
+    code = np.zeros(len(columns[0]), dtype=np.intp)
+    for column in columns:
+        _, own = np.unique(column, return_inverse=True)
+        own = own.reshape(-1)
+        # Recoded after every column, so that the product of codes never overflows.
+        _, code = np.unique(code * (int(own.max()) + 1) + own, return_inverse=True)
+        code = code.reshape(-1)
+    _, some = np.unique(code, return_index=True)
+    return code, some

@@ -132,7 +132,7 @@ def _position_test(results: Any, data: Comparisons) -> Finding:
 
 def _with_position(results: Any, data: Comparisons) -> tuple[Cells, Coefficients]:
     """The fit's cells with one position term per judge added, at zero."""
-    rows: Cells = results.model._row_cells()
+    rows: Cells = results.model.row_cells()
     ones = np.hstack([rows.judge_terms, np.ones((data.n_rows, 1))])
     cells = aggregate(
         rows.judge,

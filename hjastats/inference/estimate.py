@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -110,3 +110,11 @@ def assess(
     covariance = invert(information_at(cells, at, frame, information))
     separation = find_separation(cells, at, frame, diverges=found.best.diverges)
     return Estimate(found, frame, covariance, separation, method, information, history)
+
+
+def reassess(cells: Cells, estimate: Estimate, information: str) -> Estimate:
+    """The same estimate with its covariance from another information."""
+    if information not in ("expected", "observed"):
+        raise ValueError(f"information must be 'expected' or 'observed', got {information!r}.")
+    covariance = invert(information_at(cells, estimate.at, estimate.frame, information))
+    return replace(estimate, free_covariance=covariance, information=information)

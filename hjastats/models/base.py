@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from patsy import build_design_matrices
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
@@ -162,7 +163,7 @@ class ComparisonModel(GenericLikelihoodModel):
         elif self.position == "judge":
             judge_terms.append("position")
         self.layout = ParameterLayout(self.structure, data.judges, data.items, tuple(shared), tuple(judge_terms))
-        rows = self._row_cells()
+        rows = self.row_cells()
         self.cells: Cells = aggregate(
             rows.judge,
             rows.first,
@@ -191,7 +192,7 @@ class ComparisonModel(GenericLikelihoodModel):
             )
         return LowRank(int(rank))
 
-    def _row_cells(self) -> Cells:
+    def row_cells(self) -> Cells:
         """The rows of the table as cells of their own."""
         data = self.comparisons
         shared = np.zeros((data.n_rows, 0)) if self.exog is None else np.asarray(self.exog, dtype=float)
@@ -283,7 +284,7 @@ class ComparisonModel(GenericLikelihoodModel):
 
     def loglikeobs(self, params: Any) -> np.ndarray:
         """Log-likelihood of each row, weights included."""
-        rows = self._row_cells()
+        rows = self.row_cells()
         eta = linear_predictor(rows, self.layout.unpack(self._checked(params)))
         wins, total = rows.y, rows.n
         return np.where(eta > 0, wins - total, wins) * eta - total * np.log1p(np.exp(-np.abs(eta)))
@@ -294,7 +295,7 @@ class ComparisonModel(GenericLikelihoodModel):
 
     def score_obs(self, params: Any) -> np.ndarray:
         """Gradient of each row of :meth:`loglikeobs`, shape (n_rows, n_params)."""
-        return self._score_obs(self._row_cells(), self._checked(params))
+        return self._score_obs(self.row_cells(), self._checked(params))
 
     def _score_obs(self, cells: Cells, params: np.ndarray) -> np.ndarray:
         slope = bernoulli(linear_predictor(cells, self.layout.unpack(params)), cells.n, cells.y).slope
@@ -320,7 +321,7 @@ class ComparisonModel(GenericLikelihoodModel):
     def score_obs_free(self, params: Any) -> np.ndarray:
         """Row-wise gradient in free coordinates anchored at ``params``, shape (n_rows, k_params_free)."""
         at, frame = self._anchored(params)
-        rows = self._row_cells()
+        rows = self.row_cells()
         slope = bernoulli(linear_predictor(rows, at), rows.n, rows.y).slope
         return -slope[:, None] * free_design(rows, frame)
 
@@ -360,13 +361,21 @@ class ComparisonModel(GenericLikelihoodModel):
             Probabilities or log-odds.
         """
         at = self.layout.unpack(self._checked(params))
-        rows = self._row_cells() if judge is None else self._new_rows(exog, judge, item_a, item_b)
-        eta = linear_predictor(rows, at)
+        eta = linear_predictor(self.prediction_rows(exog, judge, item_a, item_b), at)
         if which not in ("mean", "linear"):
             raise ValueError(f"which must be 'mean' or 'linear', got {which!r}.")
         return eta if which == "linear" else probability(eta)
 
-    def _new_rows(self, exog: Any, judge: Labels, item_a: Labels, item_b: Labels) -> Cells:
+    def prediction_rows(self, exog: Any, judge: Labels, item_a: Labels, item_b: Labels) -> Cells:
+        """New comparisons as cells; those of the data when none are given."""
+        if judge is None and isinstance(exog, pd.DataFrame) and "judge" in exog.columns:
+            return self._rows_of_frame(exog)
+        if judge is None and item_a is None and item_b is None and exog is None:
+            if self.comparisons is None:
+                raise ComparisonError("the data were removed: pass judge, item_a and item_b.")
+            return self.row_cells()
+        if judge is None or item_a is None or item_b is None:
+            raise ComparisonError("new comparisons need judge, item_a and item_b.")
         arrays = [np.atleast_1d(np.asarray(values, dtype=object)) for values in (judge, item_a, item_b)]
         judges, firsts, seconds = np.broadcast_arrays(*arrays)
         n_rows, m = len(judges), len(self.layout.shared_terms)
@@ -387,3 +396,24 @@ class ComparisonModel(GenericLikelihoodModel):
             np.ones((n_rows, len(self.layout.judge_terms))),
             shared,
         )
+
+    def _rows_of_frame(self, frame: pd.DataFrame) -> Cells:
+        """Comparisons of a frame with columns judge, item_a or first, item_b or second, and the covariates."""
+        first = next((name for name in ("item_a", "first", "model_a") if name in frame.columns), None)
+        second = next((name for name in ("item_b", "second", "model_b") if name in frame.columns), None)
+        if first is None or second is None:
+            raise ComparisonError(
+                f"a frame of comparisons needs columns judge, item_a and item_b, got {shown(frame.columns, 8)}."
+            )
+        names = [name for name in self.layout.shared_terms if name != "position" or self.position != "common"]
+        spec = getattr(self.data, "model_spec", None) if self.formula is not None else None
+        if not names:
+            covariates = None
+        elif spec is not None:
+            covariates = np.asarray(build_design_matrices([spec], frame)[0])
+        else:
+            absent = [name for name in names if name not in frame.columns]
+            if absent:
+                raise ComparisonError(f"the frame has no covariate column {shown(absent)}.")
+            covariates = frame[names].to_numpy(dtype=float)
+        return self.prediction_rows(covariates, frame["judge"], frame[first], frame[second])

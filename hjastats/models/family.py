@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
 from ..data.comparisons import Comparisons
@@ -113,7 +114,10 @@ class HJAModel(ComparisonModel):
             run in free coordinates from each start. Both of the latter are polished by Newton steps.
         maxiter : int
             Iterations per start of "trust" and of the statsmodels optimisers; passes of "alternating".
-        cov_type : {"nonrobust"}
+        cov_type : {"nonrobust", "HC0", "cluster"}
+            Model-based, heteroscedasticity robust, or robust to correlation within clusters.
+        cov_kwds : dict, optional
+            ``{"groups": labels or column name}`` for "cluster", and ``use_correction`` (default True).
         information : {"expected", "observed"}
             Which information standard errors come from; expected is the paper's.
         n_random : int
@@ -129,8 +133,6 @@ class HJAModel(ComparisonModel):
         -------
         HJAResults
         """
-        if cov_type != "nonrobust" or cov_kwds:
-            raise ValueError(f"cov_type must be 'nonrobust', got {cov_type!r}.")
         if information not in ("expected", "observed"):
             raise ValueError(f"information must be 'expected' or 'observed', got {information!r}.")
         self.check_estimable()
@@ -152,7 +154,27 @@ class HJAModel(ComparisonModel):
         estimate = assess(self.cells, self.structure, found, method=method, history=history, information=information)
         if warn_convergence:
             _warn(estimate, self)
-        return HJAResultsWrapper(self.results_class(self, estimate, use_t=use_t))
+        return HJAResultsWrapper(self.results_class(self, estimate, cov_type, cov_kwds, use_t=use_t))
+
+    def with_rank(self, rank: int) -> HJAModel:
+        """The HJA model of another rank for the same data and terms."""
+        return HJAModel(**self._same_data(), rank=rank)
+
+    def unrestricted(self) -> JudgewiseBTLModel:
+        """Judge-wise BTL for the same data and terms."""
+        return JudgewiseBTLModel(**self._same_data())
+
+    def _same_data(self) -> dict[str, Any]:
+        if self.comparisons is None:
+            raise IdentificationError("the data of this model were removed: it cannot be fitted again.")
+        exog = None if self.exog is None else pd.DataFrame(self.exog, columns=self.exog_names)
+        return {
+            "endog": self.comparisons.outcome,
+            "exog": exog,
+            "comparisons": self.comparisons,
+            "position": self.position,
+            "ties": self.ties,
+        }
 
     def _start_at(self, params: Any) -> Coefficients:
         at = self.layout.unpack(self._checked(params))

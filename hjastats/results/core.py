@@ -11,23 +11,21 @@ from scipy import stats
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults, LikelihoodResultsWrapper
 from statsmodels.base.wrapper import populate_wrapper
 
-from .diagnostics.findings import Finding, find
-from .geometry.decomposition import Decomposition
-from .geometry.jacobians import anchor_jacobian
-from .inference.covariance import propagate, score_standard_errors
-from .inference.estimate import Estimate
-from .summary import summarise
+from ..diagnostics.findings import Finding, find
+from ..geometry.decomposition import Decomposition
+from ..geometry.jacobians import anchor_jacobian
+from ..geometry.structures import Pooled
+from ..inference.covariance import propagate, score_standard_errors
+from ..inference.estimate import Estimate, reassess
+from ..inference.robust import DESCRIPTIONS, robust_covariance
+from ..summary import summarise
+from .inference import InferenceMethods
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
-COVARIANCE_DESCRIPTIONS = {
-    "expected": "Standard errors from the expected information (eq. fisher-plugin).",
-    "observed": "Standard errors from the observed information.",
-}
 
-
-class HJAResults(GenericLikelihoodModelResults):
+class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
     """Results of :meth:`hjastats.HJAModel.fit`.
 
     ``params``, ``bse``, ``tvalues``, ``pvalues``, ``conf_int()``, ``cov_params()``, ``llf``, ``aic``, ``bic`` and the rest keep
@@ -50,7 +48,14 @@ class HJAResults(GenericLikelihoodModelResults):
         Small gradient, positive definite information, finite estimates.
     """
 
-    def __init__(self, model: Any, estimate: Estimate, use_t: bool = False) -> None:
+    def __init__(
+        self,
+        model: Any,
+        estimate: Estimate,
+        cov_type: str = "nonrobust",
+        cov_kwds: dict[str, Any] | None = None,
+        use_t: bool = False,
+    ) -> None:
         layout = model.layout
         LikelihoodModelResults.__init__(self, model, layout.pack(estimate.at), None, scale=1.0, use_t=use_t)
         self._cache: dict[str, Any] = {}
@@ -58,16 +63,63 @@ class HJAResults(GenericLikelihoodModelResults):
         self.nobs, self.df_model, self.df_resid = model.nobs, model.df_model, model.df_resid
         self.k_constant = 0
         self.params_free = layout.to_free(estimate.at, estimate.frame)
-        self.cov_params_free = estimate.free_covariance.covariance
-        jacobian = layout.jacobian(estimate.at, estimate.frame)
-        self.cov_params_default = propagate(jacobian, self.cov_params_free)
+        self.cov_type = cov_type
+        self.cov_params_free, self.cov_kwds = self._free_covariance(cov_kwds or {})
+        self.cov_params_default = propagate(self._jacobian, self.cov_params_free)
         self.normalized_cov_params = self.cov_params_default
-        self.cov_type = "nonrobust"
-        self.cov_kwds = {"description": COVARIANCE_DESCRIPTIONS[estimate.information]}
+        if "n_groups" in self.cov_kwds:
+            self.n_groups = self.cov_kwds["n_groups"]
         self.converged = estimate.converged
         self.mle_retvals = _return_values(estimate)
         self.mle_settings = {"optimizer": estimate.method, "n_starts": sum(estimate.search.counts)}
         self.method = estimate.method
+
+    def _free_covariance(self, cov_kwds: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
+        bread = self.estimate.free_covariance.covariance
+        if self.cov_type == "nonrobust":
+            if cov_kwds:
+                raise ValueError(f"cov_type='nonrobust' takes no cov_kwds, got {sorted(cov_kwds)}.")
+            return bread, {"description": DESCRIPTIONS[self.estimate.information]}
+        if self.cov_type not in ("HC0", "cluster"):
+            raise ValueError(f"cov_type must be 'nonrobust', 'HC0' or 'cluster', got {self.cov_type!r}.")
+        self._need_data()
+        model, layout = self.model, self.model.layout
+        return robust_covariance(
+            self.cov_type,
+            cov_kwds,
+            model.row_cells(),
+            model.comparisons,
+            self.estimate.at,
+            self.estimate.frame,
+            bread,
+            has_judge_parameters=bool(layout.judge_terms) or not isinstance(layout.structure, Pooled),
+        )
+
+    def with_covariance(
+        self, cov_type: str = "nonrobust", cov_kwds: dict[str, Any] | None = None, information: str | None = None
+    ) -> HJAResultsWrapper:
+        """The same fit with another covariance; this result is left as it is.
+
+        Parameters
+        ----------
+        cov_type : {"nonrobust", "HC0", "cluster"}
+        cov_kwds : dict, optional
+            ``{"groups": ...}`` for "cluster".
+        information : {"expected", "observed"}, optional
+            Which information to use; as before when left out.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> robust = result.with_covariance("HC0")
+        >>> robust.cov_type, result.cov_type
+        ('HC0', 'nonrobust')
+        """
+        estimate = self.estimate
+        if information is not None and information != estimate.information:
+            estimate = reassess(self.model.cells, estimate, information)
+        return HJAResultsWrapper(type(self)(self.model, estimate, cov_type, cov_kwds, use_t=self.use_t))
 
     # Scalars the base class would count from len(params) or from exog
 
@@ -248,14 +300,6 @@ class HJAResults(GenericLikelihoodModelResults):
         """Drop the rows of the data; tables, tests and predictions for new comparisons keep working."""
         _ = self.findings
         super().remove_data()
-
-    def bootstrap(self, *args: Any, **kwargs: Any) -> Any:
-        """Not available: the inherited bootstrap would resample outcomes without their judges and items."""
-        raise NotImplementedError("bootstrap is not available yet; the inherited one would be silently wrong.")
-
-    def get_prediction(self, *args: Any, **kwargs: Any) -> Any:
-        """Not available: the inherited prediction intervals assume another link."""
-        raise NotImplementedError("prediction intervals are not available yet; predict() gives the probabilities.")
 
 
 def _return_values(estimate: Estimate) -> dict[str, Any]:

@@ -1,0 +1,156 @@
+"""Refits to new data, and intervals from them for any contrast."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ..data.cells import Cells
+from ..errors import ContrastError
+from ..estimation.trust import maximise
+from ..geometry.decomposition import AnchoringError
+from ..geometry.parameters import Coefficients, ParameterLayout
+from ..geometry.structures import ScoreStructure
+from .contrasts import Contrast, Spec, contrast
+from .resampling import ParametricDraw, RowDraw, replicate
+
+
+@dataclass(frozen=True)
+class _Refit:
+    """One replication: draw, refit from the estimate. A class, so that it travels to other processes."""
+
+    source: ParametricDraw | RowDraw
+    structure: ScoreStructure
+    start: Coefficients
+
+    def __call__(self, rng: np.random.Generator) -> Coefficients | None:
+        cells: Cells = self.source.draw(rng)
+        found = maximise(cells, self.structure, self.start)
+        return found.at if found.converged else None
+
+
+@dataclass(frozen=True, repr=False)
+class Bootstrap:
+    """Estimates from resampled data.
+
+    Attributes
+    ----------
+    params : pandas.DataFrame
+        One row per replication that converged, one column per reported parameter.
+    n_failed : int
+        Replications without a finite estimate; they are left out.
+    kind : str
+    """
+
+    layout: ParameterLayout
+    estimate: Coefficients
+    replications: list[Coefficients]
+    n_failed: int
+    kind: str
+    influence: np.ndarray | None
+
+    @property
+    def params(self) -> pd.DataFrame:
+        """Reported parameters of every replication."""
+        return pd.DataFrame([self.layout.pack(at) for at in self.replications], columns=self.layout.names)
+
+    def contrast(self, spec: Spec, alpha: float = 0.05, method: str = "percentile") -> pd.DataFrame:
+        """Bootstrap standard errors and intervals of any contrast.
+
+        Parameters
+        ----------
+        spec : str, callable, dict or list
+            As in ``HJAResults.contrast``.
+        method : {"percentile", "bca"}
+            BCa corrects for bias and acceleration; it needs resampled rows or clusters.
+
+        Returns
+        -------
+        pandas.DataFrame
+            estimate, std_err, bias, ci_lower, ci_upper.
+        """
+        if method not in ("percentile", "bca"):
+            raise ContrastError(f"method must be 'percentile' or 'bca', got {method!r}.")
+        if method == "bca" and self.influence is None:
+            raise ContrastError("BCa intervals need resampled data: bootstrap(kind='rows') or kind='cluster'.")
+        here = self._evaluate(spec, self.estimate)
+        draws = np.array([self._evaluate(spec, at).estimate for at in self.replications])
+        limits = [
+            self._limits(draws[:, j], here.estimate[j], here.gradient[j], alpha, method) for j in range(len(here))
+        ]
+        return pd.DataFrame(
+            {
+                "estimate": here.estimate,
+                "std_err": draws.std(axis=0, ddof=1),
+                "bias": draws.mean(axis=0) - here.estimate,
+                "ci_lower": [low for low, _ in limits],
+                "ci_upper": [high for _, high in limits],
+            },
+            index=pd.Index(here.names, name="contrast"),
+        )
+
+    def _evaluate(self, spec: Spec, at: Coefficients) -> Contrast:
+        n_free = self.layout.n_free
+        return contrast(spec, self.layout, at, self.layout.structure.frame(at.scores), np.zeros((n_free, n_free)))
+
+    def _limits(
+        self, draws: np.ndarray, estimate: float, gradient: np.ndarray, alpha: float, method: str
+    ) -> tuple[float, float]:
+        tails = np.array([alpha / 2.0, 1.0 - alpha / 2.0])
+        if method == "bca" and self.influence is not None:
+            share = (np.sum(draws < estimate) + 0.5 * np.sum(draws == estimate)) / len(draws)
+            bias = stats.norm.ppf(np.clip(share, 1.0 / (len(draws) + 1), len(draws) / (len(draws) + 1)))
+            effect = self.influence @ gradient
+            size = np.sum(effect**2) ** 1.5
+            acceleration = np.sum(effect**3) / (6.0 * size) if size > 0 else 0.0
+            z = bias + stats.norm.ppf(tails)
+            tails = stats.norm.cdf(bias + z / (1.0 - acceleration * z))
+        low, high = np.quantile(draws, tails)
+        return float(low), float(high)
+
+    def __repr__(self) -> str:
+        failed = f", {self.n_failed} without a finite estimate" if self.n_failed else ""
+        return f"Bootstrap ({self.kind}): {len(self.replications)} replications{failed}"
+
+
+def bootstrap(
+    source: ParametricDraw | RowDraw,
+    layout: ParameterLayout,
+    estimate: Coefficients,
+    *,
+    n: int,
+    kind: str,
+    influence: np.ndarray | None,
+    rng: int | np.random.Generator | None,
+    n_jobs: int,
+    progress: bool,
+) -> Bootstrap:
+    """Draw, refit, collect."""
+    found = replicate(_Refit(source, layout.structure, estimate), n, rng=rng, n_jobs=n_jobs, progress=progress)
+    usable = [at for at in found if at is not None and _can_be_anchored(layout, at)]
+    return Bootstrap(layout, estimate, usable, len(found) - len(usable), kind, influence)
+
+
+def _can_be_anchored(layout: ParameterLayout, at: Coefficients) -> bool:
+    try:
+        layout.decompose(at)
+    except AnchoringError:
+        return False
+    return True
+
+
+def check_options(n: Any, kind: str) -> None:
+    """Refuse impossible options before any work.
+
+    Raises
+    ------
+    ValueError
+    """
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
+        raise ValueError(f"the number of replications must be an integer of at least 2, got {n!r}.")
+    if kind not in ("parametric", "rows", "cluster"):
+        raise ValueError(f"kind must be 'parametric', 'rows' or 'cluster', got {kind!r}.")

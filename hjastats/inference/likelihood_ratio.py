@@ -1,0 +1,133 @@
+"""Likelihood-ratio tests, and which of them chi-squared does not describe."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from statsmodels.regression.linear_model import CompareLRTestResult
+
+from ..errors import ComparisonError, NonRegularWarning
+from ..estimation.search import no_terms, search
+from ..estimation.start import starting_scores
+from ..geometry.decomposition import max_rank
+from ..geometry.parameters import Coefficients
+from ..geometry.structures import LowRank
+from .comparison import check_same_data, describe, is_nested, is_regular
+from .resampling import ParametricDraw, replicate
+
+
+@dataclass(frozen=True)
+class RankTest:
+    """Test that a number of disagreement directions is enough.
+
+    Attributes
+    ----------
+    null, alternative : str
+    statistic : float
+        Likelihood ratio.
+    p_value : float
+    df : int or None
+        Of the chi-squared distribution; None for the bootstrap.
+    method : str
+    n_replications : int
+    mc_error : float
+        Monte-Carlo standard error of a bootstrap p-value.
+    replications : ndarray
+        Bootstrap likelihood ratios.
+    """
+
+    null: str
+    alternative: str
+    statistic: float
+    p_value: float
+    df: int | None
+    method: str
+    n_replications: int = 0
+    mc_error: float = 0.0
+    replications: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        if self.df is not None:
+            how = f"chi2({self.df}), p = {self.p_value:.4g}"
+        else:
+            how = f"p = {self.p_value:.4g} (Monte-Carlo error {self.mc_error:.2g}, {self.n_replications} replications)"
+        return f"Rank test ({self.method}): {self.null} against {self.alternative}\n  LR = {self.statistic:.3f}, {how}"
+
+
+def compare_lr_test(large: Any, restricted: Any) -> CompareLRTestResult:
+    """Likelihood-ratio test of a restricted model against a larger one.
+
+    Raises
+    ------
+    ComparisonError
+        If the data differ or the models are not nested.
+    """
+    check_same_data([large, restricted])
+    if not is_nested(restricted, large) or restricted.df_model >= large.df_model:
+        raise ComparisonError(f"{describe(restricted)} is not nested in {describe(large)}.")
+    statistic, df = 2.0 * (large.llf - restricted.llf), int(large.df_model - restricted.df_model)
+    if not is_regular(restricted, large):
+        warnings.warn(
+            f"{describe(restricted)} against {describe(large)} is not a chi-squared test (an added direction is undefined under "
+            "the smaller model): no p-value is given. Use rank_test('bootstrap') of the smaller model.",
+            NonRegularWarning,
+            stacklevel=4,
+        )
+        return CompareLRTestResult(statistic, np.nan, df)
+    return CompareLRTestResult(statistic, float(stats.chi2.sf(statistic, df)), df)
+
+
+def saturated_rank_test(results: Any, unrestricted: Any) -> RankTest:
+    """The fitted rank against judge-wise BTL: regular, (K - 1 - r)(N - 2 - r) degrees of freedom."""
+    statistic, df = 2.0 * (unrestricted.llf - results.llf), int(unrestricted.df_model - results.df_model)
+    p_value = float(stats.chi2.sf(statistic, df))
+    return RankTest(describe(results), describe(unrestricted), statistic, p_value, df, "saturated")
+
+
+def can_grow(results: Any) -> bool:
+    """Whether there is a model with one more direction."""
+    layout = results.model.layout
+    return layout.rank < max_rank(len(layout.judges), len(layout.items))
+
+
+@dataclass(frozen=True)
+class _LikelihoodRatio:
+    """One replication under the smaller model: draw, fit both, take the ratio."""
+
+    source: ParametricDraw
+    rank: int
+    start: Coefficients
+
+    def __call__(self, rng: np.random.Generator) -> float:
+        cells = self.source.draw(rng)
+        structure = LowRank(self.rank)
+        starts = [self.start, *(no_terms(cells, scores) for scores in starting_scores(cells, structure, 0, rng))]
+        small = search(cells, structure, starts=starts).best
+        large = search(cells, LowRank(self.rank + 1), n_random=0, rng=rng).best
+        return 2.0 * (small.negative_loglike - large.negative_loglike)
+
+
+def bootstrap_rank_test(
+    results: Any,
+    larger: Any,
+    *,
+    n: int,
+    rng: int | np.random.Generator | None,
+    n_jobs: int,
+    progress: bool,
+) -> RankTest:
+    """The fitted rank against one direction more, by parametric bootstrap under the fitted rank."""
+    statistic = 2.0 * (larger.llf - results.llf)
+    model = results.model
+    source = ParametricDraw.from_fit(model.cells, model.comparisons, results.estimate.at)
+    task = _LikelihoodRatio(source, model.rank, results.estimate.at)
+    drawn = np.array(replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="rank test"))
+    p_value = (1.0 + float((drawn >= statistic).sum())) / (n + 1.0)
+    error = float(np.sqrt(p_value * (1.0 - p_value) / n))
+    return RankTest(
+        describe(results), describe(larger), statistic, p_value, None, "bootstrap", n, error, replications=drawn
+    )

@@ -1,0 +1,234 @@
+"""Everything a contrast can mention, by name: values and exact gradients in the free coordinates."""
+
+from __future__ import annotations
+
+import difflib
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from ..errors import ContrastError, shown
+from ..geometry.decomposition import Decomposition
+from ..geometry.jacobians import anchor_jacobian, decomposition_jacobian
+from ..geometry.parameters import Coefficients, ParameterLayout
+from ..geometry.structures import Frame, LowRank, Pooled
+from ..likelihood import probability
+
+# kind: what its indices are. A number of a direction counts from one.
+INDICES = {
+    "mu": ("item",),
+    "gamma": ("judge",),
+    "S": ("judge", "item"),
+    "R": ("judge", "item"),
+    "U": ("judge", "direction"),
+    "V": ("item", "direction"),
+    "p": ("judge", "item", "item"),
+}
+
+
+class Quantities:
+    """Named functions of an estimate.
+
+    Parameters
+    ----------
+    layout : ParameterLayout
+    at : Coefficients
+    frame : Frame
+        Free directions at the scores; needed for gradients only.
+    """
+
+    def __init__(self, layout: ParameterLayout, at: Coefficients, frame: Frame | None = None) -> None:
+        self.layout, self.at, self._frame = layout, at, frame
+
+    # Names
+
+    @property
+    def kinds(self) -> dict[str, tuple[str, ...]]:
+        """Indexed kinds of this model and what indexes them."""
+        kinds = {name: index for name, index in INDICES.items() if name not in ("U", "V") or self.layout.rank}
+        return kinds | dict.fromkeys(self.layout.judge_terms, ("judge",))
+
+    @property
+    def plain_names(self) -> tuple[str, ...]:
+        """Quantities without index: coefficients common to all judges."""
+        return self.layout.shared_terms
+
+    def resolve(self, kind: str, labels: tuple[str, ...]) -> tuple[int, ...]:
+        """Positions of the labels of one quantity.
+
+        Raises
+        ------
+        ContrastError
+            With the nearest known label when one is unknown.
+        """
+        roles = self.kinds[kind]
+        if len(labels) != len(roles):
+            raise ContrastError(f"{kind} needs [{', '.join(roles)}], got {len(labels)} label(s): {shown(labels)}.")
+        return tuple(self._position(kind, role, label) for role, label in zip(roles, labels, strict=True))
+
+    def is_known(self, kind: str, labels: tuple[str, ...]) -> bool:
+        """Whether all labels of a quantity exist."""
+        try:
+            self.resolve(kind, labels)
+        except ContrastError:
+            return False
+        return True
+
+    def _position(self, kind: str, role: str, label: str) -> int:
+        if role == "direction":
+            if label.isdecimal() and 1 <= int(label) <= self.layout.rank:
+                return int(label) - 1
+            raise ContrastError(f"{kind} has directions 1 to {self.layout.rank}, got {label!r}.")
+        known = self._positions[role]
+        if label in known:
+            return known[label]
+        near = difflib.get_close_matches(label, known, n=1, cutoff=0.5)
+        hint = f" Did you mean {near[0]!r}?" if near else f" Known are {shown(known, 8)}."
+        raise ContrastError(f"no {role} is called {label!r}.{hint}")
+
+    @cached_property
+    def _positions(self) -> dict[str, dict[str, int]]:
+        return {
+            "judge": {name: k for k, name in enumerate(self.layout.judges)},
+            "item": {name: i for i, name in enumerate(self.layout.items)},
+        }
+
+    # Values and gradients
+
+    @property
+    def n_free(self) -> int:
+        """Number of free coordinates, the length of a gradient."""
+        return self.layout.n_free
+
+    @cached_property
+    def parts(self) -> Decomposition:
+        """Consensus, sensitivity and disagreement of the scores."""
+        return self.layout.decompose(self.at)
+
+    @cached_property
+    def residual(self) -> np.ndarray:
+        """Scores without their consensus part, shape (n_judges, n_items)."""
+        return self.at.scores - np.outer(self.parts.gamma, self.parts.mu)
+
+    def value(self, kind: str, index: tuple[int, ...] = ()) -> float:
+        """Value of one quantity."""
+        if kind in self.layout.shared_terms:
+            return float(self.at.shared[self.layout.shared_terms.index(kind)])
+        if kind in self.layout.judge_terms:
+            return float(self.at.judge[index[0], self.layout.judge_terms.index(kind)])
+        if kind == "p":
+            return float(probability(np.array([self._log_odds(*index)]))[0])
+        source = {"mu": self.parts.mu, "gamma": self.parts.gamma, "S": self.at.scores, "R": self.residual}
+        if kind in source:
+            return float(source[kind][index])
+        return float(getattr(self.parts, kind)[index])
+
+    def _log_odds(self, judge: int, first: int, second: int) -> float:
+        eta = self.at.scores[judge, first] - self.at.scores[judge, second]
+        if "position" in self.layout.judge_terms:
+            eta += self.at.judge[judge, self.layout.judge_terms.index("position")]
+        if "position" in self.layout.shared_terms:
+            eta += self.at.shared[self.layout.shared_terms.index("position")]
+        return float(eta)
+
+    def gradient(self, kind: str, index: tuple[int, ...] = ()) -> np.ndarray:
+        """Gradient of one quantity in the free coordinates, shape (n_free,)."""
+        layout, m, e = self.layout, len(self.layout.shared_terms), len(self.layout.judge_terms)
+        result = np.zeros(self.n_free)
+        if kind in layout.shared_terms:
+            result[layout.shared_terms.index(kind)] = 1.0
+        elif kind in layout.judge_terms:
+            result[m + index[0] * e + layout.judge_terms.index(kind)] = 1.0
+        elif kind == "p":
+            result = self._probability_gradient(*index)
+        elif kind == "S":
+            result[layout.n_linear :] = self._score_gradient(*index)
+        elif kind == "R":
+            judge, item = index
+            consensus = (
+                self.parts.mu[item] * self._rows["gamma"][judge] + self.parts.gamma[judge] * self._rows["mu"][item]
+            )
+            result[layout.n_linear :] = self._score_gradient(judge, item) - consensus
+        else:
+            result[layout.n_linear :] = self._rows[kind][index]
+        return result
+
+    def _probability_gradient(self, judge: int, first: int, second: int) -> np.ndarray:
+        result = self.gradient("S", (judge, first)) - self.gradient("S", (judge, second))
+        if "position" in self.layout.judge_terms:
+            result = result + self.gradient("position", (judge,))
+        elif "position" in self.layout.shared_terms:
+            result = result + self.gradient("position")
+        p = self.value("p", (judge, first, second))
+        return p * (1.0 - p) * result
+
+    @property
+    def frame(self) -> Frame:
+        """Free directions at the scores."""
+        if self._frame is None:
+            raise ValueError("gradients need the frame at the scores.")
+        return self._frame
+
+    def _score_gradient(self, judge: int, item: int) -> np.ndarray:
+        frame = self.frame
+        f = frame.judge_items.shape[1]
+        result = np.zeros(frame.n_free)
+        result[judge * f : (judge + 1) * f] = frame.judge_items[item]
+        result[frame.n_judges * f :] = np.kron(frame.shared_judges[judge], frame.shared_items[item])
+        return result
+
+    @cached_property
+    def _rows(self) -> dict[str, np.ndarray]:
+        """Gradients of gamma, mu, U, V with respect to the score coordinates, indexed like the parameters."""
+        frame, K, N, r = self.frame, len(self.layout.judges), len(self.layout.items), self.layout.rank
+        if isinstance(self.layout.structure, Pooled):
+            rows = anchor_jacobian(self.parts.gamma, self.parts.mu, self.residual, frame)
+            return {"gamma": np.zeros((K, frame.n_free)), "mu": rows[K:]}
+        if not isinstance(self.layout.structure, LowRank):
+            rows = anchor_jacobian(self.parts.gamma, self.parts.mu, self.residual, frame)
+            return {"gamma": rows[:K], "mu": rows[K:]}
+        rows = decomposition_jacobian(self.parts, frame)
+        result = {"gamma": rows[:K], "mu": rows[K : K + N]}
+        if r:
+            result["U"] = rows[K + N : K + N + r * K].reshape(r, K, -1).transpose(1, 0, 2)
+            result["V"] = rows[K + N + r * K :].reshape(r, N, -1).transpose(1, 0, 2)
+        return result
+
+
+class ParameterView:
+    """Labelled parameters handed to a user's contrast function.
+
+    Attributes
+    ----------
+    mu, gamma, position : pandas.Series
+    S, R : pandas.DataFrame
+        Scores and residual disagreement, judges by items.
+    U, V : pandas.DataFrame
+        Loadings by judge and coordinates by item; columns 1, 2, ...
+    params : pandas.Series
+        The reported parameters under their names.
+    """
+
+    def __init__(self, quantities: Quantities) -> None:
+        layout, parts = quantities.layout, quantities.parts
+        judges, items = pd.Index(layout.judges, name="judge"), pd.Index(layout.items, name="item")
+        self._quantities = quantities
+        self.mu = pd.Series(parts.mu, items, name="mu")
+        self.gamma = pd.Series(parts.gamma, judges, name="gamma")
+        self.S = pd.DataFrame(quantities.at.scores, judges, items)
+        self.R = pd.DataFrame(quantities.residual, judges, items)
+        directions = range(1, layout.rank + 1)
+        self.U = pd.DataFrame(parts.U, judges, directions)
+        self.V = pd.DataFrame(parts.V, items, directions)
+        self.params = pd.Series(layout.pack(quantities.at), layout.names)
+        if "position" in layout.judge_terms:
+            self.position = pd.Series(quantities.at.judge[:, layout.judge_terms.index("position")], judges)
+        elif "position" in layout.shared_terms:
+            self.position = pd.Series(quantities.at.shared[layout.shared_terms.index("position")], judges)
+        else:
+            self.position = pd.Series(0.0, judges)
+
+    def p(self, judge: str, first: str, second: str) -> float:
+        """Probability that a judge prefers the item shown first."""
+        return self._quantities.value("p", self._quantities.resolve("p", (judge, first, second)))

@@ -1,0 +1,141 @@
+"""Places with intervals: who is above whom, jointly for all items."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.optimize import least_squares
+
+from .simultaneous import largest_differences, pairwise_differences
+
+
+def ranking_table(
+    items: tuple[str, ...],
+    estimate: np.ndarray,
+    covariance: np.ndarray,
+    *,
+    level: float = 0.95,
+    simultaneous: bool = True,
+    rng: int | np.random.Generator | None = 0,
+) -> pd.DataFrame:
+    """Places, place intervals and tied groups from pairwise differences.
+
+    An item's best possible place is one plus the number of items that are significantly above it, its worst the number of
+    items minus those significantly below it. With ``simultaneous`` the critical value is that of the largest of all pairwise
+    z statistics, so that with probability ``level`` all true places lie in their intervals at once; without, it is that of
+    the largest among the item's own pairs, and each interval holds its place with that probability.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Best item first: place, score, std_err, ci_lower, ci_upper (of the single score), place_lower, place_upper, group
+        (items that share a letter cannot be told apart), quasi_se (comparison intervals that do not overlap differ).
+    """
+    n = len(items)
+    pairs = pairwise_differences(estimate, covariance)
+    draws = largest_differences(covariance, per_item=not simultaneous, rng=rng)
+    critical = np.broadcast_to(np.quantile(draws, level, axis=0), n)[:, None]
+    n_above = (pairs.z < -critical).sum(axis=1)
+    n_below = (pairs.z > critical).sum(axis=1)
+    order = np.argsort(-estimate, kind="stable")
+    error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    half = stats.norm.ppf(0.5 + level / 2.0) * error
+    differs = np.abs(pairs.z) > critical.max()
+    table = pd.DataFrame(
+        {
+            "score": estimate,
+            "std_err": error,
+            "ci_lower": estimate - half,
+            "ci_upper": estimate + half,
+            "place_lower": 1 + n_above,
+            "place_upper": n - n_below,
+            "group": letter_groups(differs[np.ix_(order, order)])[np.argsort(order)],
+            "quasi_se": np.sqrt(quasi_variances(covariance)),
+        },
+        index=pd.Index(items, name="item"),
+    ).iloc[order]
+    table.insert(0, "place", np.arange(1, n + 1))
+    return table
+
+
+def letter_groups(differs: np.ndarray) -> np.ndarray:
+    """Letters such that two items share one exactly when they do not differ (insert and absorb, Piepho 2004).
+
+    Parameters
+    ----------
+    differs : ndarray of bool, shape (n, n)
+        Items in the order in which letters are to be given.
+
+    Examples
+    --------
+    >>> differs = np.array([[False, False, True], [False, False, False], [True, False, False]])
+    >>> letter_groups(differs).tolist()
+    ['a', 'ab', 'b']
+    """
+    n = len(differs)
+    columns = [frozenset(range(n))]
+    for i in range(n):
+        for j in range(i + 1, n):
+            if differs[i, j]:
+                split = [c for c in columns if not (i in c and j in c)]
+                for column in columns:
+                    if i in column and j in column:
+                        split += [column - {i}, column - {j}]
+                columns = _absorbed(split)
+    columns.sort(key=lambda column: sorted(column))
+    names = [_letter(position) for position in range(len(columns))]
+    return np.array(
+        ["".join(name for name, column in zip(names, columns, strict=True) if i in column) for i in range(n)],
+        dtype=object,
+    )
+
+
+def _absorbed(columns: list[frozenset[int]]) -> list[frozenset[int]]:
+    """Drop groups contained in others."""
+    unique = list(dict.fromkeys(columns))
+    return [c for c in unique if c and not any(c < other for other in unique)]
+
+
+def _letter(position: int) -> str:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return letters[position] if position < 26 else f"({position + 1})"
+
+
+def quasi_variances(covariance: np.ndarray) -> np.ndarray:
+    """Numbers q with ``q_i + q_j`` close to the variance of every difference (Firth and de Menezes 2004).
+
+    Least squares on the log scale. With two items only the sum is determined and is split evenly; negative quasi-variances,
+    which can occur with three items or more, are not allowed and end at the smallest that fits.
+
+    Examples
+    --------
+    >>> quasi_variances(np.diag([1.0, 2.0, 3.0])).round(6)
+    array([1., 2., 3.])
+    """
+    n = len(covariance)
+    low, high = np.triu_indices(n, 1)
+    target = pairwise_differences(np.zeros(n), covariance).std_err[low, high] ** 2
+    if n < 3 or not np.isfinite(target).all() or (target <= 0).any():
+        return np.full(n, target.mean() / 2.0 if np.isfinite(target).all() else np.nan)
+
+    def residual(log_q: np.ndarray) -> np.ndarray:
+        q = np.exp(log_q)
+        return np.log(q[low] + q[high]) - np.log(target)
+
+    def jacobian(log_q: np.ndarray) -> np.ndarray:
+        q = np.exp(log_q)
+        result = np.zeros((len(low), n))
+        rows = np.arange(len(low))
+        result[rows, low] = q[low] / (q[low] + q[high])
+        result[rows, high] = q[high] / (q[low] + q[high])
+        return result
+
+    means = np.zeros(n)
+    np.add.at(means, low, target)
+    np.add.at(means, high, target)
+    start = np.log(np.maximum(means / (n - 1) - target.mean() / 2.0, 0.05 * target.mean()))
+    fit = least_squares(
+        residual, start, jac=jacobian, bounds=(start - 12.0, start + 12.0), xtol=1e-12, ftol=1e-12, gtol=1e-12
+    )
+    return np.exp(fit.x)

@@ -1,0 +1,159 @@
+"""Covariances that do not trust the model's variance: sandwich estimators in the free coordinates."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from statsmodels.stats.sandwich_covariance import cov_white_simple
+
+from ..data.cells import Cells, distinct_rows
+from ..data.comparisons import Comparisons
+from ..errors import ComparisonError, CovarianceWarning, IdentificationError, shown
+from ..geometry.parameters import Coefficients
+from ..geometry.structures import Frame
+from ..likelihood import free_design, linear_predictor, probability
+
+FEW_CLUSTERS = 20
+DESCRIPTIONS = {
+    "expected": "Standard errors from the expected information (eq. fisher-plugin).",
+    "observed": "Standard errors from the observed information.",
+    "HC0": "Standard errors are heteroscedasticity robust (HC0).",
+    "cluster": "Standard errors are robust to correlation within {n} clusters{by}.",
+}
+
+
+class RowScores:
+    """Gradient contributions of the rows, kept once per distinct row."""
+
+    def __init__(self, rows: Cells, data: Comparisons, at: Coefficients, frame: Frame) -> None:
+        columns = [rows.judge, rows.first, rows.second, data.outcome, *rows.judge_terms.T, *rows.shared_terms.T]
+        self.code, some = distinct_rows(columns)
+        self.weight = data.weight
+        kept = Cells(
+            rows.judge[some],
+            rows.first[some],
+            rows.second[some],
+            np.ones(len(some)),
+            data.outcome[some],
+            rows.n_judges,
+            rows.n_items,
+            rows.judge_terms[some],
+            rows.shared_terms[some],
+        )
+        residual = data.outcome[some] - probability(linear_predictor(kept, at))
+        self.scores = residual[:, None] * free_design(kept, frame)
+
+    def individual(self) -> np.ndarray:
+        """Square root of the sum of squared contributions of single comparisons: X with X'X the meat of HC0."""
+        count = np.bincount(self.code, self.weight, minlength=len(self.scores))
+        return np.sqrt(count)[:, None] * self.scores
+
+    def by_cluster(self, cluster: np.ndarray, n_clusters: int) -> np.ndarray:
+        """Sums of the contributions within clusters, shape (n_clusters, n_free)."""
+        sums = sparse.coo_array((self.weight, (cluster, self.code)), shape=(n_clusters, len(self.scores))).tocsr()
+        return np.asarray(sums @ self.scores)
+
+
+def robust_covariance(
+    cov_type: str,
+    cov_kwds: dict[str, Any],
+    rows: Cells,
+    data: Comparisons,
+    at: Coefficients,
+    frame: Frame,
+    bread: np.ndarray,
+    *,
+    has_judge_parameters: bool,
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Sandwich covariance of the free coordinates and the facts to report about it.
+
+    Parameters
+    ----------
+    cov_type : {"HC0", "cluster"}
+    cov_kwds : dict
+        ``groups`` (labels or the name of a column of the data) and ``use_correction`` (default True: the factor
+        G/(G-1) (n-1)/(n-k)) for "cluster".
+    bread : ndarray, shape (n_free, n_free)
+        Inverse information.
+    """
+    scores = RowScores(rows, data, at, frame)
+    if cov_type == "HC0":
+        _no_further(cov_kwds, ())
+        return cov_white_simple((scores.individual(), bread)), {"description": DESCRIPTIONS["HC0"]}
+    _no_further(cov_kwds, ("groups", "use_correction"))
+    cluster, labels, name = cluster_codes(cov_kwds.get("groups"), data)
+    _check_clusters(cluster, len(labels), data, bread, has_judge_parameters=has_judge_parameters)
+    covariance = cov_white_simple((scores.by_cluster(cluster, len(labels)), bread))
+    n, k, g = data.n_comparisons, len(bread), len(labels)
+    if cov_kwds.get("use_correction", True):
+        covariance = covariance * (g / (g - 1.0)) * ((n - 1.0) / (n - k))
+    by = f" ({name})" if name else ""
+    return covariance, {
+        "description": DESCRIPTIONS["cluster"].format(n=g, by=by),
+        "n_groups": g,
+        "groups": name,
+        "use_correction": cov_kwds.get("use_correction", True),
+    }
+
+
+def _no_further(cov_kwds: dict[str, Any], known: tuple[str, ...]) -> None:
+    unknown = sorted(set(cov_kwds) - set(known))
+    if unknown:
+        raise ValueError(f"cov_kwds has unknown entries {shown(unknown)}; known are {shown(known) or 'none'}.")
+
+
+def cluster_codes(groups: Any, data: Comparisons) -> tuple[np.ndarray, np.ndarray, str | None]:
+    """Integer codes, labels and name (if a column was named) of the clusters.
+
+    Raises
+    ------
+    ComparisonError
+        When the column does not exist, or the labels do not match the rows.
+    """
+    name = None
+    if groups is None:
+        raise ValueError(
+            "cov_type='cluster' needs cov_kwds={'groups': ...}: labels, or the name of a column of the data."
+        )
+    if isinstance(groups, str):
+        name = groups
+        known = {"judge": np.asarray(data.judges, dtype=object)[data.judge_index]}
+        if groups not in data.columns and groups not in known:
+            raise ComparisonError(
+                f"no column is called {groups!r}; there are {shown([*data.columns.columns, 'judge'], 10)}."
+            )
+        groups = data.columns[groups] if groups in data.columns else known[groups]
+    codes, labels = pd.factorize(pd.Series(np.asarray(groups)))
+    if len(codes) != data.n_rows:
+        raise ComparisonError(f"groups has {len(codes)} labels but there are {data.n_rows} rows.")
+    if (codes < 0).any():
+        raise ComparisonError(f"groups has {int((codes < 0).sum())} missing labels: every row needs its cluster.")
+    return codes, np.asarray(labels), name
+
+
+def _check_clusters(
+    cluster: np.ndarray, n_clusters: int, data: Comparisons, bread: np.ndarray, *, has_judge_parameters: bool
+) -> None:
+    if n_clusters < 2:
+        raise IdentificationError("clustering needs at least two clusters, got one.")
+    if has_judge_parameters:
+        pairs = np.unique(np.column_stack([data.judge_index, cluster]), axis=0)
+        alone = np.flatnonzero(np.bincount(pairs[:, 0], minlength=data.n_judges) == 1)
+        if len(alone):
+            names = [data.judges[k] for k in alone]
+            raise IdentificationError(
+                f"all comparisons of {len(names)} judges ({shown(names, 3)}) fall in one cluster each. At the estimate the "
+                "scores of a judge's own parameters sum to zero over the judge, so these clusters would leave them no "
+                "variance at all. Cluster by prompt instead, or leave these judges out."
+            )
+    if n_clusters < FEW_CLUSTERS or n_clusters <= len(bread):
+        warnings.warn(
+            f"{n_clusters} clusters for {len(bread)} free parameters: cluster-robust standard errors are too small with so few, "
+            "and joint tests of many parameters are not available.",
+            CovarianceWarning,
+            stacklevel=5,
+        )

@@ -1,0 +1,87 @@
+"""The largest of many correlated z statistics: critical values and p-values for all pairwise differences at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# Draws of the maximum. Their Monte-Carlo error at the 5% point is 0.0007 in probability.
+N_DRAWS = 100_000
+# Numbers held at once; keeps hundreds of items within modest memory.
+_CHUNK = 4_000_000
+
+
+@dataclass(frozen=True)
+class PairwiseDifferences:
+    """All differences of a vector of estimates.
+
+    Attributes
+    ----------
+    estimate, std_err : ndarray, shape (n, n)
+        Row minus column.
+    """
+
+    estimate: np.ndarray
+    std_err: np.ndarray
+
+    @property
+    def z(self) -> np.ndarray:
+        """Differences in standard errors, zero on the diagonal and where there is no variance."""
+        return np.divide(self.estimate, self.std_err, out=np.zeros_like(self.estimate), where=self.std_err > 0)
+
+
+def pairwise_differences(estimate: np.ndarray, covariance: np.ndarray) -> PairwiseDifferences:
+    """Differences of every pair with their standard errors.
+
+    Examples
+    --------
+    >>> pairwise_differences(np.array([1.0, 0.0]), np.eye(2)).std_err[0, 1].round(4)
+    np.float64(1.4142)
+    """
+    variance = np.diag(covariance)
+    spread = variance[:, None] + variance[None, :] - 2.0 * covariance
+    # Differences of sums that cancel exactly leave rounding error, not variance.
+    spread = np.where(spread > 1e-12 * max(variance.max(initial=0.0), 1e-300), spread, 0.0)
+    return PairwiseDifferences(estimate[:, None] - estimate[None, :], np.sqrt(spread))
+
+
+def largest_differences(
+    covariance: np.ndarray, *, per_item: bool = False, n_draws: int = N_DRAWS, rng: int | np.random.Generator | None = 0
+) -> np.ndarray:
+    """Draws of the largest absolute z among all pairs under equality of all estimates.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (n, n)
+    per_item : bool
+        The largest among the pairs of each item, shape (n_draws, n), instead of over all pairs, shape (n_draws,).
+
+    Returns
+    -------
+    ndarray
+    """
+    rng = np.random.default_rng(rng)
+    n = len(covariance)
+    errors = pairwise_differences(np.zeros(n), covariance).std_err
+    inverse = np.divide(1.0, errors, out=np.zeros_like(errors), where=errors > 0)
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
+    root = vectors[:, kept] * np.sqrt(values[kept])
+    # Maxima over half a million pairs need fewer draws for the same work; their distribution is also tighter.
+    n_draws = max(2_000, min(n_draws, int(4e9 / max(n * n, 1))))
+    size = max(_CHUNK // (n * n), 1)
+    result = []
+    for start in range(0, n_draws, size):
+        draw = rng.standard_normal((min(size, n_draws - start), root.shape[1])) @ root.T
+        z = np.abs(draw[:, :, None] - draw[:, None, :])
+        z *= inverse
+        result.append(z.max(axis=2) if per_item else z.max(axis=(1, 2)))
+    return np.concatenate(result)
+
+
+def exceedance(draws: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Share of the draws at least as large as each observed value, never zero: (1 + count) / (1 + n)."""
+    ordered = np.sort(draws)
+    above = len(ordered) - np.searchsorted(ordered, observed, side="left")
+    return (1.0 + above) / (1.0 + len(ordered))

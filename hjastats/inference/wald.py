@@ -1,0 +1,127 @@
+"""Linear hypotheses about the reported parameters, tested in the free coordinates where their rank is honest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from patsy import DesignInfo, PatsyError
+from statsmodels.stats.contrast import ContrastResults
+
+from ..errors import ContrastError, shown
+
+# Directions whose share of the largest singular value is below this are rounding error of the exact Jacobians.
+_RANK_TOLERANCE = 1e-9
+# A hypothesis contradicts the constraints when it misses a fixed combination by more than this.
+_CONTRADICTION = 1e-6
+
+
+def linear_hypotheses(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Matrix R and values q of a hypothesis R params = q.
+
+    Parameters
+    ----------
+    hypothesis : str, list of str, dict, array_like, or tuple (R, q)
+        Strings follow patsy: ``"gamma[x] = gamma[y] = 1, mu[a] - mu[b]"``. A dict maps parameter names to values.
+
+    Raises
+    ------
+    ContrastError
+    """
+    if isinstance(hypothesis, tuple) and len(hypothesis) == 2 and not isinstance(hypothesis[0], str):
+        matrix = np.atleast_2d(np.asarray(hypothesis[0], dtype=float))
+        values = np.broadcast_to(np.asarray(hypothesis[1], dtype=float).ravel(), len(matrix)).astype(float)
+    elif isinstance(hypothesis, (str, Mapping)) or _is_strings(hypothesis):
+        matrix, values = _parsed(hypothesis, names)
+    else:
+        try:
+            matrix = np.atleast_2d(np.asarray(hypothesis, dtype=float))
+        except (TypeError, ValueError):
+            raise ContrastError(
+                f"a hypothesis is a string, a dict or a matrix, got {type(hypothesis).__name__}."
+            ) from None
+        values = np.zeros(len(matrix))
+    if matrix.shape[1] != len(names):
+        raise ContrastError(f"the hypothesis has {matrix.shape[1]} columns but there are {len(names)} parameters.")
+    if not np.isfinite(matrix).all() or not np.isfinite(values).all():
+        raise ContrastError("the hypothesis has missing or infinite entries.")
+    return matrix, values
+
+
+def _is_strings(hypothesis: Any) -> bool:
+    is_list = isinstance(hypothesis, Sequence) and not isinstance(hypothesis, (str, bytes))
+    return is_list and len(hypothesis) > 0 and all(isinstance(part, str) for part in hypothesis)
+
+
+def _parsed(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(hypothesis, Mapping):
+        unknown = [name for name in hypothesis if name not in names]
+        if unknown:
+            raise ContrastError(f"no parameter is called {shown(unknown)}; they are called like {shown(names, 3)}.")
+    # The engine that parses formulas can be switched globally; patsy reads chained equations as they are meant.
+    try:
+        constraint = DesignInfo(names).linear_constraint(hypothesis)
+    except PatsyError as error:
+        raise ContrastError(f"cannot read the hypothesis {hypothesis!r}: {str(error).splitlines()[0]}.") from None
+    except (ValueError, TypeError, AttributeError, AssertionError) as error:
+        raise ContrastError(f"cannot read the hypothesis {hypothesis!r}: {error}.") from None
+    return constraint.coefs, constraint.constants.ravel()
+
+
+def hypothesis_labels(matrix: np.ndarray, values: np.ndarray, names: list[str]) -> list[str]:
+    """Each row written out: ``mu[a] - mu[b] = 0``.
+
+    Examples
+    --------
+    >>> hypothesis_labels(np.array([[1.0, -1.0], [0.5, 0.0]]), np.array([0.0, 2.0]), ["mu[a]", "mu[b]"])
+    ['mu[a] - mu[b] = 0', '0.5*mu[a] = 2']
+    """
+    labels = []
+    for row, value in zip(matrix, values, strict=True):
+        text = ""
+        for name, weight in zip(names, row, strict=True):
+            if weight == 0:
+                continue
+            size = "" if abs(weight) == 1 else f"{abs(weight):g}*"
+            sign = ("-" if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")
+            text += f"{sign}{size}{name}"
+        labels.append(f"{text or '0'} = {value:g}")
+    return labels
+
+
+def wald_statistic(
+    jacobian: np.ndarray, covariance: np.ndarray, distance: np.ndarray, labels: Sequence[str]
+) -> ContrastResults:
+    """Chi-squared test that quantities with the given Jacobian are at distance zero from their null values.
+
+    Parameters
+    ----------
+    jacobian : ndarray, shape (m, n_free)
+        Gradients in the free coordinates: their rank is the number of restrictions that can be tested.
+    covariance : ndarray, shape (m, m)
+        Covariance of the quantities.
+    distance : ndarray, shape (m,)
+        Estimate minus null value.
+
+    Raises
+    ------
+    ContrastError
+        If everything is fixed by the constraints, or the null values contradict them.
+    """
+    left, strength, _ = np.linalg.svd(jacobian, full_matrices=True)
+    scale = max(strength.max(initial=0.0), 1e-300)
+    rank = int((strength > _RANK_TOLERANCE * scale).sum()) if scale > _RANK_TOLERANCE else 0
+    if rank == 0:
+        raise ContrastError(f"not testable: the constraints of the model fix {shown(labels, 3)}.")
+    missed = left[:, rank:].T @ distance
+    if np.abs(missed).max(initial=0.0) > _CONTRADICTION * max(1.0, np.abs(distance).max()):
+        raise ContrastError(
+            f"the hypothesis contradicts the constraints of the model (such as sum(mu) = 0 and mean(gamma) = 1): "
+            f"{shown(labels, 3)} cannot all hold."
+        )
+    tested = left[:, :rank]
+    inner = tested.T @ covariance @ tested
+    left_over = tested.T @ distance
+    statistic = float(left_over @ np.linalg.solve(inner, left_over)) if np.isfinite(inner).all() else np.nan
+    return ContrastResults(chi2=statistic, statistic=statistic, df_denom=rank, distribution="chi2", dist_args=(rank,))

@@ -1,0 +1,495 @@
+"""What can be asked of a fit: contrasts, tests, rankings, resampling, prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+from statsmodels.base._prediction_inference import PredictionResultsMonotonic
+from statsmodels.regression.linear_model import CompareLRTestResult
+from statsmodels.stats.contrast import ContrastResults, WaldTestResults
+from statsmodels.stats.multitest import multipletests
+
+from ..errors import ContrastError, IdentificationError, shown
+from ..inference.bootstrap import Bootstrap, bootstrap, check_options
+from ..inference.contrasts import Contrast, Spec, contrast
+from ..inference.formula_contrasts import FormulaContrast, contrast_formula
+from ..inference.likelihood_ratio import (
+    RankTest,
+    bootstrap_rank_test,
+    can_grow,
+    compare_lr_test,
+    saturated_rank_test,
+)
+from ..inference.quantities import Quantities
+from ..inference.ranks import ranking_table
+from ..inference.resampling import ParametricDraw, RowDraw
+from ..inference.robust import RowScores, cluster_codes
+from ..inference.simultaneous import exceedance, largest_differences, pairwise_differences
+from ..inference.wald import hypothesis_labels, linear_hypotheses, wald_statistic
+from ..likelihood import free_design, linear_predictor
+
+
+class InferenceMethods:
+    """Methods of :class:`hjastats.HJAResults` that need its covariance but not its tables."""
+
+    model: Any
+    estimate: Any
+    params: np.ndarray
+    cov_params_free: np.ndarray
+    cov_params_default: np.ndarray
+    df_resid: float
+
+    @property
+    def _jacobian(self) -> np.ndarray:
+        return self.model.layout.jacobian(self.estimate.at, self.estimate.frame)
+
+    @property
+    def _quantities(self) -> Quantities:
+        return Quantities(self.model.layout, self.estimate.at, self.estimate.frame)
+
+    # Contrasts
+
+    def contrast(self, spec: Spec, *, null: float | Sequence[float] | None = None) -> Contrast:
+        """Any smooth function of the parameters, with standard errors by the delta method.
+
+        Parameters
+        ----------
+        spec : str, callable, dict or list
+            A string with arithmetic and ``exp, log, sqrt, abs, logit, expit`` over ``mu[item]``, ``gamma[judge]``,
+            ``S[judge, item]`` (scores), ``R[judge, item]`` (residual disagreement), ``p[judge, first, second]`` (probability
+            that the item shown first wins, position effects included), ``position[judge]``, ``U[judge, 1]``, ``V[item, 1]`` and
+            covariate names; ``"... = value"`` sets the value tested against. Or a function of a
+            :class:`~hjastats.inference.quantities.ParameterView`. Or a dict or list of these.
+        null : float or sequence, optional
+            Values to test against.
+
+        Returns
+        -------
+        Contrast
+            With ``summary_frame()``, ``conf_int(alpha, method="delta" | "log" | "logit")``, ``wald_test()``.
+
+        Raises
+        ------
+        ContrastError
+            When the string cannot be read or a label does not exist.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.contrast("gamma[judge-1] / gamma[judge-2] = 1").summary_frame().round(3)
+                                             estimate  std_err      z  p_value  ci_lower  ci_upper
+        contrast
+        gamma[judge-1] / gamma[judge-2] = 1     2.003    0.234  4.286      0.0     1.544     2.461
+        """
+        return contrast(spec, self.model.layout, self.estimate.at, self.estimate.frame, self.cov_params_free, null=null)
+
+    def contrast_formula(self, formula: str, metadata: pd.DataFrame) -> FormulaContrast:
+        """Regress estimated parameters on metadata of judges or items, with the estimates' full covariance.
+
+        Parameters
+        ----------
+        formula : str
+            ``"gamma ~ provider"``, ``"mu ~ size"``, ``"position ~ provider"`` or, on judge-item metadata,
+            ``"disagreement ~ same_family"`` and ``"scores ~ ..."``; the right side is a patsy formula.
+        metadata : pandas.DataFrame
+            One row per judge or item (or per pair of both), labelled by the index or by columns ``judge`` and ``item``.
+
+        Returns
+        -------
+        FormulaContrast
+            Coefficients as contrasts, and ``terms`` with a joint Wald test per term. Inference is for this panel: the
+            uncertainty is that of the parameters, not of having drawn these judges and items.
+        """
+        return contrast_formula(formula, metadata, self._quantities, self.cov_params_free)
+
+    def relative_loadings(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The appendix's other reading of the model, ``S = diag(gamma)(1 mu' + W V')``: loadings W = U / gamma.
+
+        In it gamma scales all of a judge's scores, and W says how far its taste departs from the consensus per unit of
+        sensitivity. Where the sensitivity cannot be told from zero W is not defined and its row is left empty.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by judge and direction: estimate, std_err, z, p_value, ci_lower, ci_upper.
+        """
+        layout = self.model.layout
+        if not layout.rank:
+            raise ContrastError("relative loadings need disagreement directions: fit HJAModel with rank 1 or more.")
+        quantities = self._quantities
+        index = [(judge, d) for d in range(1, layout.rank + 1) for judge in layout.judges]
+        rows, values = [], []
+        for judge, d in index:
+            k = layout.judges.index(judge)
+            loading, gamma = quantities.value("U", (k, d - 1)), quantities.value("gamma", (k,))
+            values.append(loading / gamma)
+            rows.append(
+                (quantities.gradient("U", (k, d - 1)) - loading / gamma * quantities.gradient("gamma", (k,))) / gamma
+            )
+        gradient = np.array(rows)
+        cov = gradient @ self.cov_params_free @ gradient.T
+        table = Contrast([str(i) for i in range(len(index))], np.array(values), np.zeros(len(index)), gradient, cov)
+        frame = table.summary_frame(alpha)
+        frame.index = pd.MultiIndex.from_tuples(index, names=["judge", "direction"])
+        sensitivity = self.contrast([f'gamma["{judge.replace(chr(34), chr(34) * 2)}"]' for judge in layout.judges])
+        unclear = np.abs(sensitivity.z) < 1.96
+        frame.loc[np.tile(unclear, layout.rank)] = np.nan
+        return frame
+
+    def pairwise(
+        self, kind: str = "mu", method: str = "holm", alpha: float = 0.05, rng: int | np.random.Generator | None = 0
+    ) -> pd.DataFrame:
+        """All pairwise differences of consensus scores, sensitivities or position effects.
+
+        Parameters
+        ----------
+        kind : {"mu", "gamma", "position"}
+        method : str
+            Adjustment of the p-values: "single-step" (distribution of the largest of all z statistics, simulated), "none", or
+            any of :func:`statsmodels.stats.multitest.multipletests` ("holm", "fdr_bh", ...).
+        alpha : float
+            Level of the intervals, which are simultaneous for "single-step" and individual otherwise.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by the two labels: estimate (first minus second), std_err, z, p_value, p_adjusted, ci_lower, ci_upper.
+        """
+        labels, estimate, covariance = self._vector(kind)
+        pairs = pairwise_differences(estimate, covariance)
+        low, high = np.triu_indices(len(labels), 1)
+        errors = pairs.std_err[low, high]
+        if not (errors > 0).any():
+            raise ContrastError(f"the differences of {kind} are fixed by the model: there is nothing to compare.")
+        frame = Contrast(
+            [""] * len(low), pairs.estimate[low, high], np.zeros(len(low)), np.ones((len(low), 1)), np.diag(errors**2)
+        ).summary_frame(alpha)
+        if method == "single-step":
+            draws = largest_differences(covariance, rng=rng)
+            adjusted = exceedance(draws, np.abs(frame["z"].to_numpy()))
+            half = np.quantile(draws, 1 - alpha) * errors
+            frame["ci_lower"], frame["ci_upper"] = frame["estimate"] - half, frame["estimate"] + half
+        elif method == "none":
+            adjusted = frame["p_value"].to_numpy()
+        else:
+            try:
+                adjusted = multipletests(frame["p_value"], alpha=alpha, method=method)[1]
+            except ValueError:
+                raise ContrastError(
+                    f"method must be 'single-step', 'none' or one of multipletests, got {method!r}."
+                ) from None
+        frame.insert(4, "p_adjusted", adjusted)
+        frame.index = pd.MultiIndex.from_arrays(
+            [np.array(labels, dtype=object)[low], np.array(labels, dtype=object)[high]]
+        )
+        frame.index.names = ["first", "second"]
+        return frame
+
+    def ranking(
+        self,
+        judge: str | None = None,
+        level: float = 0.95,
+        simultaneous: bool = True,
+        rng: int | np.random.Generator | None = 0,
+    ) -> pd.DataFrame:
+        """Places with intervals and tied groups, of the consensus or of one judge.
+
+        Parameters
+        ----------
+        judge : str, optional
+            Rank by this judge's scores instead of the consensus.
+        level : float
+        simultaneous : bool
+            Whether all place intervals hold jointly with probability ``level``, or each one by itself.
+        rng : int or numpy.random.Generator
+            Randomness of the simulated critical value.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Best item first: place, score, std_err, ci_lower, ci_upper, place_lower, place_upper, group, quasi_se.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+        >>> result.ranking()[["place", "place_lower", "place_upper", "group"]].head(3)
+                 place  place_lower  place_upper group
+        item
+        model-I      1            1            1     a
+        model-H      2            2            3     b
+        model-A      3            2            4    bc
+        """
+        if not 0 < level < 1:
+            raise ContrastError(f"level must lie between 0 and 1, got {level!r}.")
+        if judge is None:
+            labels, estimate, covariance = self._vector("mu")
+        else:
+            k = self._quantities.resolve("gamma", (str(judge),))[0]
+            labels = self.model.items
+            estimate = self.estimate.at.scores[k]
+            rows = np.array([self._quantities.gradient("S", (k, i)) for i in range(len(labels))])
+            covariance = rows @ self.cov_params_free @ rows.T
+        if not np.isfinite(covariance).all():
+            raise IdentificationError("standard errors are not available for this fit, so places have no intervals.")
+        return ranking_table(labels, estimate, covariance, level=level, simultaneous=simultaneous, rng=rng)
+
+    def _vector(self, kind: str) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+        """Labels, estimates and covariance of one kind of parameter."""
+        quantities = self._quantities
+        known = {"mu": self.model.items, "gamma": self.model.judges, "position": self.model.judges}
+        if kind not in known or kind not in quantities.kinds:
+            raise ContrastError(
+                f"kind must be one of {shown([k for k in known if k in quantities.kinds])}, got {kind!r}."
+            )
+        labels = known[kind]
+        estimate = np.array([quantities.value(kind, (i,)) for i in range(len(labels))])
+        rows = np.array([quantities.gradient(kind, (i,)) for i in range(len(labels))])
+        return labels, estimate, rows @ self.cov_params_free @ rows.T
+
+    # Linear hypotheses
+
+    def t_test(self, r_matrix: Any, cov_p: Any = None, use_t: bool | None = None) -> ContrastResults:
+        """Z tests of linear hypotheses about the reported parameters, one per row.
+
+        Parameters
+        ----------
+        r_matrix : str, list of str, dict, array_like or tuple (R, q)
+            ``"mu[a] - mu[b] = 0, gamma[x] = 1"`` as in patsy.
+        cov_p : array_like, optional
+            Another covariance of the parameters.
+
+        Raises
+        ------
+        ContrastError
+            When a row is fixed by the constraints ("not testable") or cannot be read.
+        """
+        names = self.model.layout.names
+        matrix, values = linear_hypotheses(r_matrix, names)
+        labels = hypothesis_labels(matrix, values, names)
+        jacobian = matrix @ self._jacobian
+        fixed = np.abs(jacobian).max(axis=1) < 1e-10 * np.maximum(np.abs(matrix).max(axis=1), 1e-300)
+        if fixed.any():
+            named = [label for label, is_fixed in zip(labels, fixed, strict=True) if is_fixed]
+            raise ContrastError(f"not testable: the constraints of the model fix {shown(named, 3)}.")
+        covariance = (
+            jacobian @ self.cov_params_free @ jacobian.T if cov_p is None else matrix @ np.asarray(cov_p) @ matrix.T
+        )
+        error = np.sqrt(np.diag(covariance))
+        effect = matrix @ self.params
+        use_t = bool(getattr(self, "use_t", False)) if use_t is None else use_t
+        distribution = (
+            {"df_denom": self.df_resid, "distribution": "t"} if use_t else {"df_denom": None, "distribution": "norm"}
+        )
+        result = ContrastResults(effect=effect, statistic=(effect - values) / error, sd=error, **distribution)
+        result.c_names = labels
+        return result
+
+    def wald_test(
+        self,
+        r_matrix: Any,
+        cov_p: Any = None,
+        invcov: Any = None,
+        use_f: bool | None = None,
+        df_constraints: int | None = None,
+        scalar: bool | None = None,
+    ) -> ContrastResults:
+        """Joint chi-squared test of linear hypotheses about the reported parameters.
+
+        The hypotheses are carried to the free coordinates: the degrees of freedom are what is left to test after the
+        constraints of the model, and a hypothesis that contradicts them is refused.
+
+        Parameters
+        ----------
+        r_matrix : str, list of str, dict, array_like or tuple (R, q)
+        cov_p : array_like, optional
+            Another covariance of the parameters.
+        invcov, use_f, df_constraints, scalar
+            Accepted for compatibility; only their defaults are supported.
+        """
+        if invcov is not None or use_f or df_constraints is not None:
+            raise ValueError("wald_test supports neither invcov, use_f nor df_constraints: the test is chi-squared.")
+        names = self.model.layout.names
+        matrix, values = linear_hypotheses(r_matrix, names)
+        jacobian = matrix @ self._jacobian
+        covariance = (
+            jacobian @ self.cov_params_free @ jacobian.T if cov_p is None else matrix @ np.asarray(cov_p) @ matrix.T
+        )
+        labels = hypothesis_labels(matrix, values, names)
+        return wald_statistic(jacobian, covariance, matrix @ self.params - values, labels)
+
+    def wald_test_terms(
+        self, skip_single: bool = False, extra_constraints: Any = None, combine_terms: Any = None, scalar: Any = None
+    ) -> WaldTestResults:
+        """Joint tests by kind of parameter: no item differs (mu), all judges are equally sensitive (gamma = 1), and so on.
+
+        Parameters
+        ----------
+        skip_single : bool
+            Leave out kinds with one parameter.
+        """
+        if extra_constraints is not None or combine_terms is not None:
+            raise ValueError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
+        layout = self.model.layout
+        rows = {}
+        for kind, where in layout.slices.items():
+            size = where.stop - where.start
+            if kind in ("U", "V", "S") or (skip_single and size == 1):
+                continue
+            matrix = np.zeros((size, len(layout.names)))
+            matrix[np.arange(size), np.arange(where.start, where.stop)] = 1.0
+            test = self.wald_test((matrix, np.full(size, 1.0 if kind == "gamma" else 0.0)))
+            rows[kind] = {
+                "statistic": test.statistic,
+                "pvalue": float(test.pvalue),
+                "df_constraint": int(test.df_denom),
+            }
+        table = pd.DataFrame.from_dict(rows, orient="index")
+        return WaldTestResults(None, "chi2", None, table=table)
+
+    # Comparison with other models
+
+    def compare_lr_test(self, restricted: Any) -> CompareLRTestResult:
+        """Likelihood-ratio test of a restricted model fitted to the same data against this one.
+
+        Returns
+        -------
+        CompareLRTestResult
+            statistic, pvalue, df_diff. Without p-value, and with a warning, when the models differ in the number of
+            disagreement directions: that test is not chi-squared.
+        """
+        return compare_lr_test(self, restricted)
+
+    def rank_test(
+        self,
+        method: str = "saturated",
+        *,
+        n: int = 199,
+        rng: int | np.random.Generator | None = 0,
+        n_jobs: int = 1,
+        progress: bool = False,
+    ) -> RankTest:
+        """Test that the fitted number of disagreement directions is enough.
+
+        Parameters
+        ----------
+        method : {"saturated", "bootstrap"}
+            "saturated": against judge-wise BTL, chi-squared. "bootstrap": against one direction more, whose likelihood ratio is
+            not chi-squared, by parametric bootstrap.
+        n, rng, n_jobs, progress
+            Replications, randomness, parallel jobs and progress bar of the bootstrap.
+        """
+        if "gamma" not in self.model.layout.slices:
+            raise IdentificationError(
+                f"{type(self.model).__name__} has no rank to test; compare models with compare_lr_test."
+            )
+        if not can_grow(self):
+            raise IdentificationError(
+                f"rank {self.model.rank} is the largest possible: there is nothing to test it against."
+            )
+        if method == "saturated":
+            return saturated_rank_test(self, self.model.unrestricted().fit())
+        if method == "bootstrap":
+            check_options(n, "parametric")
+            larger = self.model.with_rank(self.model.rank + 1).fit()
+            return bootstrap_rank_test(self, larger, n=n, rng=rng, n_jobs=n_jobs, progress=progress)
+        raise ValueError(f"method must be 'saturated' or 'bootstrap', got {method!r}.")
+
+    # Resampling
+
+    def bootstrap(
+        self,
+        n: int = 999,
+        kind: str = "parametric",
+        *,
+        groups: Any = None,
+        rng: int | np.random.Generator | None = 0,
+        n_jobs: int = 1,
+        progress: bool = False,
+    ) -> Bootstrap:
+        """Refit to new data like these.
+
+        Parameters
+        ----------
+        n : int
+            Replications.
+        kind : {"parametric", "rows", "cluster"}
+            Draw verdicts from the fitted model, or resample comparisons, or whole clusters of them.
+        groups : str or array_like
+            Column or labels of the clusters.
+        rng : int or numpy.random.Generator
+            The result does not depend on ``n_jobs``.
+        n_jobs : int
+            Parallel jobs (joblib).
+        progress : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        Bootstrap
+            With ``params`` and ``contrast(spec, method="percentile" | "bca")``.
+        """
+        check_options(n, kind)
+        model, at = self.model, self.estimate.at
+        self._need_data()
+        influence = None
+        source: ParametricDraw | RowDraw
+        if kind == "parametric":
+            source = ParametricDraw.from_fit(model.cells, model.comparisons, at)
+        else:
+            rows = model.row_cells()
+            scores = RowScores(rows, model.comparisons, at, self.estimate.frame)
+            bread = self.estimate.free_covariance.covariance
+            if kind == "cluster":
+                cluster, labels, _ = cluster_codes(groups, model.comparisons)
+                source = RowDraw.from_data(rows, model.comparisons, cluster)
+                influence = scores.by_cluster(cluster, len(labels)) @ bread
+            else:
+                source = RowDraw.from_data(rows, model.comparisons)
+                influence = scores.individual() @ bread
+        return bootstrap(
+            source, model.layout, at, n=n, kind=kind, influence=influence, rng=rng, n_jobs=n_jobs, progress=progress
+        )
+
+    def _need_data(self) -> None:
+        if self.model.comparisons is None:
+            raise IdentificationError("the data of these results were removed: this needs them.")
+
+    # Prediction
+
+    def get_prediction(
+        self, exog: Any = None, *, judge: Any = None, item_a: Any = None, item_b: Any = None
+    ) -> PredictionResultsMonotonic:
+        """Probability that the first item wins, with intervals made on the logit scale.
+
+        Parameters
+        ----------
+        exog : array_like or pandas.DataFrame, optional
+            Covariates of the new comparisons. Without judge and items, a frame with columns judge, item_a (or first), item_b
+            (or second) and the covariates.
+        judge, item_a, item_b : label or array_like of labels, optional
+            New comparisons; the data themselves when left out.
+
+        Returns
+        -------
+        PredictionResultsMonotonic
+            With ``summary_frame(alpha)``: predicted, se, ci_lower, ci_upper.
+        """
+        rows = self.model.prediction_rows(exog, judge, item_a, item_b)
+        eta = linear_predictor(rows, self.estimate.at)
+        design = free_design(rows, self.estimate.frame)
+        variance = np.einsum("cd,de,ce->c", design, self.cov_params_free, design, optimize=True)
+        p = expit(eta)
+        return PredictionResultsMonotonic(
+            p,
+            variance * (p * (1.0 - p)) ** 2,
+            linpred=eta,
+            linpred_se=np.sqrt(variance),
+            func=expit,
+            deriv=lambda x: expit(x) * expit(-x),
+        )
