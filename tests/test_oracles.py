@@ -1,6 +1,7 @@
 """Real data against R: gnm, BradleyTerry2 (recipes beside the numbers, in the folder of oracles)."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -112,3 +113,41 @@ def test_the_plain_fit_names_the_judge_that_always_picks_the_first_item(data):
     text = str(hja.HJAModel.from_comparisons(data, rank=1).fit().summary())
     assert "'zai-org/GLM-4.5-Air-FP8' picks the first item in 99" in text.replace("\n    ", " ")
     assert "The order of presentation matters" in text
+
+
+def test_contrasts_equal_those_of_r(data, name, oracles):
+    table = pd.read_csv(oracles / "contrasts.csv")
+    table = table[table["data"] == name]
+    assert len(table) > 30
+    for model, rows in table.groupby("model"):
+        cls, options = MODELS[model]
+        result = cls.from_comparisons(data, **options).fit()
+        judges, items = result.model.judges, result.model.items
+        specs = []
+        for row in rows.itertuples():
+            first, second = items[row.i - 1], items[row.j - 1]
+            if row.contrast == "S_ki-S_kj":
+                judge = judges[int(row.judge) - 1]
+                specs.append(f"S[{judge}, {first}] - S[{judge}, {second}]")
+            else:
+                specs.append(f"mu[{first}] - mu[{second}]")
+        contrasts = result.contrast(specs)
+        np.testing.assert_allclose(contrasts.estimate, rows["est"], atol=SCORES, rtol=SCORES)
+        np.testing.assert_allclose(contrasts.std_err, rows["se"], rtol=STANDARD_ERRORS)
+
+
+def test_robust_errors_of_the_pooled_model_equal_those_of_the_sandwich_package(data, name, oracles):
+    reference = matrix(oracles, f"{name}_btl_sandwich")
+    model = hja.BTLModel.from_comparisons(data)
+    plain = model.fit()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hja.CovarianceWarning)
+        clustered = plain.with_covariance("cluster", {"groups": "judge", "use_correction": False})
+    for column, result in (
+        ("se_model", plain),
+        ("se_sandwich", model.fit(cov_type="HC0")),
+        ("se_cluster_judge", clustered),
+    ):
+        np.testing.assert_allclose(
+            result.consensus.loc[reference.index, "std_err"], reference[column], rtol=STANDARD_ERRORS
+        )

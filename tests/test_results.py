@@ -185,10 +185,3 @@ def test_score_test_of_position_agrees_with_the_likelihood_ratio_near_the_null(d
     text = next(finding.text for finding in plain.findings if finding.topic == "position test")
     statistic = float(text.split("chi2(7) = ")[1].split(",")[0])
     assert statistic == pytest.approx(2 * (position.llf - plain.llf), rel=0.1)
-
-
-def test_what_would_be_silently_wrong_is_not_available(result):
-    with pytest.raises(NotImplementedError):
-        result.bootstrap()
-    with pytest.raises(NotImplementedError):
-        result.get_prediction()

@@ -114,7 +114,24 @@ def assess(
 
 def reassess(cells: Cells, estimate: Estimate, information: str) -> Estimate:
     """The same estimate with its covariance from another information."""
-    if information not in ("expected", "observed"):
-        raise ValueError(f"information must be 'expected' or 'observed', got {information!r}.")
+    if information == estimate.information:
+        return estimate
     covariance = invert(information_at(cells, estimate.at, estimate.frame, information))
     return replace(estimate, free_covariance=covariance, information=information)
+
+
+def which_information(information: str | None, cov_type: str) -> str:
+    """The information a covariance is made of.
+
+    A sandwich is there for models that do not hold exactly. Expected information is right only if they do, so robust types
+    use the observed one unless told otherwise.
+
+    Raises
+    ------
+    ValueError
+    """
+    if information is None:
+        return "expected" if cov_type == "nonrobust" else "observed"
+    if information not in ("expected", "observed"):
+        raise ValueError(f"information must be 'expected' or 'observed', got {information!r}.")
+    return information

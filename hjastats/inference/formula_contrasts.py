@@ -135,7 +135,7 @@ def _design(right: str, frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, sl
     data = frame.reset_index(drop=True)
     try:
         design = dmatrix(right or "1", data, return_type="dataframe", NA_action="raise")
-    except PatsyError as error:
+    except (PatsyError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ContrastError(f"cannot build the design of {right!r}: {str(error).splitlines()[0]}.") from None
     if len(design) != len(frame):
         raise ContrastError(f"the design of {right!r} has {len(design)} rows for {len(frame)} parameters.")

@@ -83,11 +83,13 @@ def robust_covariance(
     scores = RowScores(rows, data, at, frame)
     if cov_type == "HC0":
         _no_further(cov_kwds, ())
-        return cov_white_simple((scores.individual(), bread)), {"description": DESCRIPTIONS["HC0"]}
+        return cov_white_simple((scores.individual(), bread), use_correction=False), {
+            "description": DESCRIPTIONS["HC0"]
+        }
     _no_further(cov_kwds, ("groups", "use_correction"))
     cluster, labels, name = cluster_codes(cov_kwds.get("groups"), data)
     _check_clusters(cluster, len(labels), data, bread, has_judge_parameters=has_judge_parameters)
-    covariance = cov_white_simple((scores.by_cluster(cluster, len(labels)), bread))
+    covariance = cov_white_simple((scores.by_cluster(cluster, len(labels)), bread), use_correction=False)
     n, k, g = data.n_comparisons, len(bread), len(labels)
     if cov_kwds.get("use_correction", True):
         covariance = covariance * (g / (g - 1.0)) * ((n - 1.0) / (n - k))

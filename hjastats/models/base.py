@@ -59,8 +59,7 @@ class ComparisonModel(GenericLikelihoodModel):
             raise ValueError(f"ties must be 'half', got {ties!r}.")
         self.position, self.ties = position, ties
         formula_rows = kwargs.pop("missing_idx", None)
-        kwargs.pop("model_spec", None)
-        self.formula = kwargs.pop("formula", None)
+        spec = {name: kwargs.pop(name) for name in ("model_spec", "formula") if name in kwargs}
         if kwargs:
             raise TypeError(f"{type(self).__name__} got unknown arguments: {shown(kwargs)}.")
         if comparisons is None:
@@ -73,7 +72,10 @@ class ComparisonModel(GenericLikelihoodModel):
         exog = numeric_frame(exog)
         if exog is not None and not np.isfinite(exog.to_numpy()).all():
             raise ComparisonError("exog has missing or infinite values: leave those comparisons out or fill them in.")
-        super().__init__(endog, exog, missing="none", hasconst=False)
+        super().__init__(endog, exog, missing="none", hasconst=False, **spec)
+        # The design of a formula stays with the data, which know how to restore it after pickling.
+        self.__dict__.pop("model_spec", None)
+        self.formula: str | None = spec.get("formula")
         self._init_keys: list[str] = []
         self._set_up(rank)
 

@@ -17,7 +17,7 @@ from ..estimation.delegate import STATSMODELS_METHODS, delegate
 from ..estimation.search import search
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import LowRank, Pooled, ScoreStructure, Unrestricted
-from ..inference.estimate import Estimate, assess
+from ..inference.estimate import Estimate, assess, which_information
 from ..results import HJAResults, HJAResultsWrapper
 from .base import ComparisonModel
 
@@ -96,7 +96,7 @@ class HJAModel(ComparisonModel):
         cov_type: str = "nonrobust",
         cov_kwds: dict[str, Any] | None = None,
         use_t: bool = False,
-        information: str = "expected",
+        information: str | None = None,
         n_random: int = 2,
         rng: int | np.random.Generator | None = 0,
         warn_convergence: bool = True,
@@ -118,8 +118,9 @@ class HJAModel(ComparisonModel):
             Model-based, heteroscedasticity robust, or robust to correlation within clusters.
         cov_kwds : dict, optional
             ``{"groups": labels or column name}`` for "cluster", and ``use_correction`` (default True).
-        information : {"expected", "observed"}
-            Which information standard errors come from; expected is the paper's.
+        information : {"expected", "observed"}, optional
+            Which information standard errors come from. By default the expected one (the paper's) for "nonrobust", and the
+            observed one for robust covariances, which must hold when the model does not.
         n_random : int
             Random starts beside the deterministic ones.
         rng : int or numpy.random.Generator
@@ -133,8 +134,7 @@ class HJAModel(ComparisonModel):
         -------
         HJAResults
         """
-        if information not in ("expected", "observed"):
-            raise ValueError(f"information must be 'expected' or 'observed', got {information!r}.")
+        information = which_information(information, cov_type)
         self.check_estimable()
         rng = np.random.default_rng(rng)
         starts = self._starts(n_random, rng) if start_params is None else [self._start_at(start_params)]

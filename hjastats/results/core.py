@@ -16,7 +16,7 @@ from ..geometry.decomposition import Decomposition
 from ..geometry.jacobians import anchor_jacobian
 from ..geometry.structures import Pooled
 from ..inference.covariance import propagate, score_standard_errors
-from ..inference.estimate import Estimate, reassess
+from ..inference.estimate import Estimate, reassess, which_information
 from ..inference.robust import DESCRIPTIONS, robust_covariance
 from ..summary import summarise
 from .inference import InferenceMethods
@@ -106,7 +106,7 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         cov_kwds : dict, optional
             ``{"groups": ...}`` for "cluster".
         information : {"expected", "observed"}, optional
-            Which information to use; as before when left out.
+            Which information to use; by default expected for "nonrobust" and observed for robust covariances.
 
         Examples
         --------
@@ -116,9 +116,7 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         >>> robust.cov_type, result.cov_type
         ('HC0', 'nonrobust')
         """
-        estimate = self.estimate
-        if information is not None and information != estimate.information:
-            estimate = reassess(self.model.cells, estimate, information)
+        estimate = reassess(self.model.cells, self.estimate, which_information(information, cov_type))
         return HJAResultsWrapper(type(self)(self.model, estimate, cov_type, cov_kwds, use_t=self.use_t))
 
     # Scalars the base class would count from len(params) or from exog

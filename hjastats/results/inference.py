@@ -84,7 +84,7 @@ class InferenceMethods:
         >>> result.contrast("gamma[judge-1] / gamma[judge-2] = 1").summary_frame().round(3)
                                              estimate  std_err      z  p_value  ci_lower  ci_upper
         contrast
-        gamma[judge-1] / gamma[judge-2] = 1     2.003    0.234  4.286      0.0     1.544     2.461
+        gamma[judge-1] / gamma[judge-2] = 1     2.079    0.303  3.568      0.0     1.487     2.672
         """
         return contrast(spec, self.model.layout, self.estimate.at, self.estimate.frame, self.cov_params_free, null=null)
 

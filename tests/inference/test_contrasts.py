@@ -1,0 +1,292 @@
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import hjastats as hja
+from hjastats.errors import ContrastError
+from hjastats.inference.expressions import evaluate
+
+# Centred differences of a user's function against exact derivatives.
+NUMERICAL = 1e-6
+AWKWARD = {
+    "model-A": "org/model 3.5 (v2)",
+    "model-B": "a=b, c",
+    "model-C": "with ] bracket",
+    "model-D": "1e5",
+    "model-E": 'quo"te',
+    "model-F": "exp",
+    "model-G": "mu[x]",
+    "model-H": "été-模型",
+    "model-I": "trailing, comma,",
+    "model-J": "-minus",
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return hja.datasets.load_panel()
+
+
+@pytest.fixture(scope="module")
+def result(data):
+    return hja.HJAModel.from_comparisons(data, rank=2, position="judge").fit()
+
+
+@pytest.fixture(scope="module")
+def awkward(data):
+    frame = data.to_frame()
+    rows = {"judge": frame["judge"], "item_a": frame["first"].map(AWKWARD), "item_b": frame["second"].map(AWKWARD)}
+    return hja.JAModel(frame["outcome"], **rows).fit()
+
+
+def test_string_function_linear_test_and_formula_agree(result):
+    text = result.contrast("mu[model-A] - mu[model-B]")
+    function = result.contrast(lambda view: view.mu["model-A"] - view.mu["model-B"])
+    linear = result.t_test("mu[model-A] - mu[model-B] = 0")
+    metadata = pd.DataFrame({"is_a": [1] + [0] * 9, "is_b": [0, 1] + [0] * 8}, index=list(result.model.items))
+    formula = result.contrast_formula("mu ~ is_a + is_b", metadata)
+    difference = np.array([0.0, 1.0, -1.0])
+    assert text.estimate[0] == pytest.approx(function.estimate[0], abs=1e-12)
+    assert text.std_err[0] == pytest.approx(function.std_err[0], rel=NUMERICAL)
+    assert text.estimate[0] == pytest.approx(float(linear.effect[0]))
+    assert text.std_err[0] == pytest.approx(float(np.ravel(linear.sd)[0]), rel=1e-10)
+    assert text.p_value[0] == pytest.approx(float(np.ravel(linear.pvalue)[0]), rel=1e-8)
+    assert difference @ formula.estimate == pytest.approx(text.estimate[0])
+    assert np.sqrt(difference @ formula.cov @ difference) == pytest.approx(text.std_err[0], rel=1e-10)
+
+
+EXPRESSIONS = [
+    ("gamma[judge-1] / gamma[judge-2]", lambda v: v.gamma["judge-1"] / v.gamma["judge-2"]),
+    ("log(gamma[judge-1]) - log(gamma[judge-2])", lambda v: np.log(v.gamma["judge-1"] / v.gamma["judge-2"])),
+    (
+        "S[judge-3, model-A] - S[judge-3, model-B]",
+        lambda v: v.S.loc["judge-3", "model-A"] - v.S.loc["judge-3", "model-B"],
+    ),
+    ("R[judge-5, model-A] * 2", lambda v: 2 * v.R.loc["judge-5", "model-A"]),
+    ("p[judge-first, model-A, model-B]", lambda v: v.p("judge-first", "model-A", "model-B")),
+    ("position[judge-first] - position[judge-1]", lambda v: v.position["judge-first"] - v.position["judge-1"]),
+    ("U[judge-1, 1] + U[judge-1, 2]", lambda v: v.U.loc["judge-1"].sum()),
+    ("V[model-A, 2] ** 2", lambda v: v.V.loc["model-A", 2] ** 2),
+    ("exp(mu[model-A]) ^ 0.5", lambda v: np.exp(v.mu["model-A"]) ** 0.5),
+    ("abs(mu[model-J])", lambda v: abs(v.mu["model-J"])),
+    ("sqrt(gamma[judge-1] ** 2 + 1)", lambda v: np.sqrt(v.gamma["judge-1"] ** 2 + 1)),
+    ("-(mu[model-A] - 2 * mu[model-B]) / 3", lambda v: -(v.mu["model-A"] - 2 * v.mu["model-B"]) / 3),
+    (
+        "logit(p[judge-1,model-A,model-B])",
+        lambda v: np.log(v.p("judge-1", "model-A", "model-B") / (1 - v.p("judge-1", "model-A", "model-B"))),
+    ),
+    ("expit(mu[model-A])", lambda v: 1 / (1 + np.exp(-v.mu["model-A"]))),
+    ("gamma[judge-1] ** gamma[judge-2]", lambda v: v.gamma["judge-1"] ** v.gamma["judge-2"]),
+    ("2 ** -gamma[judge-1]", lambda v: 2 ** -v.gamma["judge-1"]),
+]
+
+
+@pytest.mark.parametrize(("text", "function"), EXPRESSIONS, ids=[text for text, _ in EXPRESSIONS])
+def test_strings_have_the_value_and_derivative_of_the_function_they_spell(result, text, function):
+    spelled, computed = result.contrast(text), result.contrast(function)
+    assert spelled.estimate[0] == pytest.approx(computed.estimate[0], rel=1e-10)
+    assert spelled.std_err[0] == pytest.approx(computed.std_err[0], rel=NUMERICAL)
+
+
+def test_the_right_side_is_the_null_value_or_the_other_half_of_the_difference(result):
+    tested = result.contrast("gamma[judge-1] / gamma[judge-2] = 2 * 0.5")
+    plain = result.contrast("gamma[judge-1] / gamma[judge-2]")
+    assert tested.null[0] == 1.0
+    assert tested.estimate[0] == plain.estimate[0]
+    assert tested.z[0] == pytest.approx((plain.estimate[0] - 1) / plain.std_err[0])
+    both = result.contrast("mu[model-A] = mu[model-B]")
+    assert both.estimate[0] == pytest.approx(result.contrast("mu[model-A] - mu[model-B]").estimate[0])
+    assert result.contrast("mu[model-A]", null=0.5).null[0] == 0.5
+
+
+def test_names_joint_covariance_and_wald_test(result):
+    specs = {
+        "first": "mu[model-A] - mu[model-B]",
+        "second": "mu[model-A] - mu[model-C]",
+        "both": lambda v: v.mu.iloc[:2],
+    }
+    contrasts = result.contrast(specs)
+    assert contrasts.names == ["first", "second", "both[model-A]", "both[model-B]"]
+    frame = contrasts.summary_frame()
+    assert list(frame.columns) == ["estimate", "std_err", "z", "p_value", "ci_lower", "ci_upper"]
+    np.testing.assert_allclose(np.sqrt(np.diag(contrasts.cov)), contrasts.std_err)
+    joint = result.contrast(["mu[model-A] - mu[model-B]", "mu[model-A] - mu[model-C]"]).wald_test()
+    linear = result.wald_test("mu[model-A] = mu[model-B], mu[model-A] = mu[model-C]")
+    assert joint.statistic == pytest.approx(linear.statistic, rel=1e-9)
+    assert joint.df_denom == linear.df_denom == 2
+    assert "first" in repr(contrasts)
+
+
+def test_intervals_on_other_scales(result):
+    ratio = result.contrast("gamma[judge-1] / gamma[judge-2]")
+    low, high = ratio.conf_int(method="log")[0]
+    logged = result.contrast("log(gamma[judge-1] / gamma[judge-2])").conf_int()[0]
+    np.testing.assert_allclose(np.log([low, high]), logged, rtol=1e-10)
+    chance = result.contrast("p[judge-1, model-I, model-J]")
+    low, high = chance.conf_int(method="logit")[0]
+    assert 0 < low < chance.estimate[0] < high < 1
+    prediction = result.get_prediction(judge="judge-1", item_a="model-I", item_b="model-J").summary_frame()
+    np.testing.assert_allclose([low, high], prediction[["ci_lower", "ci_upper"]].to_numpy()[0], rtol=1e-8)
+    with pytest.raises(ContrastError, match="needs contrasts positive"):
+        result.contrast("mu[model-J]").conf_int(method="log")
+    with pytest.raises(ContrastError, match="method must be"):
+        ratio.conf_int(method="profile")
+
+
+def test_what_the_constraints_fix_is_said_not_to_be_testable(result):
+    total = " + ".join(f"mu[{item}]" for item in result.model.items)
+    fixed = result.contrast(total)
+    assert fixed.std_err[0] == 0
+    assert np.isnan(fixed.p_value[0])
+    assert "not testable" in repr(fixed)
+    assert result.contrast(lambda view: view.gamma.mean()).std_err[0] == 0
+    btl = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+    assert btl.contrast("gamma[judge-1]").std_err[0] == 0
+
+
+def test_p_values_stay_exact_in_the_far_tail(result):
+    far = result.contrast("mu[model-I] - mu[model-J]")
+    shifted = result.contrast("mu[model-I] - mu[model-J]", null=float(far.estimate[0] - 12 * far.std_err[0]))
+    assert shifted.z[0] == pytest.approx(12)
+    assert shifted.p_value[0] == pytest.approx(2 * stats.norm.sf(12), rel=1e-6)
+    assert shifted.p_value[0] > 0
+
+
+def test_labels_may_contain_anything(awkward):
+    params = awkward.params
+    for label in AWKWARD.values():
+        quoted = '"' + label.replace('"', '""') + '"'
+        assert awkward.contrast(f"mu[{quoted}]").estimate[0] == params[f"mu[{label}]"]
+    for label in ("org/model 3.5 (v2)", "a=b, c", "with ] bracket", "1e5", "exp", "mu[x]", "été-模型", "-minus"):
+        assert awkward.contrast(f"mu[{label}]").estimate[0] == params[f"mu[{label}]"]
+    assert awkward.contrast("S[judge-1, a=b, c] - S['judge-1', 'a=b, c']").estimate[0] == 0
+    assert awkward.contrast("mu[with ] bracket] - mu[a=b, c] = 0").null[0] == 0
+
+
+def test_labels_that_can_be_read_in_two_ways_ask_for_quotes():
+    rows = {"judge": ["a", "a, b"] * 30, "item_a": ["x", "b, x", "x"] * 20, "item_b": ["y", "x", "b, x"] * 20}
+    result = hja.JAModel(np.tile([1, 0, 1, 0, 1], 12), **rows).fit()
+    with pytest.raises(ContrastError, match="2 ways: put the labels in quotes"):
+        result.contrast("S[a, b, x]")
+    assert result.contrast("S['a, b', x]").estimate[0] == result.scores.loc["a, b", "x"]
+
+
+ERRORS = [
+    ("", "must not be empty"),
+    ("mu[modle-A]", "Did you mean 'model-A'"),
+    ("S[judge-1]", r"S needs \[judge, item\]"),
+    ("S[judge-1, model-Z9]", "no item is called 'model-Z9'"),
+    ("U[judge-1, 3]", "directions 1 to 2"),
+    ("nu[model-A]", "unknown name 'nu'"),
+    ("mu[model-A] +", "unexpected the end"),
+    ("mu[model-A", "not closed"),
+    ("mu['model-A]", "quote opened at position 4"),
+    ("(mu[model-A]", "parenthesis is not closed"),
+    ("mu[model-A])", r"unexpected '\)'"),
+    ("mu[model-A] mu[model-B]", "unexpected 'mu"),
+    ("mu[model-A] = 1 = 2", "only one '='"),
+    ("1 + 2", "mentions no parameter"),
+    ("1 = mu[model-A]", None),
+    ("log(mu[model-J])", "not defined at the estimate"),
+    ("1 / (mu[model-A] - mu[model-A])", "not defined at the estimate"),
+    ("exp(1000 * gamma[judge-1] + 1000)", "not defined at the estimate"),
+    ("exp mu[model-A]", "needs an argument"),
+    ("__import__('os').system('true')", "unknown name '__import__'"),
+    ("mu[model-A].__class__", "unexpected '.'"),
+    ("mu[model-A]; gamma[judge-1]", "unexpected ';'"),
+    ("(" * 200 + "mu[model-A]" + ")" * 200, "levels deep"),
+    ("mu[model-A] + " * 5000, "characters"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), ERRORS, ids=[text[:30] for text, _ in ERRORS])
+def test_malformed_contrasts_are_refused_in_words(result, text, message):
+    if message is None:
+        assert result.contrast(text).estimate[0] == pytest.approx(1 - result.params["mu[model-A]"])
+        return
+    with pytest.raises(ContrastError, match=message):
+        result.contrast(text)
+
+
+@pytest.mark.parametrize(
+    "spec", [None, 3, {}, [], {"a": 5}, [None], lambda v: "text", lambda v: np.nan, lambda v: np.eye(2)]
+)
+def test_specs_of_other_types_are_refused(result, spec):
+    with pytest.raises(ContrastError):
+        result.contrast(spec)
+
+
+def test_a_thousand_random_strings_give_our_error_or_a_finite_number(result):
+    """Mutations of valid contrasts and plain noise: nothing but ContrastError comes out, nothing is executed."""
+    generator = random.Random(20260)
+    pieces = [
+        "mu[",
+        "model-A",
+        "]",
+        "gamma[judge-1]",
+        "S[judge-1, model-B]",
+        "(",
+        ")",
+        "+",
+        "-",
+        "*",
+        "/",
+        "**",
+        "=",
+        "exp",
+        "log",
+    ]
+    pieces += [
+        "1e400",
+        "0",
+        ".5",
+        "'",
+        '"',
+        ",",
+        " ",
+        "__import__",
+        "lambda x: x",
+        "\n",
+        "é",
+        "[",
+        "{",
+        "os.system",
+        ";",
+        "p[",
+        "eval(",
+    ]
+    refused = 0
+    for _ in range(1000):
+        text = "".join(generator.choice(pieces) for _ in range(generator.randint(1, 14)))
+        try:
+            parsed = evaluate(text, result._results._quantities)
+        except ContrastError as error:
+            refused += 1
+            assert str(error)[-1] in ".?"  # noqa: PT017
+        else:
+            assert np.isfinite(parsed.estimate.value)
+    assert refused > 900
+
+
+def test_relative_loadings_are_u_over_gamma_with_delta_errors(result):
+    table = result.relative_loadings()
+    direct = result.contrast("U[judge-1, 2] / gamma[judge-1]").summary_frame().iloc[0]
+    np.testing.assert_allclose(table.loc[("judge-1", 2)], direct, rtol=1e-10)
+    weak = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1).fit(information="observed")
+    unclear = weak.sensitivity.index[(weak.sensitivity["estimate"] / weak.sensitivity["std_err"]).abs() < 1.96]
+    assert weak.relative_loadings().loc[list(unclear)].isna().all().all()
+    with pytest.raises(ContrastError, match="rank 1 or more"):
+        hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit().relative_loadings()
+
+
+def test_judgewise_models_answer_contrasts_of_consensus_and_sensitivity(data):
+    result = hja.JudgewiseBTLModel.from_comparisons(data).fit()
+    spelled = result.contrast(["gamma[judge-1]", "mu[model-A]", "R[judge-1, model-A]"])
+    computed = result.contrast(
+        [lambda v: v.gamma["judge-1"], lambda v: v.mu["model-A"], lambda v: v.R.loc["judge-1", "model-A"]]
+    )
+    np.testing.assert_allclose(spelled.std_err, computed.std_err, rtol=NUMERICAL)
+    assert spelled.std_err[0] == pytest.approx(result.sensitivity.loc["judge-1", "std_err"], rel=1e-9)

@@ -1,0 +1,162 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import hjastats as hja
+from hjastats.errors import ContrastError
+from hjastats.inference.ranks import letter_groups, quasi_variances, ranking_table
+from hjastats.inference.simultaneous import exceedance, largest_differences, pairwise_differences
+
+
+@pytest.fixture(scope="module")
+def result():
+    return hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+
+
+def test_the_largest_difference_has_the_studentised_range_distribution():
+    """Independent equal variances: max |z_i - z_j| / sqrt(2) is the studentised range over sqrt(2)."""
+    draws = largest_differences(np.eye(6))
+    for level in (0.5, 0.9, 0.95, 0.99):
+        # The standard error of a simulated quantile at 100,000 draws is below 0.01 for these levels.
+        assert np.quantile(draws, level) == pytest.approx(
+            stats.studentized_range.ppf(level, 6, np.inf) / np.sqrt(2), abs=0.03
+        )
+
+
+def test_adjusted_p_values_are_never_zero_and_ordered():
+    draws = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(exceedance(draws, np.array([0.5, 2.0, 9.0])), [1.0, 0.75, 0.25])
+
+
+def test_differences_without_variance_have_no_statistic():
+    pairs = pairwise_differences(np.array([1.0, 1.0, 0.0]), np.zeros((3, 3)))
+    assert (pairs.z == 0).all()
+
+
+def test_places_follow_from_the_significant_differences():
+    estimate, covariance = np.array([0.0, 5.0, 4.9, -5.0]), 0.01 * np.eye(4)
+    table = ranking_table(tuple("abcd"), estimate, covariance)
+    assert list(table.index) == ["b", "c", "a", "d"]
+    assert list(table["place"]) == [1, 2, 3, 4]
+    assert table[["place_lower", "place_upper"]].to_numpy().tolist() == [[1, 2], [1, 2], [3, 3], [4, 4]]
+    assert list(table["group"]) == ["a", "a", "b", "c"]
+
+
+def test_simultaneous_intervals_are_wider_than_single_ones(result):
+    joint, single = result.ranking(), result.ranking(simultaneous=False)
+    width = lambda table: (table["place_upper"] - table["place_lower"]).sum()  # noqa: E731
+    assert width(joint) >= width(single)
+    assert ((joint["place_lower"] <= joint["place"]) & (joint["place"] <= joint["place_upper"])).all()
+    assert width(result.ranking(level=0.99)) >= width(joint)
+
+
+def test_a_judges_own_ranking_uses_its_scores(result):
+    table = result.ranking(judge="judge-5")
+    np.testing.assert_allclose(table["score"], result.scores.loc["judge-5", table.index])
+    np.testing.assert_allclose(table["std_err"], result.scores_se.loc["judge-5", table.index], rtol=1e-9)
+    with pytest.raises(ContrastError, match="Did you mean"):
+        result.ranking(judge="jugde-5")
+    with pytest.raises(ContrastError, match="level must lie"):
+        result.ranking(level=95)
+
+
+def test_pairwise_methods(result):
+    plain, holm = result.pairwise("mu", "none"), result.pairwise("mu", "holm")
+    single = result.pairwise("mu", "single-step")
+    assert len(plain) == 45
+    assert (holm["p_adjusted"] >= plain["p_value"]).all()
+    # Single-step is never more conservative than Bonferroni, up to its simulation error.
+    assert (single["p_adjusted"] <= np.minimum(45 * plain["p_value"], 1) + 0.005).all()
+    assert ((single["ci_upper"] - single["ci_lower"]) > (plain["ci_upper"] - plain["ci_lower"])).all()
+    direct = result.contrast("mu[model-A] - mu[model-B]").summary_frame().iloc[0]
+    np.testing.assert_allclose(plain.loc[("model-A", "model-B"), direct.index].astype(float), direct, rtol=1e-8)
+    assert len(result.pairwise("gamma")) == len(result.pairwise("position")) == 28
+    for bad in ({"kind": "tau"}, {"method": "magic"}):
+        with pytest.raises(ContrastError):
+            result.pairwise(**bad)
+    btl = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+    with pytest.raises(ContrastError, match="fixed by the model"):
+        btl.pairwise("gamma")
+
+
+def test_letters_are_shared_exactly_by_items_that_do_not_differ():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 5, 9):
+        for _ in range(20):
+            differs = np.triu(rng.random((n, n)) < 0.4, 1)
+            differs = differs | differs.T
+            letters = letter_groups(differs)
+            for i in range(n):
+                assert letters[i]
+                for j in range(n):
+                    if i != j:
+                        assert (not set(letters[i]) & set(letters[j])) == differs[i, j]
+
+
+def test_quasi_variances_reproduce_the_differences():
+    result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+    covariance = result.cov_params().filter(like="mu[", axis=0).filter(like="mu[", axis=1).to_numpy()
+    q = quasi_variances(covariance)
+    errors = pairwise_differences(np.zeros(10), covariance).std_err
+    low, high = np.triu_indices(10, 1)
+    approximate = np.sqrt(q[low] + q[high])
+    # The relative errors qvcalc reports for such tables are of this size.
+    assert np.abs(approximate / errors[low, high] - 1).max() < 0.05
+    np.testing.assert_allclose(result.ranking().loc[list(result.model.items), "quasi_se"], np.sqrt(q), rtol=1e-8)
+
+
+def test_quasi_variances_of_independent_estimates_are_their_variances():
+    np.testing.assert_allclose(quasi_variances(np.diag([1.0, 4.0, 0.25, 2.0])), [1.0, 4.0, 0.25, 2.0], rtol=1e-6)
+    np.testing.assert_allclose(quasi_variances(np.diag([1.0, 3.0])), [2.0, 2.0])
+
+
+def test_formula_contrasts_are_least_squares_of_the_estimates(result):
+    metadata = pd.DataFrame({"family": list("xyxyzzxy"), "size": np.arange(8.0)}, index=list(result.model.judges))
+    table = result.contrast_formula("gamma ~ C(family) + size", metadata)
+    design = np.column_stack(
+        [np.ones(8), metadata["family"] == "y", metadata["family"] == "z", metadata["size"]]
+    ).astype(float)
+    gamma = result.sensitivity["estimate"].to_numpy()
+    np.testing.assert_allclose(table.estimate, np.linalg.lstsq(design, gamma, rcond=None)[0])
+    projection = np.linalg.pinv(design)
+    covariance = result.cov_params().filter(like="gamma[", axis=0).filter(like="gamma[", axis=1).to_numpy()
+    np.testing.assert_allclose(table.cov, projection @ covariance @ projection.T, atol=1e-12)
+    assert list(table.terms["df"]) == [2, 1]
+    assert table.terms.loc["size", "chi2"] == pytest.approx(table.z[3] ** 2)
+    assert "Fixed-panel inference" in repr(table)
+
+
+def test_formula_contrasts_of_items_positions_and_pairs(result):
+    items = pd.DataFrame({"item": result.model.items, "size": np.arange(10.0)})
+    assert result.contrast_formula("mu ~ size", items).names == ["Intercept", "size"]
+    judges = pd.DataFrame({"big": [0, 0, 0, 1, 1, 1, 0, 1]}, index=pd.Index(result.model.judges, name="judge"))
+    assert result.contrast_formula("position ~ 0 + big", judges).names == ["big"]
+    pairs = pd.MultiIndex.from_product([result.model.judges, result.model.items], names=["judge", "item"]).to_frame(
+        index=False
+    )
+    pairs["same"] = (pairs["judge"] == "judge-5") & (pairs["item"] == "model-A")
+    fitted = result.contrast_formula("disagreement ~ 0 + C(same)", pairs)
+    direct = result.contrast("R[judge-5, model-A]")
+    assert fitted.estimate[1] == pytest.approx(direct.estimate[0])
+    assert fitted.std_err[1] == pytest.approx(direct.std_err[0])
+
+
+def test_bad_metadata_is_refused_in_words(result):
+    good = pd.DataFrame({"family": list("xyxyzzxy")}, index=list(result.model.judges))
+    for formula, metadata, message in [
+        ("gamma family", good, "expected a formula"),
+        ("tau ~ family", good, "expected a formula"),
+        ("gamma ~ family", good.iloc[:-1], "no row for 'judge-noise'"),
+        ("gamma ~ famly", good, "cannot build the design"),
+        ("gamma ~ family", good.assign(family=None), "cannot build the design"),
+        ("gamma ~ family + other", good.assign(other=good["family"]), "linearly dependent"),
+        ("gamma ~ family", {"family": 1}, "must be a pandas.DataFrame"),
+        ("gamma ~ family", pd.concat([good, good]), "several rows"),
+        ("disagreement ~ family", good, "needs judge and item"),
+    ]:
+        with pytest.raises(ContrastError, match=message):
+            result.contrast_formula(formula, metadata)
+    plain = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+    with pytest.raises(ContrastError, match="no position effect"):
+        plain.contrast_formula("position ~ family", good)

@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+
+import hjastats as hja
+from hjastats.errors import ComparisonError, ContrastError, IdentificationError, NonRegularWarning
+from hjastats.inference.resampling import ParametricDraw, RowDraw
+
+
+@pytest.fixture(scope="module")
+def data():
+    return hja.datasets.load_panel()
+
+
+@pytest.fixture(scope="module")
+def result(data):
+    return hja.JAModel.from_comparisons(data).fit()
+
+
+def test_parametric_draws_have_the_mean_of_the_model_and_the_ties_of_the_data(data):
+    frame = data.to_frame()
+    outcome = np.where(np.arange(len(frame)) % 5 == 0, 0.5, frame["outcome"])
+    result = hja.JAModel(outcome, judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]).fit()
+    model = result.model
+    source = ParametricDraw.from_fit(model.cells, model.comparisons, result.estimate.at)
+    rng = np.random.default_rng(0)
+    draws = np.array([source.draw(rng).y for _ in range(2000)])
+    # Four standard errors of a mean of 2,000 binomial counts.
+    expected = model.cells.n * source.probability
+    assert np.abs(draws.mean(axis=0) - expected).max() < 4 * np.sqrt(model.cells.n.max() / 4 / 2000)
+    assert (draws % 1 == 0.5).any()
+    assert ((draws >= 0) & (draws <= model.cells.n)).all()
+
+
+def test_row_draws_keep_the_number_of_comparisons(data, result):
+    source = RowDraw.from_data(result.model.row_cells(), data)
+    drawn = source.draw(np.random.default_rng(0))
+    assert drawn.n.sum() == 3200
+    assert not np.array_equal(drawn.n, result.model.cells.n)
+
+
+def test_results_do_not_depend_on_the_number_of_jobs(result):
+    one, two = (result.bootstrap(12, rng=3, n_jobs=jobs).params for jobs in (1, 2))
+    np.testing.assert_array_equal(one, two)
+    other = result.bootstrap(12, rng=4).params
+    assert not np.allclose(one, other)
+
+
+def test_percentile_and_bca_intervals_bracket_the_estimate(result):
+    rows = result.bootstrap(300, "rows", rng=0)
+    spec = ["log(gamma[judge-1] / gamma[judge-2])", "mu[model-I] - mu[model-H]"]
+    for method in ("percentile", "bca"):
+        table = rows.contrast(spec, method=method)
+        assert list(table.columns) == ["estimate", "std_err", "bias", "ci_lower", "ci_upper"]
+        assert ((table["ci_lower"] < table["estimate"]) & (table["estimate"] < table["ci_upper"])).all()
+        # The model does not hold for these data, so the sandwich is what resampling agrees with (300 draws: 4%).
+        delta = result.with_covariance("HC0").contrast(spec).std_err
+        np.testing.assert_allclose(table["std_err"], delta, rtol=0.16)
+    assert not np.allclose(rows.contrast(spec, method="bca")["ci_lower"], rows.contrast(spec)["ci_lower"])
+    assert "300 replications" in repr(rows)
+
+
+def test_bca_agrees_with_scipy_for_a_mean(data):
+    """One judge, two items: the score difference is the logit of a mean, for which scipy has BCa intervals."""
+    from scipy import stats
+
+    rng = np.random.default_rng(1)
+    outcome = (rng.random(60) < 0.8).astype(float)
+    result = hja.BTLModel(outcome, judge=["j"] * 60, item_a=["a"] * 60, item_b=["b"] * 60).fit()
+    ours = result.bootstrap(4000, "rows", rng=0).contrast("p[j, a, b]", method="bca").iloc[0]
+    theirs = stats.bootstrap((outcome,), np.mean, method="BCa", n_resamples=9999, rng=0).confidence_interval
+    # A mean of 60 verdicts moves in steps of 1/60.
+    assert ours["ci_lower"] == pytest.approx(theirs.low, abs=1.01 / 60)
+    assert ours["ci_upper"] == pytest.approx(theirs.high, abs=1.01 / 60)
+
+
+def test_bootstrap_options_are_checked(result, data):
+    with pytest.raises(ValueError, match="replications must be"):
+        result.bootstrap(0)
+    with pytest.raises(ValueError, match="kind must be"):
+        result.bootstrap(10, "wild")
+    with pytest.raises(ContrastError, match="need resampled data"):
+        result.bootstrap(5).contrast("mu[model-A]", method="bca")
+    with pytest.raises(ContrastError, match="method must be"):
+        result.bootstrap(5).contrast("mu[model-A]", method="normal")
+    frame = data.to_frame()
+    rows = {"judge": frame["judge"], "item_a": frame["first"], "item_b": frame["second"]}
+    halves = hja.BTLModel(frame["outcome"], weights=np.full(len(frame), 0.3), **rows).fit()
+    with pytest.raises(ComparisonError, match="whole numbers"):
+        halves.bootstrap(5)
+
+
+def test_saturated_rank_test_is_the_likelihood_ratio_against_judgewise_models(data, result):
+    judgewise = hja.JudgewiseBTLModel.from_comparisons(data).fit()
+    test = result.rank_test()
+    assert test.statistic == pytest.approx(2 * (judgewise.llf - result.llf))
+    assert test.df == (8 - 1) * (10 - 2)
+    assert "chi2(56)" in repr(test)
+    lr = judgewise.compare_lr_test(result)
+    assert lr.pvalue == pytest.approx(test.p_value)
+    assert lr.df_diff == test.df
+
+
+def test_bootstrap_rank_test_finds_a_direction_that_is_there(data):
+    calm = data.without_judges(["judge-first"])
+    none = hja.JAModel.from_comparisons(calm).fit().rank_test("bootstrap", n=39)
+    assert none.p_value == pytest.approx(1 / 40)
+    assert none.mc_error > 0
+    enough = hja.HJAModel.from_comparisons(calm, rank=1).fit().rank_test("bootstrap", n=39, rng=1)
+    assert enough.p_value > 0.05
+    assert "HJA(1) against HJA(2)" in repr(enough)
+    assert len(enough.replications) == 39
+
+
+def test_adjacent_ranks_get_no_p_value(data, result):
+    larger = hja.HJAModel.from_comparisons(data, rank=1).fit()
+    with pytest.warns(NonRegularWarning, match="no p-value"):
+        test = larger.compare_lr_test(result)
+    assert np.isnan(test.pvalue)
+    assert test.df_diff == 14
+
+
+def test_models_that_are_not_nested_are_not_compared(data, result):
+    btl = hja.BTLModel.from_comparisons(data, position="judge").fit()
+    with pytest.raises(ComparisonError, match="not nested"):
+        result.compare_lr_test(btl)
+    with pytest.raises(ComparisonError, match="not nested"):
+        btl.compare_lr_test(result)
+
+
+def test_rank_tests_say_when_there_is_nothing_to_test(data, result):
+    with pytest.raises(IdentificationError, match="no rank to test"):
+        hja.BTLModel.from_comparisons(data).fit().rank_test()
+    small = data.subset(data.judge_index < 2)
+    with pytest.raises(IdentificationError, match="largest possible"):
+        hja.HJAModel.from_comparisons(small, rank=1).fit().rank_test()
+    with pytest.raises(ValueError, match="method must be"):
+        result.rank_test("chi2")
+
+
+def test_prediction_intervals_are_logit_intervals(data):
+    result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
+    frame = data.to_frame().rename(columns={"first": "item_a", "second": "item_b"}).head(5)
+    table = result.get_prediction(frame).summary_frame()
+    np.testing.assert_allclose(table["predicted"], result.predict(frame))
+    np.testing.assert_allclose(table["predicted"], result.fittedvalues[:5])
+    assert ((table["ci_lower"] > 0) & (table["ci_upper"] < 1)).all()
+    whole = result.get_prediction().summary_frame()
+    assert len(whole) == 3200
+    with pytest.raises(ComparisonError, match="need judge"):
+        result.get_prediction(judge="judge-1")
+
+
+def test_prediction_from_a_formula_uses_its_transformations(data):
+    frame = data.to_frame().assign(length=np.arange(3200) % 7 - 3.0)
+    columns = {"judge": "judge", "item_a": "first", "item_b": "second"}
+    result = hja.JAModel.from_formula("outcome ~ 0 + np.tanh(length)", frame, **columns).fit()
+    np.testing.assert_allclose(result.predict(frame), result.fittedvalues)
+    with pytest.raises(ValueError, match="covariates"):
+        result.predict(judge="judge-1", item_a="model-A", item_b="model-B")
+    array = hja.JAModel(
+        frame["outcome"], frame[["length"]], judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]
+    ).fit()
+    np.testing.assert_allclose(array.predict(frame), array.fittedvalues)
+
+
+def test_removed_data_are_missed_in_words(data):
+    result = hja.JAModel.from_comparisons(data).fit()
+    result.remove_data()
+    for action in (lambda: result.bootstrap(5), lambda: result.with_covariance("HC0"), lambda: result.rank_test()):
+        with pytest.raises(IdentificationError, match="were removed"):
+            action()
+    with pytest.raises(ComparisonError, match="were removed"):
+        result.predict()
+    assert result.contrast("gamma[judge-1]").std_err[0] > 0

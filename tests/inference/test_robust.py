@@ -1,0 +1,144 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.sandwich_covariance import cov_cluster, cov_white_simple
+
+import hjastats as hja
+from hjastats.data.comparisons import Comparisons
+from hjastats.errors import ComparisonError, CovarianceWarning, IdentificationError
+from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+
+
+def panel_with_ties(n):
+    panel = heterogeneous_panel(4, 6, rank=1, heterogeneity=0.4, rng=5)
+    plain = simulate_comparisons(0.6 * panel.scores, near_balanced_design(4, 6, n, rng=6), shuffle_order=True, rng=7)
+    rng = np.random.default_rng(8)
+    outcome = np.where(rng.random(n) < 0.15, 0.5, plain.outcome)
+    frame = plain.to_frame()
+    prompt = pd.DataFrame({"prompt": rng.integers(60, size=n)})
+    return Comparisons.from_arrays(frame["judge"], frame["first"], frame["second"], outcome, columns=prompt)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return panel_with_ties(1500)
+
+
+@pytest.fixture(scope="module", params=[{}, {"position": "judge"}], ids=["plain", "position"])
+def result(request, data):
+    return hja.HJAModel.from_comparisons(data, rank=1, **request.param).fit()
+
+
+def test_hc0_equals_the_formula_in_free_coordinates(result):
+    robust = result.with_covariance("HC0")
+    bread = np.linalg.inv(-result.model.hessian_free(result.params))
+    expected = cov_white_simple((result.model.score_obs_free(result.params), bread), use_correction=False)
+    np.testing.assert_allclose(robust.cov_params_free, expected, rtol=1e-8, atol=1e-14)
+    assert robust.cov_type == "HC0"
+    assert "HC0" in str(robust.summary())
+
+
+@pytest.mark.parametrize("use_correction", [True, False])
+def test_cluster_equals_the_formula_in_free_coordinates(result, use_correction):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CovarianceWarning)
+        robust = result.with_covariance("cluster", {"groups": "prompt", "use_correction": use_correction})
+    bread = np.linalg.inv(-result.model.hessian_free(result.params))
+    groups = result.model.comparisons.columns["prompt"].to_numpy()
+    scores = result.model.score_obs_free(result.params)
+    expected = cov_cluster((scores, bread), groups, use_correction=use_correction)
+    np.testing.assert_allclose(robust.cov_params_free, expected, rtol=1e-8, atol=1e-14)
+    assert robust.n_groups == 60
+    assert "60 clusters (prompt)" in str(robust.summary())
+
+
+def test_robust_covariance_can_be_asked_for_at_fitting(data, result):
+    fitted = hja.HJAModel.from_comparisons(data, rank=1).fit(cov_type="HC0")
+    other = hja.HJAModel.from_comparisons(data, rank=1).fit().with_covariance("HC0")
+    np.testing.assert_allclose(fitted.bse, other.bse)
+
+
+def test_the_old_result_is_left_as_it_is(result):
+    before = result.bse.copy()
+    result.with_covariance("HC0")
+    pd.testing.assert_series_equal(result.bse, before)
+    assert result.cov_type == "nonrobust"
+    observed = result.with_covariance(information="observed")
+    assert not np.allclose(observed.bse, before)
+    back = observed.with_covariance(information="expected")
+    np.testing.assert_allclose(back.bse, before)
+
+
+def test_the_bread_can_be_the_expected_information(result):
+    robust = result.with_covariance("HC0", information="expected")
+    bread = np.linalg.inv(result.model.information(result.params))
+    expected = cov_white_simple((result.model.score_obs_free(result.params), bread), use_correction=False)
+    np.testing.assert_allclose(robust.cov_params_free, expected, rtol=1e-8, atol=1e-14)
+
+
+def test_merged_rows_give_the_same_hc0(data):
+    frame = data.to_frame()
+    merged = frame.groupby(["judge", "first", "second", "outcome"], as_index=False)["weight"].sum()
+    rows = {
+        "judge": merged["judge"],
+        "item_a": merged["first"],
+        "item_b": merged["second"],
+        "weights": merged["weight"],
+    }
+    one = hja.JAModel(merged["outcome"], **rows).fit(cov_type="HC0")
+    two = hja.JAModel.from_comparisons(data).fit(cov_type="HC0")
+    np.testing.assert_allclose(one.bse, two.bse, rtol=1e-6)
+
+
+def test_ties_as_half_wins_make_robust_errors_smaller(data):
+    """Half-ties vary less than Bernoulli verdicts: the model-based errors are too wide."""
+    frame = data.to_frame()
+    frame["outcome"] = np.where(np.arange(len(frame)) % 2 == 0, 0.5, frame["outcome"])
+    result = hja.BTLModel(frame["outcome"], judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]).fit()
+    ratio = result.with_covariance("HC0").bse / result.bse
+    assert (ratio < 0.85).all()
+
+
+def test_clustering_by_judge_is_refused_with_the_reason(result, data):
+    with pytest.raises(IdentificationError, match="sum to zero over the judge"):
+        result.with_covariance("cluster", {"groups": "judge"})
+    provider = np.where(data.judge_index < 2, "x", "y")
+    with pytest.raises(IdentificationError, match="one cluster each"):
+        result.with_covariance("cluster", {"groups": provider})
+
+
+def test_clustering_by_judge_is_allowed_without_judge_parameters(data):
+    with pytest.warns(CovarianceWarning, match="4 clusters"):
+        hja.BTLModel.from_comparisons(data).fit(cov_type="cluster", cov_kwds={"groups": "judge"})
+
+
+def test_bad_covariance_options_are_refused(result):
+    with pytest.raises(ValueError, match="cov_type must be"):
+        result.with_covariance("HC3")
+    with pytest.raises(ValueError, match="needs cov_kwds"):
+        result.with_covariance("cluster")
+    with pytest.raises(ComparisonError, match="no column is called 'promt'"):
+        result.with_covariance("cluster", {"groups": "promt"})
+    with pytest.raises(ComparisonError, match="groups has 3 labels"):
+        result.with_covariance("cluster", {"groups": [1, 2, 3]})
+    with pytest.raises(ValueError, match="unknown entries 'maxlags'"):
+        result.with_covariance("HC0", {"maxlags": 3})
+    with pytest.raises(ValueError, match="takes no cov_kwds"):
+        result.with_covariance("nonrobust", {"groups": "prompt"})
+    with pytest.raises(ValueError, match="information must be"):
+        result.with_covariance(information="total")
+
+
+def test_row_and_cluster_bootstrap_agree_with_the_sandwich():
+    """400 replications: the Monte-Carlo error of a standard error is 1/sqrt(800) = 3.5%; limits at four of them."""
+    data = panel_with_ties(8000)
+    result = hja.JAModel.from_comparisons(data).fit()
+    names = [f"mu[{item}]" for item in data.items]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CovarianceWarning)
+        clustered = result.with_covariance("cluster", {"groups": "prompt", "use_correction": False})
+    for kind, groups, robust in (("rows", None, result.with_covariance("HC0")), ("cluster", "prompt", clustered)):
+        draws = result.bootstrap(400, kind, groups=groups, rng=1).contrast(names)
+        np.testing.assert_allclose(draws["std_err"], robust.bse[names], rtol=0.14)
