@@ -85,6 +85,11 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     return Derivatives(float(value), slope, expected * rest)
 
 
+def evaluate(cells: Cells, at: Coefficients) -> Derivatives:
+    """Negative log-likelihood of the cells at some coefficients, with its derivatives by their linear predictors."""
+    return bernoulli(linear_predictor(cells, at), cells.n, cells.y)
+
+
 def probability(eta: np.ndarray) -> np.ndarray:
     """Inverse logit, stable in both tails."""
     small = np.exp(-np.abs(eta))

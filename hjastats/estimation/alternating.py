@@ -10,7 +10,7 @@ from ..data.cells import Cells
 from ..geometry.decomposition import AnchoringError, Decomposition, canonical, reanchor
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame, centred_basis
-from ..likelihood import Derivatives, bernoulli, expected_information, gradient, linear_predictor
+from ..likelihood import Derivatives, evaluate, expected_information, gradient
 
 # Newton steps inside a block stop when the next one promises less than this much log-likelihood.
 _BLOCK_GAIN = 1e-11
@@ -49,7 +49,7 @@ class _Blocks:
         return Coefficients(self.judges @ self.items.T, self.judge_terms, self.shared_terms)
 
     def evaluate(self, cells: Cells) -> Derivatives:
-        return bernoulli(linear_predictor(cells, self.coefficients()), cells.n, cells.y)
+        return evaluate(cells, self.coefficients())
 
 
 def alternate(

@@ -5,43 +5,71 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, eigh
+from scipy.linalg import eigh
 
 from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
-from ..likelihood import bernoulli, expected_information, free_information, linear_predictor
+from ..likelihood import evaluate, expected_information, free_gradient, free_information, gradient
 
 # Along a direction that runs to infinity the fitted probabilities reach 0 or 1 and the information falls below this share of
 # what the same comparisons would give at even odds. A score 20 log-odds away from all others still has 1e-8.
 VANISHED = 1e-8
-# A judge or an item takes part in a direction when it has at least this share of the largest movement.
+# A judge, an item or a coefficient takes part in a direction when it has at least this share of the largest movement.
 _INVOLVED = 0.3
 
 
 @dataclass(frozen=True)
 class Separation:
-    """A movement of the scores that keeps improving the likelihood without limit.
+    """A movement that keeps improving the likelihood without limit, scaled to a largest change of log-odds of one.
 
     Attributes
     ----------
-    direction : ndarray, shape (n_judges, n_items)
-        Movement of the scores, largest entry one in absolute value.
+    scores : ndarray, shape (n_judges, n_items)
     judge_terms : ndarray, shape (n_judges, e)
-        Movement of the judges' own coefficients.
-    judges, rising, falling : tuple of int
-        Who moves, and the items that rise and fall for them.
+    shared_terms : ndarray, shape (m,)
     """
 
-    direction: np.ndarray
+    scores: np.ndarray
     judge_terms: np.ndarray
-    judges: tuple[int, ...]
-    rising: tuple[int, ...]
-    falling: tuple[int, ...]
+    shared_terms: np.ndarray
+
+    @property
+    def judges(self) -> np.ndarray:
+        """Positions of the judges whose scores move."""
+        return np.flatnonzero(np.abs(self.scores).max(axis=1, initial=0.0) >= _INVOLVED)
+
+    @property
+    def rising(self) -> np.ndarray:
+        """Positions of the items that rise for these judges."""
+        return np.flatnonzero(self._item_moves >= _INVOLVED)
+
+    @property
+    def falling(self) -> np.ndarray:
+        """Positions of the items that fall for these judges."""
+        return np.flatnonzero(self._item_moves <= -_INVOLVED)
+
+    @property
+    def _item_moves(self) -> np.ndarray:
+        """The largest movement of each item over the judges."""
+        strongest = np.abs(self.scores).argmax(axis=0)
+        return self.scores[strongest, np.arange(self.scores.shape[1])]
+
+    def moving_terms(
+        self, judge_terms: tuple[str, ...], shared_terms: tuple[str, ...], judges: tuple[str, ...]
+    ) -> list[str]:
+        """Names of the coefficients that grow or fall."""
+        names = []
+        for e, term in enumerate(judge_terms):
+            for k in np.flatnonzero(np.abs(self.judge_terms[:, e]) >= _INVOLVED):
+                names.append(f"{term}[{judges[k]}] {'grows' if self.judge_terms[k, e] > 0 else 'falls'}")
+        for m in np.flatnonzero(np.abs(self.shared_terms) >= _INVOLVED):
+            names.append(f"{shared_terms[m]} {'grows' if self.shared_terms[m] > 0 else 'falls'}")
+        return names
 
 
 def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: bool = False) -> Separation | None:
-    """Look for a direction without information that even odds would have informed; None when the estimate is finite.
+    """Look for directions without information that even odds would have informed; None when the estimate is finite.
 
     The information at the estimate is compared with that of the same comparisons at even odds: scale-free, and blind to
     directions the design never informed (those are not separated but unidentified).
@@ -49,39 +77,44 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
     Parameters
     ----------
     diverges : bool
-        Whether the maximisation saw the scores run away; the least informed direction is then the one.
+        Whether the maximisation saw the estimate run away; the least informed directions are then the ones.
     """
-    here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
+    here = evaluate(cells, at)
     even = cells.n / 4.0
     if not diverges and (here.curvature > VANISHED * even).all():
         return None
     sizes = (cells.n_judge_terms, cells.n_shared_terms)
     estimated = free_information(expected_information(cells, here.curvature, frame), *sizes)
     possible = free_information(expected_information(cells, even, frame), *sizes)
-    try:
-        share, vectors = eigh(estimated, possible, subset_by_index=[0, 0])
-    except LinAlgError:
+    basis = _informed(possible)
+    share, vectors = eigh(basis.T @ estimated @ basis, basis.T @ possible @ basis)
+    limit = max(VANISHED, min(30.0 * share[0], 1e-3)) if diverges else VANISHED
+    gone = share <= limit
+    if not gone.any():
         return None
-    if not diverges and share[0] > VANISHED:
-        return None
-    return _describe(vectors[:, 0], frame, *sizes)
+    vectors = basis @ vectors[:, gone]
+    # The Newton step within the vanished directions: signed, and as long in each as the likelihood wants to go.
+    slope = vectors.T @ free_gradient(gradient(cells, here.slope), frame)
+    step = -vectors @ (slope / np.maximum(share[gone], 1e-300))
+    if not np.isfinite(step).all() or not step.any():
+        step = vectors[:, 0]
+    return _separation(step, cells, frame)
 
 
-def _describe(vector: np.ndarray, frame: Frame, n_judge_terms: int, n_shared_terms: int) -> Separation:
-    n_linear = n_shared_terms + frame.n_judges * n_judge_terms
-    own, shared = frame.split(vector[n_linear:])
-    direction = own @ frame.judge_items.T + frame.shared_judges @ shared @ frame.shared_items.T
-    terms = vector[n_shared_terms:n_linear].reshape(frame.n_judges, n_judge_terms)
-    largest = max(np.abs(direction).max(initial=0.0), np.abs(terms).max(initial=0.0)) or 1.0
-    direction, terms = direction / largest, terms / largest
-    movement = np.hstack([direction, terms])
-    judges = np.flatnonzero(np.abs(movement).max(axis=1) >= _INVOLVED)
-    moves = direction[judges]
-    strongest = moves[np.abs(moves).argmax(axis=0), np.arange(frame.n_items)] if len(judges) else direction[0]
-    return Separation(
-        direction,
-        terms,
-        tuple(judges.tolist()),
-        tuple(np.flatnonzero(strongest >= _INVOLVED).tolist()),
-        tuple(np.flatnonzero(strongest <= -_INVOLVED).tolist()),
-    )
+def _informed(possible: np.ndarray) -> np.ndarray:
+    """Basis of the directions the design informs at all."""
+    values, vectors = np.linalg.eigh(possible)
+    return vectors[:, values > 1e-10 * values[-1]]
+
+
+def _separation(step: np.ndarray, cells: Cells, frame: Frame) -> Separation:
+    m, e = cells.n_shared_terms, cells.n_judge_terms
+    n_linear = m + frame.n_judges * e
+    own, shared = frame.split(step[n_linear:])
+    scores = own @ frame.judge_items.T + frame.shared_judges @ shared @ frame.shared_items.T
+    # Coefficients count by the change of log-odds they make in a typical comparison.
+    judge_terms = step[m:n_linear].reshape(frame.n_judges, e) * np.abs(cells.judge_terms).mean(axis=0)
+    shared_terms = step[:m] * np.abs(cells.shared_terms).mean(axis=0)
+    parts = (scores, judge_terms, shared_terms)
+    largest = max(float(np.abs(part).max(initial=0.0)) for part in parts) or 1.0
+    return Separation(scores / largest, judge_terms / largest, shared_terms / largest)

@@ -13,12 +13,11 @@ from ..data.cells import Cells
 from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import Frame
 from ..likelihood import (
-    bernoulli,
+    evaluate,
     expected_information,
     free_gradient,
     free_information,
     gradient,
-    linear_predictor,
 )
 
 STATSMODELS_METHODS = ("newton", "nm", "bfgs", "lbfgs", "powell", "cg", "ncg", "basinhopping", "minimize")
@@ -75,17 +74,17 @@ class _Chart:
 
     def value(self, free: np.ndarray, *_: Any) -> float:
         at = self.layout.from_free(free, self.frame)
-        return bernoulli(linear_predictor(self.cells, at), self.cells.n, self.cells.y).value / self.total
+        return evaluate(self.cells, at).value / self.total
 
     def slope(self, free: np.ndarray, *_: Any) -> np.ndarray:
         at, local, change = self._local(free)
-        here = bernoulli(linear_predictor(self.cells, at), self.cells.n, self.cells.y)
+        here = evaluate(self.cells, at)
         return change.T @ free_gradient(gradient(self.cells, here.slope), local) / self.total
 
     def hessian(self, free: np.ndarray, *_: Any) -> np.ndarray:
         """Expected information: positive definite everywhere, so that Newton steps always lead downhill."""
         at, local, change = self._local(free)
-        here = bernoulli(linear_predictor(self.cells, at), self.cells.n, self.cells.y)
+        here = evaluate(self.cells, at)
         arrow = expected_information(self.cells, here.curvature, local)
         information = free_information(arrow, self.cells.n_judge_terms, self.cells.n_shared_terms)
         return change.T @ information @ change / self.total

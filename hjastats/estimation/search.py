@@ -24,15 +24,24 @@ class Search:
     Attributes
     ----------
     best : Optimum
+        The largest likelihood met, converged or not.
     values : tuple of float
-        Distinct negative log-likelihoods reached, best first.
+        Distinct negative log-likelihoods of the optima reached, best first.
     counts : tuple of int
         How many starts ended at each of them.
+    n_unfinished : int
+        Starts that ended at no optimum: out of iterations, or running to infinity.
     """
 
     best: Optimum
     values: tuple[float, ...]
     counts: tuple[int, ...]
+    n_unfinished: int
+
+    @property
+    def n_starts(self) -> int:
+        """Number of starts."""
+        return sum(self.counts) + self.n_unfinished
 
 
 def no_terms(cells: Cells, scores: np.ndarray) -> Coefficients:
@@ -64,23 +73,31 @@ def search(
         starts = [no_terms(cells, scores) for scores in starting_scores(cells, structure, n_random, rng)]
     optima: list[Optimum] = []
     hits: list[int] = []
+    unfinished: list[Optimum] = []
     known: list[Neighbourhood] = []
     for start in starts:
         found = maximise(cells, structure, start, ridge=ridge, maxiter=maxiter, known=known)
-        same = found.joined
-        if same is None:
-            near = (i for i, other in enumerate(optima) if abs(other.value - found.value) < SAME_OPTIMUM)
-            same = next(near, None)
-        if same is not None:
+        if found.joined is not None:
+            hits[found.joined] += 1
+        elif not found.converged:
+            unfinished.append(found)
+        elif (same := _position(found, optima)) is not None:
             hits[same] += 1
-            continue
-        eta = linear_predictor(cells, found.at)
-        known.append(Neighbourhood(eta, bernoulli(eta, cells.n, cells.y).curvature, found.value))
-        optima.append(found)
-        hits.append(1)
+        else:
+            eta = linear_predictor(cells, found.at)
+            known.append(Neighbourhood(eta, bernoulli(eta, cells.n, cells.y).curvature, found.value))
+            optima.append(found)
+            hits.append(1)
     order = np.argsort([optimum.value for optimum in optima], kind="stable")
     return Search(
-        best=optima[order[0]],
+        best=min([*optima, *unfinished], key=lambda optimum: optimum.value),
         values=tuple(optima[i].value for i in order),
         counts=tuple(hits[i] for i in order),
+        n_unfinished=len(unfinished),
     )
+
+
+def _position(found: Optimum, optima: list[Optimum]) -> int | None:
+    """Which of the optima this is."""
+    tolerance = SAME_OPTIMUM + 1e-10 * abs(found.value)
+    return next((i for i, other in enumerate(optima) if abs(other.value - found.value) < tolerance), None)

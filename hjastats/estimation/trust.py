@@ -26,6 +26,10 @@ from ..likelihood import (
 STATIONARY = 1e-6
 # Log-likelihood units around an optimum within which another run can be recognised as heading for it.
 _NEAR = 3.0
+# Log-odds beyond which a verdict carries no information any more; no start may lie out there.
+_FLAT = 12.0
+# Share of the strongest direction below which the weakest of a low-rank structure is absent: it has no curvature to use.
+_ABSENT = 1e-7
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,10 @@ class _Step:
     damping: float
     is_newton: bool
 
+    def is_negligible(self, value: float) -> bool:
+        """Whether the expected gain is below the rounding error of the objective."""
+        return self.expected_gain <= 1e-12 * abs(value) + 1e-300
+
 
 @dataclass(frozen=True)
 class _Point:
@@ -133,27 +141,28 @@ def maximise(
     known : sequence of Neighbourhood
         Optima found from other starts; a run that comes close to one of them ends there.
     """
-    scores = structure.nearest(start.scores)
-    here = _evaluate(cells, replace(start, scores=scores), structure.frame(scores), ridge)
+    here = _start(cells, structure, start, ridge)
     path = [here.value]
     damping, distance, is_minimum, diverges = 0.0, np.inf, False, False
     joined: int | None = None
+    # Likelihoods scale with the weights; what counts as nothing must do so too.
+    unit = min(1.0, float(cells.n.mean()))
     while len(path) <= maxiter:
         proposal = _Proposal(cells, here, ridge)
         there, damping, step = _descend(cells, structure, here, proposal, damping, ridge)
+        if there is None or step is None:
+            break
         if step.damping == 0.0:
             is_minimum = step.is_newton
-            distance = np.sqrt(max(-step.slope, 0.0)) if is_minimum else np.nan
-        if there is None:
-            break
+            distance = np.sqrt(max(-step.slope, 0.0) / unit) if is_minimum else np.nan
         moved = float(np.abs(there.eta - here.eta).max(initial=0.0))
         here = there
         path.append(here.value)
         if distance <= STATIONARY and is_minimum and moved < 1e-3:
             break
         # Moving on by half a log-odds and more for no gain worth the name: the scores run to infinity.
-        diverges = step.expected_gain < 1e-6 and moved > 0.5
-        if diverges:
+        diverges = step.expected_gain < 1e-6 * unit and moved > 0.5
+        if diverges or (step.is_negligible(here.value) and not step.is_newton):
             break
         joined = next((i for i, other in enumerate(known) if other.contains(here.eta, here.value)), None)
         if joined is not None:
@@ -162,6 +171,17 @@ def maximise(
     return Optimum(
         at, here.value, here.cells.value, float(distance), is_minimum, len(path) - 1, tuple(path), diverges, joined
     )
+
+
+def _start(cells: Cells, structure: ScoreStructure, start: Coefficients, ridge: float) -> _Point:
+    """The nearest member of the structure, drawn in to where the likelihood is not flat."""
+    scores = structure.nearest(start.scores)
+    at = replace(start, scores=scores)
+    largest = float(np.abs(linear_predictor(cells, at)).max(initial=0.0))
+    if largest > _FLAT:
+        shrink = _FLAT / largest
+        at = Coefficients(shrink * scores, shrink * start.judge, shrink * start.shared)
+    return _evaluate(cells, at, structure.frame(at.scores), ridge)
 
 
 def _evaluate(cells: Cells, at: Coefficients, frame: Frame, ridge: float) -> _Point:
@@ -173,16 +193,16 @@ def _evaluate(cells: Cells, at: Coefficients, frame: Frame, ridge: float) -> _Po
 
 def _descend(
     cells: Cells, structure: ScoreStructure, here: _Point, proposal: _Proposal, damping: float, ridge: float
-) -> tuple[_Point | None, float, _Step]:
+) -> tuple[_Point | None, float, _Step | None]:
     """Raise the damping until a step does what the quadratic model promises; returns the damping to go on with."""
-    while True:
+    while proposal.scale > 0 and damping <= 1e12 * proposal.scale:
         step = proposal.step(damping)
         if step is not None:
             scores, frame = structure.move(here.at.scores, here.frame, step.own, step.item)
             at = Coefficients(scores, here.at.judge + step.judge, here.at.shared + step.shared)
             there = _evaluate(cells, at, frame, ridge)
             # Below rounding error of the objective the ratio is noise: a step so small is simply taken.
-            negligible = step.expected_gain <= 1e-12 * (1.0 + abs(here.value))
+            negligible = step.is_negligible(here.value)
             ratio = 1.0 if negligible else (here.value - there.value) / step.expected_gain
             if np.isfinite(there.value) and ratio > 1e-3:
                 if ratio < 0.25:
@@ -191,8 +211,7 @@ def _descend(
                     damping = damping / 8.0 if damping > 1e-4 * proposal.scale else 0.0
                 return there, damping, step
         damping = max(4.0 * damping, 1e-3 * proposal.scale)
-        if step is not None and damping > 1e12 * proposal.scale:
-            return None, damping, step
+    return None, damping, None
 
 
 class _Proposal:
@@ -205,11 +224,21 @@ class _Proposal:
         expected = expected_information(cells, here.cells.curvature, frame)
         self.expected = _with_ridge(expected, frame, ridge)
         self._observed: Arrow | None = None
-        size = expected.judge.shape[0] * expected.judge.shape[1] + len(expected.shared)
-        self.scale = float((np.einsum("kff->", expected.judge) + np.einsum("ss->", expected.shared)) / size)
+        self._set_units(expected, frame)
         self.own_gradient = np.hstack([self.scores_gradient @ frame.judge_items, slopes.judge])
         moves = (frame.shared_judges.T @ self.scores_gradient) @ frame.shared_items
         self.shared_gradient = np.concatenate([moves.ravel(), slopes.shared])
+
+    def _set_units(self, expected: Arrow, frame: Frame) -> None:
+        """Scale of the damping: score coordinates share one unit, linear coefficients have that of their regressor."""
+        own = np.einsum("kff->f", expected.judge) / frame.n_judges
+        shared = np.einsum("ss->s", expected.shared)
+        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.shared_items.shape[1]
+        self.scale = float((own[:f].sum() * frame.n_judges + shared[:moves].sum()) / (f * frame.n_judges + moves))
+        self.own_unit, self.shared_unit = np.ones(len(own)), np.ones(len(shared))
+        if self.scale > 0:
+            self.own_unit[f:] = own[f:] / self.scale
+            self.shared_unit[moves:] = shared[moves:] / self.scale
 
     @property
     def observed(self) -> Arrow:
@@ -220,18 +249,23 @@ class _Proposal:
 
     def step(self, damping: float) -> _Step | None:
         """Solution of the damped system: Newton where the observed information allows it, otherwise Fisher scoring."""
-        newton = self._solve(self.observed, damping, is_newton=True)
-        if newton is None and self.frame.strength.size:
-            return self._solve(self.expected, damping, is_newton=False)
-        return newton
+        strength = self.frame.strength
+        if not strength.size:
+            return self._solve(self.expected, damping, is_newton=True)
+        newton = None
+        if strength[-1] > _ABSENT * strength[0]:
+            newton = self._solve(self.observed, damping, is_newton=True)
+        return newton or self._solve(self.expected, damping, is_newton=False)
 
     def _solve(self, arrow: Arrow, damping: float, is_newton: bool) -> _Step | None:
-        solution = solve_arrow(arrow, self.own_gradient, self.shared_gradient, damping)
+        solution = solve_arrow(
+            arrow, self.own_gradient, self.shared_gradient, damping * self.own_unit, damping * self.shared_unit
+        )
         if solution is None:
             return None
         own, shared = -solution[0], -solution[1]
         slope = float(np.vdot(own, self.own_gradient) + np.vdot(shared, self.shared_gradient))
-        squared = float(np.vdot(own, own) + np.vdot(shared, shared))
+        squared = float(np.vdot(own * self.own_unit, own) + np.vdot(shared * self.shared_unit, shared))
         f, g, n_shared = (
             self.frame.judge_items.shape[1],
             self.frame.shared_judges.shape[1],
@@ -262,7 +296,11 @@ def _with_ridge(arrow: Arrow, frame: Frame, ridge: float) -> Arrow:
 
 
 def solve_arrow(
-    arrow: Arrow, own: np.ndarray, shared: np.ndarray, damping: float = 0.0
+    arrow: Arrow,
+    own: np.ndarray,
+    shared: np.ndarray,
+    own_damping: np.ndarray | float = 0.0,
+    shared_damping: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Solve a positive definite arrow system by eliminating the judge blocks; None if it is not positive definite.
 
@@ -270,12 +308,14 @@ def solve_arrow(
     ----------
     own : ndarray, shape (n_judges, f)
     shared : ndarray, shape (s,)
+    own_damping, shared_damping : ndarray, shapes (f,) and (s,), or float
+        Added to the diagonals.
     """
     judge, block = arrow.judge, arrow.shared
     n_judges, f = own.shape
-    if damping:
-        judge = judge + damping * np.eye(f)
-        block = block + damping * np.eye(len(shared))
+    if np.any(own_damping) or np.any(shared_damping):
+        judge = judge + own_damping * np.eye(f)
+        block = block + shared_damping * np.eye(len(shared))
     try:
         right = np.concatenate([arrow.coupling, own[:, :, None]], axis=2)
         # Judge blocks are sums of squares: they can be singular, but not indefinite.
@@ -283,7 +323,10 @@ def solve_arrow(
     except LinAlgError:
         return None
     reduced = arrow.coupling.reshape(n_judges * f, len(shared)).T @ eliminated
-    factor, failed = dpotrf(block - reduced[:, :-1], lower=True)
+    schur = block - reduced[:, :-1]
+    if not np.isfinite(schur).all():
+        return None
+    factor, failed = dpotrf(schur, lower=True)
     if failed:
         return None
     solution = dpotrs(factor, shared - reduced[:, -1], lower=True)[0] if len(shared) else shared

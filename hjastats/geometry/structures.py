@@ -193,9 +193,17 @@ class LowRank:
         return self.matrix_rank * (n_judges + n_items - 1 - self.matrix_rank)
 
     def frame(self, scores: np.ndarray) -> Frame:
-        """Singular vectors of the scores, with signs that do not depend on rounding."""
-        left, strength, right = np.linalg.svd(scores, full_matrices=False)
-        left, strength, items = left[:, : self.matrix_rank], strength[: self.matrix_rank], right[: self.matrix_rank].T
+        """Singular vectors of the scores, with signs that do not depend on rounding.
+
+        Taken in centred item coordinates: directions without strength must not contain the constant either.
+        """
+        basis = centred_basis(scores.shape[1])
+        left, strength, right = np.linalg.svd(scores @ basis, full_matrices=False)
+        left, strength, items = (
+            left[:, : self.matrix_rank],
+            strength[: self.matrix_rank],
+            basis @ right[: self.matrix_rank].T,
+        )
         sign = np.sign(items[np.abs(items).argmax(axis=0), np.arange(self.matrix_rank)])
         return Frame(items * sign, left * sign, strength)
 

@@ -11,11 +11,10 @@ from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
 from ..likelihood import (
-    bernoulli,
+    evaluate,
     expected_information,
     free_information,
     gradient,
-    linear_predictor,
     observed_information,
 )
 
@@ -57,7 +56,7 @@ def information_at(
     ridge : float
         Penalty on the scores, added to their coordinates.
     """
-    here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
+    here = evaluate(cells, at)
     arrow = expected_information(cells, here.curvature, frame)
     if kind == "observed":
         arrow = observed_information(arrow, frame, gradient(cells, here.slope).scores)

@@ -60,39 +60,48 @@ class Estimate:
     @property
     def best_share(self) -> float:
         """Share of the starts that ended at the best optimum."""
-        return self.search.counts[0] / sum(self.search.counts)
+        if not self.search.values or self.search.values[0] > self.optimum.value:
+            return 0.0
+        return self.search.counts[0] / self.search.n_starts
 
     def separation_text(self, layout: ParameterLayout) -> str:
         """What runs to infinity, with names."""
         found = self.separation
         if found is None:
             return "All scores are finite."
-        judges = np.asarray(layout.judges, dtype=object)[list(found.judges)]
         items = np.asarray(layout.items, dtype=object)
-        who = (
-            "all judges"
-            if len(judges) == len(layout.judges)
-            else f"judge{'s' if len(judges) > 1 else ''} {shown(judges)}"
-        )
-        moves = []
-        if found.rising:
-            moves.append(f"{shown(items[list(found.rising)])} rise")
-        if found.falling:
-            moves.append(f"{shown(items[list(found.falling)])} fall")
-        what = " and ".join(moves) if moves else "a position effect or covariate coefficient grows"
+        moves = found.moving_terms(layout.judge_terms, layout.shared_terms, layout.judges)[:5]
+        if len(found.judges):
+            judges = np.asarray(layout.judges, dtype=object)[found.judges]
+            who = (
+                "all judges"
+                if len(judges) == len(layout.judges)
+                else f"judge{'s' if len(judges) > 1 else ''} {shown(judges)}"
+            )
+            rise = [f"{shown(items[found.rising])} rise"] if len(found.rising) else []
+            fall = [f"{shown(items[found.falling])} fall"] if len(found.falling) else []
+            moves = [f"for {who} {' and '.join(rise + fall)}", *moves]
         return (
-            f"the maximum likelihood estimate does not exist: for {who} the likelihood keeps improving while {what} without "
-            "limit. Scores and standard errors along this direction are not estimates."
+            "the maximum likelihood estimate does not exist: the likelihood keeps improving while "
+            f"{'; '.join(moves) or 'the scores grow'}, without limit. Numbers along this direction are not estimates."
         )
 
     def optima_text(self) -> str:
         """Which optima the starts ended at."""
-        values, counts = self.search.values, self.search.counts
-        total = sum(counts)
+        values, counts, total = self.search.values, self.search.counts, self.search.n_starts
+        lost = self.search.n_unfinished
+        rest = f" {lost} of {total} starts ended at no optimum." if lost else ""
+        if not values:
+            return f"None of the {total} starts ended at an optimum."
         if len(values) == 1:
-            return f"All {total} starts ended at the same optimum." if total > 1 else "One start was used."
+            start = "The only start" if total == 1 else f"All {total} starts"
+            return (
+                f"{start} ended at {'an' if total == 1 else 'the same'} optimum."
+                if not lost
+                else f"One optimum was found.{rest}"
+            )
         listed = ", ".join(f"{-value:.3f} ({count})" for value, count in zip(values, counts, strict=True))
-        return f"{total} starts ended at {len(values)} optima with log-likelihoods {listed}; the best was kept."
+        return f"The starts ended at {len(values)} optima with log-likelihoods {listed}; the best was kept.{rest}"
 
 
 def assess(

@@ -12,12 +12,11 @@ from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
 from ..likelihood import (
-    bernoulli,
+    evaluate,
     expected_information,
     free_gradient,
     free_information,
     gradient,
-    linear_predictor,
 )
 
 
@@ -45,7 +44,7 @@ def judge_term_test(cells: Cells, at: Coefficients, frame: Frame) -> ScoreTest |
     ScoreTest or None
         None when the data cannot tell the term from the scores.
     """
-    here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
+    here = evaluate(cells, at)
     slope = free_gradient(gradient(cells, here.slope), frame)
     arrow = expected_information(cells, here.curvature, frame)
     information = free_information(arrow, cells.n_judge_terms, cells.n_shared_terms)

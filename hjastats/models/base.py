@@ -21,7 +21,7 @@ from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import Frame, LowRank, ScoreStructure
 from ..inference.covariance import information_at
 from ..likelihood import (
-    bernoulli,
+    evaluate,
     free_design,
     free_gradient,
     gradient,
@@ -282,7 +282,7 @@ class ComparisonModel(GenericLikelihoodModel):
     def loglike(self, params: Any) -> float:
         """Bernoulli log-likelihood of the individual comparisons at reported parameters."""
         at = self.layout.unpack(self._checked(params))
-        return -bernoulli(linear_predictor(self.cells, at), self.cells.n, self.cells.y).value
+        return -evaluate(self.cells, at).value
 
     def loglikeobs(self, params: Any) -> np.ndarray:
         """Log-likelihood of each row, weights included."""
@@ -300,7 +300,7 @@ class ComparisonModel(GenericLikelihoodModel):
         return self._score_obs(self.row_cells(), self._checked(params))
 
     def _score_obs(self, cells: Cells, params: np.ndarray) -> np.ndarray:
-        slope = bernoulli(linear_predictor(cells, self.layout.unpack(params)), cells.n, cells.y).slope
+        slope = evaluate(cells, self.layout.unpack(params)).slope
         return -slope[:, None] * reported_design(cells, self.layout, params)
 
     def hessian(self, params: Any) -> np.ndarray:
@@ -309,7 +309,7 @@ class ComparisonModel(GenericLikelihoodModel):
         Singular along changes of the parameters that leave the scores alone: do not invert it, see :meth:`hessian_free`.
         """
         values = self._checked(params)
-        here = bernoulli(linear_predictor(self.cells, self.layout.unpack(values)), self.cells.n, self.cells.y)
+        here = evaluate(self.cells, self.layout.unpack(values))
         design = reported_design(self.cells, self.layout, values)
         bending = reported_bending(self.layout, gradient(self.cells, here.slope).scores)
         return -(design.T @ (here.curvature[:, None] * design)) - bending
@@ -317,14 +317,14 @@ class ComparisonModel(GenericLikelihoodModel):
     def score_free(self, params: Any) -> np.ndarray:
         """Gradient in free coordinates anchored at ``params`` themselves, shape (k_params_free,)."""
         at, frame = self._anchored(params)
-        here = bernoulli(linear_predictor(self.cells, at), self.cells.n, self.cells.y)
+        here = evaluate(self.cells, at)
         return -free_gradient(gradient(self.cells, here.slope), frame)
 
     def score_obs_free(self, params: Any) -> np.ndarray:
         """Row-wise gradient in free coordinates anchored at ``params``, shape (n_rows, k_params_free)."""
         at, frame = self._anchored(params)
         rows = self.row_cells()
-        slope = bernoulli(linear_predictor(rows, at), rows.n, rows.y).slope
+        slope = evaluate(rows, at).slope
         return -slope[:, None] * free_design(rows, frame)
 
     def hessian_free(self, params: Any, observed: bool = True) -> np.ndarray:

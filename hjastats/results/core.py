@@ -71,7 +71,7 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
             self.n_groups = self.cov_kwds["n_groups"]
         self.converged = estimate.converged
         self.mle_retvals = _return_values(estimate)
-        self.mle_settings = {"optimizer": estimate.method, "n_starts": sum(estimate.search.counts)}
+        self.mle_settings = {"optimizer": estimate.method, "n_starts": estimate.search.n_starts}
         self.method = estimate.method
 
     def _free_covariance(self, cov_kwds: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
