@@ -158,6 +158,7 @@ def shorten(labels: list[str], width: int = LABEL_WIDTH) -> list[str]:
     >>> shorten(["a" * 10 + "1" + "b" * 10, "a" * 10 + "2" + "b" * 10], width=12)
     ['...1...', '...2...']
     """
+    labels = [" ".join(text.split()) for text in labels]
     tail = (width - 3) // 2
     short = [
         text if len(text) <= width else f"{text[: width - 3 - tail]}...{text[len(text) - tail :]}" for text in labels

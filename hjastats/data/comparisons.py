@@ -168,6 +168,21 @@ class Comparisons:
         )
 
     @cached_property
+    def ordered_cells(self) -> Cells:
+        """Counts per (judge, first item, second item)."""
+        shown_first = np.ones((self.n_rows, 1))
+        return aggregate(
+            self.judge_index,
+            self.first_index,
+            self.second_index,
+            self.outcome,
+            self.weight,
+            self.n_judges,
+            self.n_items,
+            shown_first,
+        )
+
+    @cached_property
     def connectivity(self) -> Connectivity:
         """Which items are linked by whose comparisons; see :class:`hjastats.data.graph.Connectivity`."""
         return connectivity(self.cells, self.judges, self.items)

@@ -27,15 +27,19 @@ class Rows:
         labels = {"judge": judge, "item_a": item_a, "item_b": item_b}
         absent = [name for name, values in labels.items() if values is None]
         if absent:
-            raise ComparisonError(
-                f"{type(self).__name__.strip('_').lower()} need {', '.join(absent)}: pass one label per row."
-            )
+            raise ComparisonError(f"comparisons need {', '.join(absent)}: pass one label per row.")
         self.endog = outcome_series(endog)
         self.exog = numeric_frame(exog)
         if weights is not None:
             labels["weights"] = weights
         self.columns: dict[str, pd.Series] = {}
         for name, values in labels.items():
+            if isinstance(values, pd.Series) and isinstance(endog, pd.Series) and not values.index.equals(endog.index):
+                raise ComparisonError(
+                    f"{name} and endog have different indices: align them, or pass arrays to go by position."
+                )
+            if np.ndim(values) != 1:
+                raise ComparisonError(f"{name} must be one-dimensional, got {np.ndim(values)} dimensions.")
             series = pd.Series(np.asarray(values, dtype=object))
             if used is not None and len(series) == len(used):
                 series = series[~np.asarray(used)].reset_index(drop=True)
@@ -99,9 +103,18 @@ def numeric_frame(exog: Any) -> pd.DataFrame | None:
     """Covariates as a frame of floats with names; None if there are none."""
     if exog is None:
         return None
-    frame = exog if isinstance(exog, pd.DataFrame) else pd.DataFrame(np.asarray(exog))
-    if not isinstance(exog, pd.DataFrame):
-        frame.columns = [f"x{i + 1}" for i in range(frame.shape[1])]
+    if isinstance(exog, pd.Series):
+        exog = exog.to_frame(exog.name or "x1")
+    if isinstance(exog, pd.DataFrame):
+        frame = exog
+    else:
+        array = np.asarray(exog)
+        if array.ndim > 2:
+            raise ComparisonError(
+                f"exog must have one row per comparison and one column per covariate, got {array.ndim} axes."
+            )
+        frame = pd.DataFrame(array)
+        frame.columns = pd.Index([f"x{i + 1}" for i in range(frame.shape[1])])
     if frame.shape[1] == 0:
         return None
     try:

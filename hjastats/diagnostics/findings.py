@@ -16,6 +16,8 @@ from ..inference.score_tests import judge_term_test
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
+# Condition number of the information beyond which standard errors lose their meaning.
+NEARLY_SINGULAR = 1e8
 # A disagreement this many times the panel's median stands out (and at least as large as the judge's consensus part).
 OUTLYING_LEVERAGE = 3.0
 
@@ -58,11 +60,20 @@ def _convergence(results: Any) -> Finding:
     if estimate.separation is not None:
         return Finding("separation", True, _sentence(estimate.separation_text(results.model.layout)))
     if not estimate.free_covariance.is_identified:
-        text = "The information matrix is singular: the data do not determine all parameters, standard errors are withheld."
+        text = (
+            "The information matrix is singular: the data do not determine all parameters, standard errors are withheld. "
+            f"Undetermined is a combination of {results.weakest_direction()}."
+        )
         return Finding("identification", True, text)
     if not estimate.optimum.converged:
         return Finding("convergence", True, f"The fit did not converge in {estimate.optimum.iterations} iterations.")
     condition = estimate.free_covariance.condition
+    if condition > NEARLY_SINGULAR:
+        text = (
+            f"The information is nearly singular (condition number {condition:.2g}): some combination of parameters is hardly "
+            f"determined, mostly of {results.weakest_direction()}."
+        )
+        return Finding("identification", True, text)
     text = f"Converged; information positive definite (condition number {condition:.2g}), no sign of separation."
     return Finding("convergence", False, text)
 
@@ -84,7 +95,7 @@ def _connectivity(data: Comparisons) -> Finding:
 
 def _position(results: Any, data: Comparisons) -> list[Finding]:
     findings = [_first_shares(data)]
-    if results.model.position is None:
+    if results.model.position != "judge":
         findings.append(_position_test(results, data))
     findings.append(_order(data))
     return findings
@@ -96,8 +107,10 @@ def _first_shares(data: Comparisons) -> Finding:
     wins = (share["first_share"] * share["comparisons"] - 0.5 * share["ties"]).to_numpy()
     extreme = (np.abs(share["first_share"].to_numpy() - 0.5) >= EXTREME_SHARE - 0.5) & (decided >= 10)
     if not extreme.any():
-        low, high = share["first_share"].min(), share["first_share"].max()
-        text = f"First item preferred by the judges in {low:.0%} to {high:.0%} of their comparisons: none extreme."
+        known = share["first_share"][decided >= 10]
+        if known.empty:
+            return Finding("first share", False, "No judge has ten decided verdicts: first-choice shares say nothing.")
+        text = f"First item preferred by the judges in {known.min():.0%} to {known.max():.0%} of their comparisons: none extreme."
         return Finding("first share", False, text)
     sentences = []
     for k in np.flatnonzero(extreme):
@@ -120,14 +133,21 @@ def _position_test(results: Any, data: Comparisons) -> Finding:
         text = "A position effect per judge cannot be told from the item scores in these data."
         return Finding("position test", False, text)
     p_value = f"p = {test.p_value:.3g}" if test.p_value > 1e-300 else "p < 1e-300"
-    told = f"score test of no position effects: chi2({test.df}) = {test.statistic:.1f}, {p_value}"
+    told = f"chi2({test.df}) = {test.statistic:.1f}, {p_value}"
+    if results.model.position == "common":
+        if test.p_value < 0.01:
+            text = f"Judges differ in their position effects (score test: {told}): fit position='judge'."
+            return Finding("position test", True, text)
+        return Finding(
+            "position test", False, f"No evidence that position effects differ between judges (score test: {told})."
+        )
     if test.p_value < 0.01:
         text = (
-            f"The order of presentation matters ({told}): scores and disagreement also absorb it. "
-            "Fit position='judge' and compare."
+            f"The order of presentation matters (score test of no position effects: {told}): scores and disagreement also "
+            "absorb it. Fit position='judge' and compare."
         )
         return Finding("position test", True, text)
-    return Finding("position test", False, f"No evidence of position effects ({told}).")
+    return Finding("position test", False, f"No evidence of position effects (score test: {told}).")
 
 
 def _with_position(results: Any, data: Comparisons) -> tuple[Cells, Coefficients]:
@@ -180,6 +200,8 @@ def _sensitivities(results: Any) -> list[Finding]:
     if results.model.layout.slices.get("gamma") is None:
         return []
     table = results.sensitivity
+    if table["std_err"].isna().any():
+        return [Finding("sensitivity", True, "Sensitivities have no standard errors, so none can be told from zero.")]
     against = table[table["ci_upper"] < 0]
     if len(against):
         text = f"Judges that rank against the consensus (95% interval of gamma below zero): {shown(against.index)}."
@@ -200,7 +222,8 @@ def _leverages(results: Any) -> list[Finding]:
         named = ", ".join(f"{judge!r} (h = {row['h']:.2f})" for judge, row in outlying.head(3).iterrows())
         text = f"Disagreement is dominated by {named}, against a median h of {table['h'].median():.2f}: refit without to see."
         return [Finding("leverage", True, text)]
-    return [Finding("leverage", False, "No judge dominates the disagreement (h within 3 times the median).")]
+    text = "No judge dominates the disagreement (h above 3 times the median and above its consensus part)."
+    return [Finding("leverage", False, text)]
 
 
 def _sentence(text: str) -> str:

@@ -11,7 +11,7 @@ from ..errors import IdentificationError
 # Relative sizes below which a consensus or a disagreement direction counts as absent (delta_mu, delta_sigma of
 # alg:reanchor): far above rounding error, far below anything an analysis could resolve.
 CONSENSUS_TOLERANCE = 1e-9
-STRENGTH_TOLERANCE = 1e-9
+STRENGTH_TOLERANCE = 1e-7
 
 
 class AnchoringError(IdentificationError):
@@ -115,7 +115,10 @@ def _factors(residual: np.ndarray, rank: int, size: float) -> tuple[np.ndarray, 
     left, strength, _ = np.linalg.svd(residual, full_matrices=False)
     if strength[rank - 1] <= STRENGTH_TOLERANCE * max(size, strength[0]):
         found = int((strength > STRENGTH_TOLERANCE * max(size, strength[0])).sum())
-        raise AnchoringError(f"the scores have {found} disagreement direction(s) but rank={rank} was asked for.")
+        raise AnchoringError(
+            f"the scores have {found} disagreement direction(s) but rank={rank} was asked for: the data show no more, fit "
+            f"rank={found}."
+        )
     left = left[:, :rank] * first_nonzero_sign(left[:, :rank])
     V = residual.T @ left / strength[:rank]
     return left * strength[:rank] / np.sqrt(n_items), V * np.sqrt(n_items)

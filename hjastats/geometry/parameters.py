@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .decomposition import Decomposition, canonical
+from ..errors import ComparisonError, shown
+from .decomposition import AnchoringError, Decomposition, canonical
 from .jacobians import consensus_jacobian, decomposition_jacobian, scores_jacobian
 from .structures import Frame, LowRank, Pooled, ScoreStructure, centred
 
@@ -52,6 +53,16 @@ class ParameterLayout:
     shared_terms: tuple[str, ...] = ()
     judge_terms: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        taken = {"mu", "gamma", "U", "V", "S", "R", "p"} | ({"position"} if "position" in self.judge_terms else set())
+        clash = [name for name in self.shared_terms if name in taken or name.partition("[")[0] in taken]
+        names = self.names
+        if clash or len(set(names)) < len(names):
+            repeated = clash or sorted({name for name in names if names.count(name) > 1})
+            raise ComparisonError(
+                f"{shown(repeated)} would name two parameters: rename the covariate, or labels whose commas make names equal."
+            )
+
     @property
     def rank(self) -> int:
         """Number of disagreement directions among the parameters."""
@@ -61,7 +72,9 @@ class ParameterLayout:
     def blocks(self) -> dict[str, list[str]]:
         """Parameter names by kind, in order."""
         judges, items = self.judges, self.items
-        blocks = {name: [name] for name in self.shared_terms}
+        blocks: dict[str, list[str]] = {}
+        for name in self.shared_terms:
+            blocks.setdefault(name, []).append(name)
         blocks |= {term: [f"{term}[{judge}]" for judge in judges] for term in self.judge_terms}
         if isinstance(self.structure, Pooled):
             blocks["mu"] = [f"mu[{item}]" for item in items]
@@ -105,7 +118,15 @@ class ParameterLayout:
             return Decomposition(
                 np.ones(n_judges), at.scores.mean(axis=0), np.zeros((n_judges, 0)), np.zeros((n_items, 0))
             )
-        return canonical(at.scores, self.rank)
+        if isinstance(self.structure, LowRank):
+            return canonical(at.scores, self.rank)
+        try:
+            return canonical(at.scores, 0)
+        except AnchoringError:
+            # Unrestricted scores need no consensus; what depends on one is then not a number.
+            n_judges, n_items = at.scores.shape
+            nothing = np.zeros((n_judges, 0)), np.zeros((n_items, 0))
+            return Decomposition(np.full(n_judges, np.nan), at.scores.mean(axis=0), *nothing)
 
     def pack(self, at: Coefficients) -> np.ndarray:
         """Reported parameter vector of some coefficients."""

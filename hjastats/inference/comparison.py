@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from ..data.cells import Cells
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
 from ..geometry.decomposition import max_rank
@@ -28,9 +29,31 @@ def structure_order(layout: ParameterLayout) -> int:
 
 def is_nested(small: Any, large: Any) -> bool:
     """Whether the first result's model is a special case of the second's."""
-    covariates = set(_covariates(small)) <= set(_covariates(large))
-    positions = _POSITIONS.index(small.model.position) <= _POSITIONS.index(large.model.position)
-    return covariates and positions and structure_order(small.model.layout) <= structure_order(large.model.layout)
+    positions = _position_order(small) <= _position_order(large)
+    structures = structure_order(small.model.layout) <= structure_order(large.model.layout)
+    return positions and structures and _covariates_within(small, large)
+
+
+def _position_order(results: Any) -> int:
+    """Place in none < common < per judge; an intercept is a common position effect."""
+    position = results.model.position
+    has_intercept = "Intercept" in results.model.layout.shared_terms
+    return _POSITIONS.index("common" if position is None and has_intercept else position)
+
+
+def _covariates_within(small: Any, large: Any) -> bool:
+    """Whether every covariate of the smaller model, by name and by value, is in the larger one."""
+    mine, others = _covariates(small), _covariates(large)
+    if not set(mine) <= set(others):
+        return False
+    columns, other_columns = small.model.exog, large.model.exog
+    if not mine or columns is None or other_columns is None or len(columns) != len(other_columns):
+        return not mine or columns is other_columns is None
+    where, there = list(small.model.exog_names), list(large.model.exog_names)
+    return all(
+        np.array_equal(np.asarray(columns)[:, where.index(name)], np.asarray(other_columns)[:, there.index(name)])
+        for name in mine
+    )
 
 
 def is_regular(small: Any, large: Any) -> bool:
@@ -46,7 +69,7 @@ def is_regular(small: Any, large: Any) -> bool:
 
 
 def _covariates(results: Any) -> list[str]:
-    return [name for name in results.model.layout.shared_terms if name != "position"]
+    return [name for name in results.model.layout.shared_terms if name not in ("position", "Intercept")]
 
 
 def check_same_data(results: Sequence[Any]) -> None:
@@ -67,15 +90,24 @@ def check_same_data(results: Sequence[Any]) -> None:
             raise ComparisonError(
                 "the models were fitted to different judges or items: their likelihoods do not compare."
             )
-        same = len(data.cells.n) == len(first.cells.n) and all(
-            np.array_equal(getattr(data.cells, name), getattr(first.cells, name))
-            for name in ("judge", "first", "second")
-        )
-        if not same or not (np.allclose(data.cells.n, first.cells.n) and np.allclose(data.cells.y, first.cells.y)):
+        ordered = any(result.model.cells.n_judge_terms or result.model.cells.n_shared_terms for result in results)
+        if not _same_cells(_counts(data, ordered), _counts(first, ordered)):
             raise ComparisonError(
                 f"the models were fitted to different verdicts ({first.n_comparisons:g} and {data.n_comparisons:g} "
                 "comparisons): their likelihoods do not compare."
             )
+
+
+def _counts(data: Comparisons, ordered: bool) -> Cells:
+    """Cells of the data, with the order of presentation if any of the models uses it."""
+    return data.ordered_cells if ordered else data.cells
+
+
+def _same_cells(left: Cells, right: Cells) -> bool:
+    same = len(left.n) == len(right.n) and all(
+        np.array_equal(getattr(left, name), getattr(right, name)) for name in ("judge", "first", "second")
+    )
+    return same and np.allclose(left.n, right.n) and np.allclose(left.y, right.y)
 
 
 def describe(results: Any) -> str:
@@ -142,7 +174,9 @@ def _row(result: Any, smaller: list[Any]) -> dict[str, Any]:
         against = nested[-1]
         lr, df = 2.0 * (result.llf - against.llf), int(result.df_model - against.df_model)
         row |= {"against": describe(against), "lr": lr, "lr_df": df}
-        if is_regular(against, result):
+        if lr < -1e-6:
+            row["note"] = "worse than the nested model: a local optimum"
+        elif is_regular(against, result):
             row["p_value"] = float(stats.chi2.sf(lr, df))
         else:
             row["note"] = "not chi-squared"

@@ -52,13 +52,17 @@ def judge_term_test(cells: Cells, at: Coefficients, frame: Frame) -> ScoreTest |
     tested = np.zeros(len(slope), dtype=bool)
     tested[cells.n_shared_terms + columns] = True
     cross = information[np.ix_(~tested, tested)]
+    # Rescaled to a unit diagonal; what the other terms already explain, or no comparison informs, is left out of the test.
+    scale = np.sqrt(np.maximum(np.diag(information)[tested], 1e-300))
     try:
         nuisance = cho_factor(information[np.ix_(~tested, ~tested)])
-        effective = information[np.ix_(tested, tested)] - cross.T @ cho_solve(nuisance, cross)
-        scale = np.sqrt(np.diag(information)[tested])
-        factor = cho_factor(effective / np.outer(scale, scale) - 1e-10 * np.eye(len(scale)))
     except LinAlgError:
         return None
-    scaled = slope[tested] / scale
-    statistic = float(scaled @ cho_solve(factor, scaled))
-    return ScoreTest(statistic, cells.n_judges, float(stats.chi2.sf(statistic, cells.n_judges)))
+    effective = (information[np.ix_(tested, tested)] - cross.T @ cho_solve(nuisance, cross)) / np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(effective)
+    informed = values > 1e-8
+    if not informed.any():
+        return None
+    projected = vectors[:, informed].T @ (slope[tested] / scale)
+    statistic, df = float(np.sum(projected**2 / values[informed])), int(informed.sum())
+    return ScoreTest(statistic, df, float(stats.chi2.sf(statistic, df)))

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from patsy import build_design_matrices
+from patsy import PatsyError, build_design_matrices
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
@@ -70,6 +70,8 @@ class ComparisonModel(GenericLikelihoodModel):
         self.comparisons: Comparisons = comparisons
         endog = endog if isinstance(endog, pd.Series) else pd.Series(np.asarray(endog, dtype=float), name="win")
         exog = numeric_frame(exog)
+        if exog is not None and len(exog) == len(endog):
+            exog = exog.set_axis(endog.index)
         if exog is not None and not np.isfinite(exog.to_numpy()).all():
             raise ComparisonError("exog has missing or infinite values: leave those comparisons out or fill them in.")
         super().__init__(endog, exog, missing="none", hasconst=False, **spec)
@@ -149,8 +151,15 @@ class ComparisonModel(GenericLikelihoodModel):
         if subset is not None:
             data, columns = data.loc[subset], columns.loc[subset]
         advance_eval_env(kwargs)
+        kwargs.setdefault("missing", "raise")
         options = {name: columns[name] for name in arrays}
-        return super().from_formula(formula, data, None, drop_cols, **options, **kwargs)
+        try:
+            return super().from_formula(formula, data, None, drop_cols, **options, **kwargs)
+        except PatsyError as error:
+            reason = str(error).splitlines()[0]
+            raise ComparisonError(
+                f"cannot build {formula!r}: {reason} (missing='drop' leaves out incomplete rows)."
+            ) from None
 
     def initialize(self) -> None:
         """Skip the base class's guess of the degrees of freedom; see ``_set_up``."""
@@ -370,7 +379,7 @@ class ComparisonModel(GenericLikelihoodModel):
 
     def prediction_rows(self, exog: Any, judge: Labels, item_a: Labels, item_b: Labels) -> Cells:
         """New comparisons as cells; those of the data when none are given."""
-        if judge is None and isinstance(exog, pd.DataFrame) and "judge" in exog.columns:
+        if judge is None and isinstance(exog, pd.DataFrame):
             return self._rows_of_frame(exog)
         if judge is None and item_a is None and item_b is None and exog is None:
             if self.comparisons is None:
@@ -379,14 +388,27 @@ class ComparisonModel(GenericLikelihoodModel):
         if judge is None or item_a is None or item_b is None:
             raise ComparisonError("new comparisons need judge, item_a and item_b.")
         arrays = [np.atleast_1d(np.asarray(values, dtype=object)) for values in (judge, item_a, item_b)]
-        judges, firsts, seconds = np.broadcast_arrays(*arrays)
+        try:
+            judges, firsts, seconds = np.broadcast_arrays(*arrays)
+        except ValueError:
+            raise ComparisonError(
+                f"judge, item_a and item_b have {', '.join(str(len(a)) for a in arrays)} labels."
+            ) from None
+        if self.formula is not None and isinstance(exog, pd.DataFrame) and self._design_spec is not None:
+            exog = np.asarray(build_design_matrices([self._design_spec], exog)[0])
         n_rows, m = len(judges), len(self.layout.shared_terms)
         shared = np.ones((n_rows, m))
         n_exog = m - (self.position == "common")
         if n_exog:
             if exog is None:
                 raise ValueError(f"the model has covariates {shown(self.layout.shared_terms[:n_exog])}: pass exog.")
-            shared[:, :n_exog] = np.asarray(exog, dtype=float).reshape(n_rows, n_exog)
+            values = numeric_frame(exog)
+            if values is None or values.shape != (n_rows, n_exog):
+                got = "nothing" if values is None else f"shape {values.shape}"
+                raise ComparisonError(f"exog must have {n_rows} rows and {n_exog} columns, got {got}.")
+            shared[:, :n_exog] = values.to_numpy()
+        elif exog is not None:
+            raise ComparisonError("the model has no covariates: exog is not used.")
         return Cells(
             lookup("judge", judges, self.judges),
             lookup("item", firsts, self.items),
@@ -399,21 +421,24 @@ class ComparisonModel(GenericLikelihoodModel):
             shared,
         )
 
+    @property
+    def _design_spec(self) -> Any:
+        """The design of the formula, None without one."""
+        return getattr(self.data, "model_spec", None) if self.formula is not None else None
+
     def _rows_of_frame(self, frame: pd.DataFrame) -> Cells:
         """Comparisons of a frame with columns judge, item_a or first, item_b or second, and the covariates."""
         first = next((name for name in ("item_a", "first", "model_a") if name in frame.columns), None)
         second = next((name for name in ("item_b", "second", "model_b") if name in frame.columns), None)
-        if first is None or second is None:
+        if "judge" not in frame.columns or first is None or second is None:
             raise ComparisonError(
                 f"a frame of comparisons needs columns judge, item_a and item_b, got {shown(frame.columns, 8)}."
             )
         names = [name for name in self.layout.shared_terms if name != "position" or self.position != "common"]
-        spec = getattr(self.data, "model_spec", None) if self.formula is not None else None
-        if not names:
-            covariates = None
-        elif spec is not None:
-            covariates = np.asarray(build_design_matrices([spec], frame)[0])
-        else:
+        covariates: Any = None
+        if names and self._design_spec is not None:
+            covariates = frame
+        elif names:
             absent = [name for name in names if name not in frame.columns]
             if absent:
                 raise ComparisonError(f"the frame has no covariate column {shown(absent)}.")

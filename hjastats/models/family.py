@@ -87,7 +87,7 @@ class HJAModel(ComparisonModel):
         self,
         start_params: Any = None,
         method: str = "trust",
-        maxiter: int = 200,
+        maxiter: int | None = None,
         full_output: bool = True,
         disp: bool = False,
         callback: Callable[[np.ndarray], None] | None = None,
@@ -112,8 +112,10 @@ class HJAModel(ComparisonModel):
             "trust": damped Newton steps on the score matrix, from several starts. "alternating": the algorithm of the
             paper, its history in ``mle_retvals["history"]``. Or a statsmodels optimiser ("bfgs", "lbfgs", "newton", ...),
             run in free coordinates from each start. Both of the latter are polished by Newton steps.
-        maxiter : int
-            Iterations per start of "trust" and of the statsmodels optimisers; passes of "alternating".
+        maxiter : int, optional
+            Iterations per start of "trust" and of the statsmodels optimisers (default 200); passes of "alternating" (5000).
+        full_output, disp, callback, retall
+            Passed on to the statsmodels optimisers.
         cov_type : {"nonrobust", "HC0", "cluster"}
             Model-based, heteroscedasticity robust, or robust to correlation within clusters.
         cov_kwds : dict, optional
@@ -135,22 +137,35 @@ class HJAModel(ComparisonModel):
         HJAResults
         """
         information = which_information(information, cov_type)
+        if use_t:
+            raise ValueError(
+                "use_t is not available: the inference is asymptotic, with normal and chi-squared distributions."
+            )
+        if maxiter is not None and (
+            isinstance(maxiter, bool) or not isinstance(maxiter, (int, np.integer)) or maxiter < 1
+        ):
+            raise ValueError(f"maxiter must be a positive integer, got {maxiter!r}.")
         self.check_estimable()
         rng = np.random.default_rng(rng)
         starts = self._starts(n_random, rng) if start_params is None else [self._start_at(start_params)]
         history: AlternatingRun | None = None
         if method == "alternating":
-            history = self._alternate(starts, maxiter=max(maxiter, 5000) if maxiter == 200 else maxiter, **kwargs)
+            history = self._alternate(starts, maxiter=5000 if maxiter is None else maxiter, **kwargs)
             starts = [history.at]
         elif method in STATSMODELS_METHODS:
-            settings = {"maxiter": maxiter, "disp": disp, "callback": callback, "retall": retall}
+            settings = {
+                "maxiter": 200 if maxiter is None else maxiter,
+                "disp": disp,
+                "callback": callback,
+                "retall": retall,
+            }
             starts = [delegate(self.cells, self.layout, start, method, settings, kwargs) for start in starts]
         elif method != "trust":
             choices = ", ".join(repr(name) for name in ("trust", "alternating", *STATSMODELS_METHODS))
             raise ValueError(f"method must be one of {choices}; got {method!r}.")
         elif kwargs:
             raise TypeError(f"method 'trust' takes no option called {shown(kwargs)}.")
-        found = search(self.cells, self.structure, starts=starts, maxiter=maxiter)
+        found = search(self.cells, self.structure, starts=starts, maxiter=200 if maxiter is None else maxiter)
         estimate = assess(self.cells, self.structure, found, method=method, history=history, information=information)
         if warn_convergence:
             _warn(estimate, self)
@@ -177,10 +192,10 @@ class HJAModel(ComparisonModel):
         }
 
     def _start_at(self, params: Any) -> Coefficients:
-        at = self.layout.unpack(self._checked(params))
-        if not np.isfinite(at.scores).all():
+        values = self._checked(params)
+        if not np.isfinite(values).all():
             raise ValueError("start_params must be finite.")
-        return at
+        return self.layout.unpack(values)
 
     def _alternate(self, starts: list[Coefficients], maxiter: int, **options: Any) -> AlternatingRun:
         if not isinstance(self.structure, LowRank):
@@ -195,6 +210,7 @@ class JAModel(HJAModel):
     """Judge-aware ranking: one consensus, judges differ in their sensitivity to it (HJA of rank 0)."""
 
     def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
+        _refuse_rank(kwargs, "JAModel has rank 0")
         super().__init__(endog, exog, rank=0, **kwargs)
 
 
@@ -202,6 +218,7 @@ class BTLModel(HJAModel):
     """Bradley-Terry-Luce: all judges share one score per item; there are no sensitivities among the parameters."""
 
     def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
+        _refuse_rank(kwargs, "BTLModel has no rank")
         super().__init__(endog, exog, rank=0, **kwargs)
 
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
@@ -212,6 +229,7 @@ class JudgewiseBTLModel(HJAModel):
     """Bradley-Terry-Luce for every judge separately: the unrestricted score matrix all other models are nested in."""
 
     def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
+        _refuse_rank(kwargs, "JudgewiseBTLModel has no rank")
         super().__init__(endog, exog, rank=0, **kwargs)
 
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
@@ -235,13 +253,18 @@ class JudgewiseBTLModel(HJAModel):
             )
 
 
+def _refuse_rank(options: dict[str, Any], reason: str) -> None:
+    if "rank" in options:
+        raise TypeError(f"{reason}: use HJAModel(..., rank={options['rank']!r}).")
+
+
 def _warn(estimate: Estimate, model: HJAModel) -> None:
     if estimate.separation is not None:
         warnings.warn(estimate.separation_text(model.layout), SeparationWarning, stacklevel=3)
     elif not estimate.free_covariance.is_identified:
         warnings.warn(
             "the information matrix is singular at the estimate: the data do not determine all parameters, standard errors "
-            "are not available.",
+            "are not available. summary() names the undetermined combination.",
             HessianInversionWarning,
             stacklevel=3,
         )

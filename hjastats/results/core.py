@@ -12,6 +12,7 @@ from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodMode
 from statsmodels.base.wrapper import populate_wrapper
 
 from ..diagnostics.findings import Finding, find
+from ..errors import shown
 from ..geometry.decomposition import Decomposition
 from ..geometry.jacobians import anchor_jacobian
 from ..geometry.structures import Pooled
@@ -143,7 +144,9 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
 
     @property
     def llr_pvalue(self) -> float:
-        """Chi-squared p-value of ``llr``."""
+        """Chi-squared p-value of ``llr``; not a number with sensitivities, which coin flips leave undefined."""
+        if "gamma" in self.model.layout.slices:
+            return np.nan
         return float(stats.chi2.sf(self.llr, self.df_model))
 
     @property
@@ -183,7 +186,8 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
     def sensitivity(self) -> pd.DataFrame:
         """Sensitivity of each judge to the consensus, with the test of gamma = 1."""
         table = self._table("gamma", self.model.judges, "judge")
-        z = (table["estimate"] - 1.0) / table["std_err"].where(table["std_err"] > 0)
+        # With one judge, and in BTL, gamma is one by definition: there is nothing to test.
+        z = (table["estimate"] - 1.0) / table["std_err"].where(table["std_err"] > 1e-10)
         table.insert(2, "z", z)
         table.insert(3, "p_value", 2.0 * stats.norm.sf(np.abs(z)))
         return table
@@ -271,6 +275,7 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
     @property
     def resid(self) -> np.ndarray:
         """Outcome minus fitted probability of the rows."""
+        self._need_data()
         return self.model.comparisons.outcome - self.fittedvalues
 
     # Words
@@ -293,6 +298,26 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
             Longest table printed in full; longer ones show their first and last rows.
         """
         return summarise(self, yname=yname, title=title, alpha=alpha, max_rows=max_rows)
+
+    def weakest_direction(self, n: int = 4) -> str:
+        """Names of the reported parameters that move most along the least determined direction."""
+        information = self.estimate.free_covariance.information
+        scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+        vector = np.linalg.eigh(information / np.outer(scale, scale))[1][:, 0] / scale
+        movement = np.abs(self._jacobian @ (vector / np.linalg.norm(vector)))
+        order = np.argsort(-movement, kind="stable")[:n]
+        return shown([self.model.layout.names[i] for i in order if movement[i] > 0.1 * movement[order[0]]], n)
+
+    def _unavailable(self) -> Any:
+        """Refuse what the base class would compute from a singular Hessian in reported coordinates."""
+        raise NotImplementedError(
+            "not available: use with_covariance('HC0') or with_covariance(information='observed')."
+        )
+
+    covjac = property(_unavailable)
+    covjhj = property(_unavailable)
+    bsejac = property(_unavailable)
+    bsejhj = property(_unavailable)
 
     def remove_data(self) -> None:
         """Drop the rows of the data; tables, tests and predictions for new comparisons keep working."""

@@ -81,10 +81,10 @@ class InferenceMethods:
         --------
         >>> import hjastats as hja
         >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
-        >>> result.contrast("gamma[judge-1] / gamma[judge-2] = 1").summary_frame().round(3)
-                                             estimate  std_err      z  p_value  ci_lower  ci_upper
+        >>> result.contrast("gamma[judge-1] / gamma[judge-2] = 1")
+                                             estimate   null  std_err      z  p_value  ci_lower  ci_upper
         contrast
-        gamma[judge-1] / gamma[judge-2] = 1     2.079    0.303  3.568      0.0     1.487     2.672
+        gamma[judge-1] / gamma[judge-2] = 1    2.0795 1.0000   0.3025 3.5681 0.00036    1.4865    2.6725
         """
         return contrast(spec, self.model.layout, self.estimate.at, self.estimate.frame, self.cov_params_free, null=null)
 
