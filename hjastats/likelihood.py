@@ -17,11 +17,27 @@ from .geometry.structures import Frame, LowRank, Pooled
 
 @dataclass(frozen=True)
 class Derivatives:
-    """Value and derivatives of the negative log-likelihood with respect to the linear predictor of each cell."""
+    """Value and derivatives of the negative log-likelihood with respect to the predictors of each cell.
+
+    Attributes
+    ----------
+    value : float
+    slope, curvature : ndarray, shape (n_cells,)
+        With respect to the log-odds ``eta``.
+    eta : ndarray, shape (n_cells,)
+    tie_slope, cross, tie_curvature : ndarray, shape (n_cells,), or None
+        With respect to the log tie propensity ``tau``, and mixed, where a tie is an outcome of its own.
+    tau : ndarray or None
+    """
 
     value: float
     slope: np.ndarray
     curvature: np.ndarray
+    eta: np.ndarray
+    tie_slope: np.ndarray | None = None
+    cross: np.ndarray | None = None
+    tie_curvature: np.ndarray | None = None
+    tau: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -52,14 +68,22 @@ class Arrow:
 
 
 def linear_predictor(cells: Cells, at: Coefficients) -> np.ndarray:
-    """Log-odds that the first item of each cell is preferred, shape (n_cells,)."""
+    """Log-odds that the first item of each cell beats the second, shape (n_cells,)."""
     flat = at.scores.ravel()
     eta = flat[cells.first_entry] - flat[cells.second_entry]
-    if cells.n_judge_terms:
-        eta = eta + np.einsum("ce,ce->c", cells.judge_terms, at.judge[cells.judge])
-    if cells.n_shared_terms:
-        eta = eta + cells.shared_terms @ at.shared
+    judge_terms, shared_terms = cells.odds_judge_terms, cells.odds_shared_terms
+    if judge_terms.shape[1]:
+        eta = eta + np.einsum("ce,ce->c", judge_terms, at.judge[cells.judge, : judge_terms.shape[1]])
+    if shared_terms.shape[1]:
+        eta = eta + shared_terms @ at.shared[: shared_terms.shape[1]]
     return eta
+
+
+def tie_predictor(cells: Cells, at: Coefficients) -> np.ndarray:
+    """Log tie propensity of each cell, shape (n_cells,)."""
+    if cells.tie == "judge":
+        return at.judge[cells.judge, -1]
+    return np.full(len(cells.n), at.shared[-1])
 
 
 def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
@@ -82,12 +106,70 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     value = np.dot(observed, np.abs(eta)) + np.dot(n, np.log1p(small))
     excess = observed - expected
     slope = np.where(is_positive, excess, -excess)
-    return Derivatives(float(value), slope, expected * rest)
+    return Derivatives(float(value), slope, expected * rest, eta)
+
+
+def davidson(eta: np.ndarray, tau: np.ndarray, n: np.ndarray, y: np.ndarray, ties: np.ndarray) -> Derivatives:
+    """Negative log-likelihood of Davidson's (1970) model of wins, ties and losses.
+
+    Probabilities are proportional to ``exp(eta / 2)``, ``exp(tau)`` and ``exp(-eta / 2)``. ``y`` counts ties as half wins, so
+    that wins minus losses are ``2 y - n``. Both predictors are natural parameters: observed and expected information agree.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> even = davidson(0 * one, 0 * one, 3 * one, 1.5 * one, one)
+    >>> bool(np.isclose(even.value, 3 * np.log(3))), even.slope, even.tie_slope
+    (True, array([0.]), array([0.]))
+    """
+    first, tie, second = davidson_probabilities(eta, tau)
+    top = np.maximum(np.abs(eta) / 2.0, tau)
+    small = np.abs(eta) / 2.0
+    total = np.exp(small - top) + np.exp(-small - top) + np.exp(tau - top)
+    # Wins and losses of the rarer side, ties, and the normaliser, each exact where the others vanish.
+    rare = np.where(eta > 0, n - y, y) - 0.5 * ties
+    value = (
+        np.dot(n, np.log(total))
+        + np.dot(n - ties - rare, top - small)
+        + np.dot(rare, top + small)
+        + np.dot(ties, top - tau)
+    )
+    difference = first - second
+    slope = 0.5 * n * difference - (y - 0.5 * n)
+    return Derivatives(
+        value=float(value),
+        slope=slope,
+        curvature=0.25 * n * (first + second - difference**2),
+        eta=eta,
+        tie_slope=n * tie - ties,
+        cross=-0.5 * n * difference * tie,
+        tie_curvature=n * tie * (1.0 - tie),
+        tau=tau,
+    )
+
+
+def davidson_probabilities(eta: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Probabilities that the first item wins, of a tie, and that the second wins."""
+    top = np.maximum(np.abs(eta) / 2.0, tau)
+    first, tie, second = np.exp(eta / 2.0 - top), np.exp(tau - top), np.exp(-eta / 2.0 - top)
+    total = first + tie + second
+    return first / total, tie / total, second / total
 
 
 def evaluate(cells: Cells, at: Coefficients) -> Derivatives:
-    """Negative log-likelihood of the cells at some coefficients, with its derivatives by their linear predictors."""
-    return bernoulli(linear_predictor(cells, at), cells.n, cells.y)
+    """Negative log-likelihood of the cells at some coefficients, with its derivatives by their predictors."""
+    eta = linear_predictor(cells, at)
+    if cells.ties is None:
+        return bernoulli(eta, cells.n, cells.y)
+    return davidson(eta, tie_predictor(cells, at), cells.n, cells.y, cells.ties)
+
+
+def even_odds(cells: Cells) -> Derivatives:
+    """What the comparisons would tell if all verdicts were open: curvatures at their largest."""
+    quarter, nothing = cells.n / 4.0, np.zeros(len(cells.n))
+    if cells.ties is None:
+        return Derivatives(0.0, nothing, quarter, nothing)
+    return Derivatives(0.0, nothing, quarter, nothing, nothing, nothing, quarter, nothing)
 
 
 def probability(eta: np.ndarray) -> np.ndarray:
@@ -96,30 +178,35 @@ def probability(eta: np.ndarray) -> np.ndarray:
     return np.where(eta > 0, 1.0, small) / (1.0 + small)
 
 
-def gradient(cells: Cells, slope: np.ndarray) -> Gradient:
-    """Chain rule from the cells' linear predictors to scores and linear coefficients."""
-    size = cells.n_judges * cells.n_items
+def gradient(cells: Cells, here: Derivatives) -> Gradient:
+    """Chain rule from the cells' predictors to scores and linear coefficients."""
+    slope, size = here.slope, cells.n_judges * cells.n_items
     scores = np.bincount(cells.first_entry, slope, size) - np.bincount(cells.second_entry, slope, size)
     scores = scores.reshape(cells.n_judges, cells.n_items)
-    judge = cells.sum_by_judge(slope[:, None] * cells.judge_terms)
-    return Gradient(scores, judge, cells.shared_terms.T @ slope)
+    judge = cells.sum_by_judge(_times_predictor(cells.judge_terms, slope, here.tie_slope, cells.tie == "judge"))
+    shared = _times_predictor(cells.shared_terms, slope, here.tie_slope, cells.tie == "common").sum(axis=0)
+    return Gradient(scores, judge, shared)
 
 
-def expected_information(cells: Cells, curvature: np.ndarray, frame: Frame) -> Arrow:
-    """Expected information about the coordinates of ``frame`` and the linear coefficients (eq. fisher-plugin, times n).
+def _times_predictor(terms: np.ndarray, odds: np.ndarray, tie: np.ndarray | None, has_tie: bool) -> np.ndarray:
+    """Multiply the columns of the log-odds by one vector, and the tie column by another."""
+    result = odds[:, None] * terms
+    if has_tie and tie is not None:
+        result[:, -1] = tie * terms[:, -1]
+    return result
 
-    Parameters
-    ----------
-    curvature : ndarray, shape (n_cells,)
-        ``n p (1 - p)``.
-    """
+
+def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow:
+    """Expected information about the coordinates of ``frame`` and the linear coefficients (eq. fisher-plugin, times n)."""
     own, items, weights = frame.judge_items, frame.shared_items, frame.shared_judges
     f, g, n_shared, e, m = own.shape[1], weights.shape[1], items.shape[1], cells.n_judge_terms, cells.n_shared_terms
     moves = g * n_shared
     features = np.take(own, cells.first, axis=0) - np.take(own, cells.second, axis=0)
+    weighted = here.curvature[:, None] * features
     if e or m:
-        features = np.hstack([features, cells.judge_terms, cells.shared_terms])
-    weighted = curvature[:, None] * features
+        own_terms = _times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
+        all_terms = _times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
+        weighted = np.hstack([weighted, own_terms, all_terms])
     spread = (cells.incidence @ weighted).reshape(cells.n_judges, cells.n_items, f + e + m).transpose(0, 2, 1)
 
     judge = np.empty((cells.n_judges, f + e, f + e))
@@ -130,17 +217,17 @@ def expected_information(cells: Cells, curvature: np.ndarray, frame: Frame) -> A
         on_items[:, : f + e, None, :] * weights[:, None, :, None]
     )
     shared = np.empty((moves + m, moves + m))
-    shared[:moves, :moves] = _shared_block(cells, curvature, weights, items)
-    if e:
+    shared[:moves, :moves] = _shared_block(cells, here.curvature, weights, items)
+    if e or m:
+        own_by_own, own_by_all, all_by_all = _term_blocks(cells, here, weighted[:, f : f + e], weighted[:, f + e :])
         judge[:, :f, f:] = judge[:, f:, :f].transpose(0, 2, 1)
-        judge[:, f:, f:] = _sums_of_products(cells, cells.judge_terms, weighted[:, f : f + e])
-    if m:
+        judge[:, f:, f:] = own_by_own
         coupling[:, :f, moves:] = (spread[:, f + e :] @ own).transpose(0, 2, 1)
-        coupling[:, f:, moves:] = _sums_of_products(cells, cells.judge_terms, weighted[:, f + e :])
+        coupling[:, f:, moves:] = own_by_all
         cross = np.einsum("kms,kg->gsm", on_items[:, f + e :], weights).reshape(moves, m)
         shared[:moves, moves:] = cross
         shared[moves:, :moves] = cross.T
-        shared[moves:, moves:] = cells.shared_terms.T @ weighted[:, f + e :]
+        shared[moves:, moves:] = all_by_all
     return Arrow(judge, coupling, shared)
 
 
@@ -159,6 +246,28 @@ def observed_information(expected: Arrow, frame: Frame, scores_gradient: np.ndar
     for direction, strength in enumerate(frame.strength):
         coupling[:, direction, direction * n_shared : (direction + 1) * n_shared] += outside / strength
     return Arrow(expected.judge, coupling, expected.shared)
+
+
+def _term_blocks(
+    cells: Cells, here: Derivatives, own: np.ndarray, shared: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Information about linear coefficients: judges' with judges', judges' with shared, shared with shared.
+
+    ``own`` and ``shared`` are the terms weighted for products with terms of the log-odds; products with the tie column have
+    weights of their own.
+    """
+    own_by_own = _sums_of_products(cells, cells.judge_terms, own)
+    own_by_all = _sums_of_products(cells, cells.judge_terms, shared)
+    all_by_all = cells.shared_terms.T @ shared
+    if cells.tie and here.cross is not None:
+        own_tie = _times_predictor(cells.judge_terms, here.cross, here.tie_curvature, cells.tie == "judge")
+        all_tie = _times_predictor(cells.shared_terms, here.cross, here.tie_curvature, cells.tie == "common")
+        if cells.tie == "judge":
+            own_by_own[:, -1] = cells.sum_by_judge(cells.judge_terms[:, -1:] * own_tie)
+            own_by_all[:, -1] = cells.sum_by_judge(cells.judge_terms[:, -1:] * all_tie)
+        else:
+            all_by_all[-1] = cells.shared_terms[:, -1] @ all_tie
+    return own_by_own, own_by_all, all_by_all
 
 
 def _sums_of_products(cells: Cells, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -213,8 +322,38 @@ def free_gradient(at: Gradient, frame: Frame) -> np.ndarray:
     return np.concatenate([at.shared, at.judge.ravel(), frame.coordinates(at.scores)])
 
 
+def cell_scores(cells: Cells, here: Derivatives, design: np.ndarray, is_tie: np.ndarray) -> np.ndarray:
+    """Contribution of every cell to the gradient of the log-likelihood, shape (n_cells, n_parameters).
+
+    Parameters
+    ----------
+    design : ndarray, shape (n_cells, n_parameters)
+        Of ``free_design`` or ``reported_design``.
+    is_tie : ndarray of bool, shape (n_parameters,)
+        Which parameters are tie propensities.
+    """
+    scores = -here.slope[:, None] * design
+    if here.tie_slope is not None:
+        scores[:, is_tie] = -here.tie_slope[:, None] * design[:, is_tie]
+    return scores
+
+
+def free_ties(cells: Cells, frame: Frame) -> np.ndarray:
+    """Which free coordinates are tie propensities, shape (n_free,)."""
+    m, e = cells.n_shared_terms, cells.n_judge_terms
+    result = np.zeros(m + e * cells.n_judges + frame.n_free, dtype=bool)
+    if cells.tie == "common":
+        result[m - 1] = True
+    elif cells.tie == "judge":
+        result[m + e - 1 : m + e * cells.n_judges : e] = True
+    return result
+
+
 def free_design(cells: Cells, frame: Frame) -> np.ndarray:
-    """Derivative of each linear predictor with respect to the free coordinates, shape (n_cells, n_free)."""
+    """Derivative of each predictor with respect to the free coordinates, shape (n_cells, n_free).
+
+    Columns of tie propensities (``free_ties``) belong to the tie predictor, all others to the log-odds.
+    """
     n_cells = len(cells.n)
     own = _by_judge(frame.judge_items[cells.first] - frame.judge_items[cells.second], cells)
     items = frame.shared_items[cells.first] - frame.shared_items[cells.second]

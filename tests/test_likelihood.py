@@ -3,22 +3,22 @@ import pytest
 from scipy.special import expit, log_expit
 from statsmodels.tools.numdiff import approx_fprime, approx_hess
 
-from hjastats.data.cells import aggregate
 from hjastats.geometry.parameters import Coefficients, ParameterLayout
 from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
 from hjastats.likelihood import (
     bernoulli,
+    evaluate,
     expected_information,
     free_design,
     free_gradient,
     free_information,
     gradient,
-    linear_predictor,
     observed_information,
     probability,
     reported_bending,
     reported_design,
 )
+from tests.counting import aggregate
 
 # Second differences of a sum of about a hundred log-likelihood terms.
 FINITE_DIFFERENCE = 2e-4
@@ -39,7 +39,7 @@ def problem(request):
 
 
 def negative_loglike(cells, at):
-    return bernoulli(linear_predictor(cells, at), cells.n, cells.y).value
+    return evaluate(cells, at).value
 
 
 def test_free_gradient_matches_finite_differences(problem):
@@ -47,8 +47,8 @@ def test_free_gradient_matches_finite_differences(problem):
     frame = layout.structure.frame(at.scores)
     free = layout.to_free(at, frame)
     numerical = approx_fprime(free, lambda x: negative_loglike(cells, layout.from_free(x, frame)), centered=True)
-    here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
-    exact = free_gradient(gradient(cells, here.slope), frame)
+    here = evaluate(cells, at)
+    exact = free_gradient(gradient(cells, here), frame)
     np.testing.assert_allclose(exact, numerical, atol=1e-6)
     np.testing.assert_allclose(free_design(cells, frame).T @ here.slope, exact, atol=1e-10)
 
@@ -57,9 +57,9 @@ def test_observed_information_matches_second_differences(problem):
     cells, layout, at = problem
     frame = layout.structure.frame(at.scores)
     free = layout.to_free(at, frame)
-    here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
-    arrow = expected_information(cells, here.curvature, frame)
-    observed = observed_information(arrow, frame, gradient(cells, here.slope).scores)
+    here = evaluate(cells, at)
+    arrow = expected_information(cells, here, frame)
+    observed = observed_information(arrow, frame, gradient(cells, here).scores)
     exact = free_information(observed, cells.n_judge_terms, cells.n_shared_terms)
     numerical = approx_hess(free, lambda x: negative_loglike(cells, layout.from_free(x, frame)))
     np.testing.assert_allclose(exact, numerical, atol=FINITE_DIFFERENCE * np.abs(exact).max())
@@ -68,8 +68,8 @@ def test_observed_information_matches_second_differences(problem):
 def test_expected_information_is_the_weighted_product_of_the_design(problem):
     cells, layout, at = problem
     frame = layout.structure.frame(at.scores)
-    here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
-    arrow = expected_information(cells, here.curvature, frame)
+    here = evaluate(cells, at)
+    arrow = expected_information(cells, here, frame)
     exact = free_information(arrow, cells.n_judge_terms, cells.n_shared_terms)
     design = free_design(cells, frame)
     np.testing.assert_allclose(exact, design.T @ (here.curvature[:, None] * design), atol=1e-10)
@@ -79,11 +79,11 @@ def test_reported_derivatives_match_finite_differences(problem):
     cells, layout, at = problem
     params = layout.pack(at)
     objective = lambda x: negative_loglike(cells, layout.unpack(x))  # noqa: E731
-    here = bernoulli(linear_predictor(cells, at), cells.n, cells.y)
+    here = evaluate(cells, at)
     design = reported_design(cells, layout, params)
     np.testing.assert_allclose(design.T @ here.slope, approx_fprime(params, objective, centered=True), atol=1e-6)
     exact = design.T @ (here.curvature[:, None] * design)
-    exact += reported_bending(layout, gradient(cells, here.slope).scores)
+    exact += reported_bending(layout, gradient(cells, here).scores)
     np.testing.assert_allclose(exact, approx_hess(params, objective), atol=FINITE_DIFFERENCE * np.abs(exact).max())
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -28,6 +28,10 @@ class Cells:
         Regressors whose coefficients differ between judges.
     shared_terms : ndarray, shape (n_cells, m)
         Regressors with one coefficient for all judges.
+    ties : ndarray, shape (n_cells,), optional
+        Weight of the ties, for models in which a tie is an outcome of its own; ``y`` counts them as half wins all the same.
+    tie : {"", "common", "judge"}
+        Whose last term is the log tie propensity instead of a term of the log-odds: nobody's, the shared or the judges'.
     """
 
     judge: np.ndarray
@@ -39,6 +43,8 @@ class Cells:
     n_items: int
     judge_terms: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     shared_terms: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    ties: np.ndarray | None = None
+    tie: str = ""
 
     def __post_init__(self) -> None:
         for name in ("judge_terms", "shared_terms"):
@@ -48,6 +54,16 @@ class Cells:
             if block.size:
                 raise ValueError(f"{name} has {len(block)} rows for {len(self.n)} cells: pass one row per cell.")
             object.__setattr__(self, name, np.zeros((len(self.n), 0)))
+
+    @property
+    def odds_judge_terms(self) -> np.ndarray:
+        """The judges' own terms of the log-odds."""
+        return self.judge_terms[:, :-1] if self.tie == "judge" else self.judge_terms
+
+    @property
+    def odds_shared_terms(self) -> np.ndarray:
+        """The shared terms of the log-odds."""
+        return self.shared_terms[:, :-1] if self.tie == "common" else self.shared_terms
 
     @property
     def n_judge_terms(self) -> int:
@@ -93,17 +109,7 @@ class Cells:
         return sparse.csc_array((np.ones(n_cells), pair, np.arange(n_cells + 1)), shape=(self.n_items**2, n_cells))
 
 
-def aggregate(
-    judge: np.ndarray,
-    first: np.ndarray,
-    second: np.ndarray,
-    outcome: np.ndarray,
-    weight: np.ndarray,
-    n_judges: int,
-    n_items: int,
-    judge_terms: np.ndarray | None = None,
-    shared_terms: np.ndarray | None = None,
-) -> Cells:
+def collapse(rows: Cells) -> Cells:
     """Collapse rows to cells.
 
     Without linear terms the order of presentation carries no information and (i, j) is merged with (j, i). With them a
@@ -112,61 +118,62 @@ def aggregate(
     Examples
     --------
     >>> zero = np.zeros(3, dtype=int)
-    >>> cells = aggregate(zero, np.array([0, 1, 0]), np.array([1, 0, 1]), np.array([1, 1, 0.5]), np.ones(3), 1, 2)
+    >>> cells = collapse(Cells(zero, np.array([0, 1, 0]), np.array([1, 0, 1]), np.ones(3), np.array([1, 1, 0.5]), 1, 2))
     >>> cells.n, cells.y
     (array([3.]), array([1.5]))
     """
-    terms = [block for block in (judge_terms, shared_terms) if block is not None and block.shape[1] > 0]
+    n_judges, n_items = rows.n_judges, rows.n_items
+    judge, first, second, wins = rows.judge, rows.first, rows.second, rows.y
+    terms = [block for block in (rows.judge_terms, rows.shared_terms) if block.shape[1] > 0]
     if not terms:
         swapped = first > second
         first, second = np.where(swapped, second, first), np.where(swapped, first, second)
-        outcome = np.where(swapped, 1.0 - outcome, outcome)
+        wins = np.where(swapped, rows.n - wins, wins)
     key = (judge * n_items + first) * n_items + second
-    if terms and not all((block == block[:1]).all() for block in terms):
-        _, term_code = np.unique(np.column_stack(terms), axis=0, return_inverse=True)
-        term_code = term_code.reshape(-1)
-        # Pairs of codes are recoded first: a product of both could overflow for many distinct covariate values.
-        _, dense_key = np.unique(key, return_inverse=True)
-        key = dense_key.reshape(-1) * (int(term_code.max()) + 1) + term_code
-        n_keys = None
+    sums = [rows.n, wins] if rows.ties is None else [rows.n, wins, rows.ties]
+    is_constant = all((block == block[:1]).all() for block in terms)
+    if is_constant and n_judges * n_items * n_items <= _DENSE_LIMIT:
+        totals = [np.bincount(key, values, minlength=n_judges * n_items * n_items) for values in sums]
+        present = np.flatnonzero(totals[0])
+        totals = [values[present] for values in totals]
+        judge, rest = np.divmod(present, n_items * n_items)
+        first, second = np.divmod(rest, n_items)
+        some = np.zeros(len(present), dtype=int)
     else:
-        n_keys = n_judges * n_items * n_items
-    if n_keys is not None and n_keys <= _DENSE_LIMIT:
-        total = np.bincount(key, weight, minlength=n_keys)
-        wins = np.bincount(key, weight * outcome, minlength=n_keys)
-        present = np.flatnonzero(total)
-        n, y = total[present], wins[present]
-        judge_out, rest = np.divmod(present, n_items * n_items)
-        first_out, second_out = np.divmod(rest, n_items)
-        some_row = None
-        if terms:
-            some_row = np.zeros(len(present), dtype=int)
-    else:
-        present, some_row, code = np.unique(key, return_index=True, return_inverse=True)
-        code = code.reshape(-1)
-        n = np.bincount(code, weight, minlength=len(present))
-        y = np.bincount(code, weight * outcome, minlength=len(present))
-        weighted = np.flatnonzero(n)
-        order = weighted[np.argsort(judge[some_row[weighted]], kind="stable")]
-        some_row, n, y = some_row[order], n[order], y[order]
-        judge_out, first_out, second_out = judge[some_row], first[some_row], second[some_row]
+        code, some = distinct_rows([key, *(column for block in terms for column in block.T)])
+        totals = [np.bincount(code, values, minlength=len(some)) for values in sums]
+        weighted = np.flatnonzero(totals[0])
+        order = weighted[np.argsort(judge[some[weighted]], kind="stable")]
+        totals, some = [values[order] for values in totals], some[order]
+        judge, first, second = judge[some], first[some], second[some]
     return Cells(
-        judge=judge_out,
-        first=first_out,
-        second=second_out,
-        n=n,
-        y=y,
+        judge=judge,
+        first=first,
+        second=second,
+        n=totals[0],
+        y=totals[1],
         n_judges=n_judges,
         n_items=n_items,
-        judge_terms=_rows(judge_terms, some_row, len(n)),
-        shared_terms=_rows(shared_terms, some_row, len(n)),
+        judge_terms=rows.judge_terms[some],
+        shared_terms=rows.shared_terms[some],
+        ties=None if rows.ties is None else totals[2],
+        tie=rows.tie,
     )
 
 
-def _rows(block: np.ndarray | None, some_row: np.ndarray | None, n_cells: int) -> np.ndarray:
-    if block is None or some_row is None:
-        return np.zeros((n_cells, 0))
-    return np.ascontiguousarray(block[some_row], dtype=float)
+def take(rows: Cells, index: np.ndarray) -> Cells:
+    """The rows at some positions."""
+    return replace(
+        rows,
+        judge=rows.judge[index],
+        first=rows.first[index],
+        second=rows.second[index],
+        n=rows.n[index],
+        y=rows.y[index],
+        judge_terms=rows.judge_terms[index],
+        shared_terms=rows.shared_terms[index],
+        ties=None if rows.ties is None else rows.ties[index],
+    )
 
 
 def distinct_rows(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

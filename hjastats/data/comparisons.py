@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ComparisonError, shown
-from .cells import Cells, aggregate
+from .cells import Cells, collapse
 from .graph import Connectivity, connectivity
 
 Labels: TypeAlias = "Sequence[object] | np.ndarray | pd.Series[Any] | pd.Categorical[Any]"
@@ -155,32 +155,27 @@ class Comparisons:
         return float(self.weight.sum())
 
     @cached_property
-    def cells(self) -> Cells:
-        """Counts per (judge, item, item), presentation order ignored."""
-        return aggregate(
+    def rows(self) -> Cells:
+        """The rows as cells of their own, without terms."""
+        return Cells(
             self.judge_index,
             self.first_index,
             self.second_index,
-            self.outcome,
             self.weight,
+            self.weight * self.outcome,
             self.n_judges,
             self.n_items,
         )
 
     @cached_property
+    def cells(self) -> Cells:
+        """Counts per (judge, item, item), presentation order ignored."""
+        return collapse(self.rows)
+
+    @cached_property
     def ordered_cells(self) -> Cells:
         """Counts per (judge, first item, second item)."""
-        shown_first = np.ones((self.n_rows, 1))
-        return aggregate(
-            self.judge_index,
-            self.first_index,
-            self.second_index,
-            self.outcome,
-            self.weight,
-            self.n_judges,
-            self.n_items,
-            shown_first,
-        )
+        return collapse(replace(self.rows, judge_terms=np.ones((self.n_rows, 1))))
 
     @cached_property
     def connectivity(self) -> Connectivity:

@@ -91,9 +91,8 @@ def connectivity(cells: Cells, judges: tuple[str, ...], items: tuple[str, ...]) 
 
     Examples
     --------
-    >>> from hjastats.data.cells import aggregate
     >>> one = np.ones(2)
-    >>> cells = aggregate(np.zeros(2, int), np.array([0, 1]), np.array([1, 2]), one, one, 1, 3)
+    >>> cells = Cells(np.zeros(2, int), np.array([0, 1]), np.array([1, 2]), one, one, 1, 3)
     >>> report = connectivity(cells, ("j",), ("a", "b", "c"))
     >>> report.is_connected, report.is_strongly_connected, report.undefeated
     (True, False, ('a',))

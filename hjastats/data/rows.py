@@ -23,6 +23,7 @@ class Rows:
         item_b: Any,
         weights: Any,
         used: np.ndarray | None,
+        judge_exog: Any = None,
     ) -> None:
         labels = {"judge": judge, "item_a": item_a, "item_b": item_b}
         absent = [name for name, values in labels.items() if values is None]
@@ -30,6 +31,7 @@ class Rows:
             raise ComparisonError(f"comparisons need {', '.join(absent)}: pass one label per row.")
         self.endog = outcome_series(endog)
         self.exog = numeric_frame(exog)
+        self.judge_exog = numeric_frame(judge_exog)
         if weights is not None:
             labels["weights"] = weights
         self.columns: dict[str, pd.Series] = {}
@@ -48,8 +50,13 @@ class Rows:
                     f"{name} has {len(series)} values but endog has {len(self.endog)}: pass one per row."
                 )
             self.columns[name] = series
-        if self.exog is not None and len(self.exog) != len(self.endog):
-            raise ComparisonError(f"exog has {len(self.exog)} rows but endog has {len(self.endog)}: pass one per row.")
+        if self.judge_exog is not None and used is not None and len(self.judge_exog) == len(used):
+            self.judge_exog = self.judge_exog[~np.asarray(used)]
+        for name, frame in (("exog", self.exog), ("judge_exog", self.judge_exog)):
+            if frame is not None and len(frame) != len(self.endog):
+                raise ComparisonError(
+                    f"{name} has {len(frame)} rows but endog has {len(self.endog)}: pass one per row."
+                )
 
     def checked(self, missing: str) -> Rows:
         """Drop or refuse rows with missing values."""
@@ -57,8 +64,9 @@ class Rows:
             raise ValueError(f"missing must be 'none', 'drop' or 'raise', got {missing!r}.")
         gaps = {"endog": self.endog.isna().to_numpy()}
         gaps |= {name: values.isna().to_numpy() for name, values in self.columns.items()}
-        if self.exog is not None:
-            gaps["exog"] = self.exog.isna().any(axis=1).to_numpy()
+        for name, frame in (("exog", self.exog), ("judge_exog", self.judge_exog)):
+            if frame is not None:
+                gaps[name] = frame.isna().any(axis=1).to_numpy()
         gone = np.logical_or.reduce(list(gaps.values()))
         if gone.any():
             if missing != "drop":
@@ -68,8 +76,8 @@ class Rows:
                 )
             self.endog = self.endog[~gone]
             self.columns = {name: values[~gone] for name, values in self.columns.items()}
-            if self.exog is not None:
-                self.exog = self.exog[~gone]
+            self.exog = None if self.exog is None else self.exog[~gone]
+            self.judge_exog = None if self.judge_exog is None else self.judge_exog[~gone]
         return self
 
     def comparisons(self) -> Comparisons:
@@ -143,3 +151,68 @@ def lookup(kind: str, labels: np.ndarray, known: tuple[str, ...]) -> np.ndarray:
             f"unknown {kind} {shown(np.unique(labels[codes < 0].astype(str)))}; known are {shown(known, 10)}."
         )
     return codes.astype(np.intp)
+
+
+def check_option(name: str, value: Any, known: tuple[Any, ...]) -> None:
+    """Refuse an option that is not one of the known ones.
+
+    Raises
+    ------
+    ValueError
+    """
+    if not any(value is option or (isinstance(value, str) and value == option) for option in known):
+        listed = ", ".join(repr(option) for option in known[:-1])
+        raise ValueError(f"{name} must be {listed} or {known[-1]!r}, got {value!r}.")
+
+
+def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFrame | None:
+    """Covariates of the rows of the data, given as numbers or as names of its columns.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if isinstance(covariates, str):
+        covariates = [covariates]
+    if isinstance(covariates, list) and covariates and all(isinstance(column, str) for column in covariates):
+        covariates = columns_of(data.columns, covariates)
+    frame = numeric_frame(covariates)
+    if frame is None:
+        return None
+    if len(frame) != data.n_rows:
+        raise ComparisonError(f"{name} has {len(frame)} rows but there are {data.n_rows} comparisons.")
+    if not np.isfinite(frame.to_numpy()).all():
+        raise ComparisonError(f"{name} has missing or infinite values: leave those comparisons out or fill them in.")
+    return frame.reset_index(drop=True)
+
+
+def columns_of(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """Columns by name.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        raise ComparisonError(f"no column is called {shown(absent)}; there are {shown(frame.columns, 10) or 'none'}.")
+    return frame[names]
+
+
+def new_covariates(name: str, covariates: Any, n_rows: int, known: list[str]) -> np.ndarray:
+    """Covariates of new comparisons, shape (n_rows, number of covariates of the model).
+
+    Raises
+    ------
+    ComparisonError
+    """
+    frame = numeric_frame(covariates)
+    if not known:
+        if frame is not None:
+            raise ComparisonError(f"the model has no covariates: {name} is not used.")
+        return np.zeros((n_rows, 0))
+    if frame is None:
+        raise ComparisonError(f"the model has covariates {shown(known)}: pass {name}.")
+    if frame.shape != (n_rows, len(known)):
+        raise ComparisonError(f"{name} must have {n_rows} rows and {len(known)} columns, got shape {frame.shape}.")
+    return frame.to_numpy()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from statsmodels.stats.proportion import proportion_confint
 
-from ..data.cells import Cells, aggregate
+from ..data.cells import Cells, collapse
 from ..data.comparisons import Comparisons
 from ..errors import shown
 from ..geometry.parameters import Coefficients
@@ -153,20 +153,9 @@ def _position_test(results: Any, data: Comparisons) -> Finding:
 def _with_position(results: Any, data: Comparisons) -> tuple[Cells, Coefficients]:
     """The fit's cells with one position term per judge added, at zero."""
     rows: Cells = results.model.row_cells()
-    ones = np.hstack([rows.judge_terms, np.ones((data.n_rows, 1))])
-    cells = aggregate(
-        rows.judge,
-        rows.first,
-        rows.second,
-        data.outcome,
-        data.weight,
-        data.n_judges,
-        data.n_items,
-        ones,
-        rows.shared_terms,
-    )
+    cells = collapse(replace(rows, judge_terms=np.hstack([np.ones((data.n_rows, 1)), rows.judge_terms])))
     at = results.estimate.at
-    return cells, Coefficients(at.scores, np.hstack([at.judge, np.zeros((data.n_judges, 1))]), at.shared)
+    return cells, replace(at, judge=np.hstack([np.zeros((data.n_judges, 1)), at.judge]))
 
 
 def _order(data: Comparisons) -> Finding:

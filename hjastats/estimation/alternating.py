@@ -119,8 +119,8 @@ def _update_judges(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
     nobody, no_items = np.zeros((cells.n_judges, 0)), np.zeros((cells.n_items, 0))
 
     def system(x: np.ndarray, at: Derivatives) -> tuple[np.ndarray, np.ndarray]:
-        slopes = gradient(cells, at.slope)
-        arrow = expected_information(cells, at.curvature, Frame(here.items, nobody, np.zeros(0), no_items))
+        slopes = gradient(cells, at)
+        arrow = expected_information(cells, at, Frame(here.items, nobody, np.zeros(0), no_items))
         slope = np.hstack([slopes.scores @ here.items, slopes.judge]) + tau * (x - centre)
         inverse = np.linalg.inv(arrow.judge + proximal)
         free = np.einsum("kab,kb->ka", inverse, slope)
@@ -142,9 +142,9 @@ def _update_items(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
     centre = np.concatenate([(here.items.T @ basis).ravel(), here.shared_terms])
 
     def system(x: np.ndarray, at: Derivatives) -> tuple[np.ndarray, np.ndarray]:
-        slopes = gradient(cells, at.slope)
+        slopes = gradient(cells, at)
         frame = Frame(np.zeros((n_items, 0)), here.judges, np.zeros(0), basis)
-        matrix = expected_information(cells, at.curvature, frame).shared + tau * np.eye(len(x))
+        matrix = expected_information(cells, at, frame).shared + tau * np.eye(len(x))
         moves = here.judges.T @ slopes.scores @ basis
         slope = np.concatenate([moves.ravel(), slopes.shared]) + tau * (x - centre)
         return -np.linalg.solve(matrix, slope), slope

@@ -10,7 +10,15 @@ from scipy.linalg import eigh
 from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
-from ..likelihood import evaluate, expected_information, free_gradient, free_information, gradient
+from ..likelihood import (
+    Derivatives,
+    evaluate,
+    even_odds,
+    expected_information,
+    free_gradient,
+    free_information,
+    gradient,
+)
 
 # Along a direction that runs to infinity the fitted probabilities reach 0 or 1 and the information falls below this share of
 # what the same comparisons would give at even odds. A score 20 log-odds away from all others still has 1e-8.
@@ -80,12 +88,11 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
         Whether the maximisation saw the estimate run away; the least informed directions are then the ones.
     """
     here = evaluate(cells, at)
-    even = cells.n / 4.0
-    if not diverges and (here.curvature > VANISHED * even).all():
+    if not diverges and (here.curvature > VANISHED * cells.n / 4.0).all() and _ties_are_open(cells, here):
         return None
     sizes = (cells.n_judge_terms, cells.n_shared_terms)
-    estimated = free_information(expected_information(cells, here.curvature, frame), *sizes)
-    possible = free_information(expected_information(cells, even, frame), *sizes)
+    estimated = free_information(expected_information(cells, here, frame), *sizes)
+    possible = free_information(expected_information(cells, even_odds(cells), frame), *sizes)
     basis = _informed(possible)
     share, vectors = eigh(basis.T @ estimated @ basis, basis.T @ possible @ basis)
     limit = max(VANISHED, min(30.0 * share[0], 1e-3)) if diverges else VANISHED
@@ -94,11 +101,16 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
         return None
     vectors = basis @ vectors[:, gone]
     # The Newton step within the vanished directions: signed, and as long in each as the likelihood wants to go.
-    slope = vectors.T @ free_gradient(gradient(cells, here.slope), frame)
+    slope = vectors.T @ free_gradient(gradient(cells, here), frame)
     step = -vectors @ (slope / np.maximum(share[gone], 1e-300))
     if not np.isfinite(step).all() or not step.any():
         step = vectors[:, 0]
     return _separation(step, cells, frame)
+
+
+def _ties_are_open(cells: Cells, here: Derivatives) -> bool:
+    """Whether no tie propensity has run to where ties are impossible or certain."""
+    return here.tie_curvature is None or bool((here.tie_curvature > VANISHED * cells.n / 4.0).all())
 
 
 def _informed(possible: np.ndarray) -> np.ndarray:

@@ -79,13 +79,13 @@ class _Chart:
     def slope(self, free: np.ndarray, *_: Any) -> np.ndarray:
         at, local, change = self._local(free)
         here = evaluate(self.cells, at)
-        return change.T @ free_gradient(gradient(self.cells, here.slope), local) / self.total
+        return change.T @ free_gradient(gradient(self.cells, here), local) / self.total
 
     def hessian(self, free: np.ndarray, *_: Any) -> np.ndarray:
         """Expected information: positive definite everywhere, so that Newton steps always lead downhill."""
         at, local, change = self._local(free)
         here = evaluate(self.cells, at)
-        arrow = expected_information(self.cells, here.curvature, local)
+        arrow = expected_information(self.cells, here, local)
         information = free_information(arrow, self.cells.n_judge_terms, self.cells.n_shared_terms)
         return change.T @ information @ change / self.total
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import ScoreStructure
-from ..likelihood import bernoulli, linear_predictor
+from ..likelihood import evaluate
 from .start import starting_scores
 from .trust import Neighbourhood, Optimum, maximise
 
@@ -45,8 +45,16 @@ class Search:
 
 
 def no_terms(cells: Cells, scores: np.ndarray) -> Coefficients:
-    """Start all linear coefficients at zero."""
-    return Coefficients(scores, np.zeros((cells.n_judges, cells.n_judge_terms)), np.zeros(cells.n_shared_terms))
+    """Start all linear coefficients at zero, and tie propensities where they give the overall share of ties."""
+    judge, shared = np.zeros((cells.n_judges, cells.n_judge_terms)), np.zeros(cells.n_shared_terms)
+    if cells.ties is not None:
+        share = np.clip(cells.ties.sum() / cells.n.sum(), 1e-3, 1 - 1e-3)
+        start = np.log(2.0 * share / (1.0 - share))
+        if cells.tie == "judge":
+            judge[:, -1] = start
+        else:
+            shared[-1] = start
+    return Coefficients(scores, judge, shared)
 
 
 def search(
@@ -84,8 +92,7 @@ def search(
         elif (same := _position(found, optima)) is not None:
             hits[same] += 1
         else:
-            eta = linear_predictor(cells, found.at)
-            known.append(Neighbourhood(eta, bernoulli(eta, cells.n, cells.y).curvature, found.value))
+            known.append(Neighbourhood(evaluate(cells, found.at), found.value))
             optima.append(found)
             hits.append(1)
     order = np.argsort([optimum.value for optimum in optima], kind="stable")

@@ -15,7 +15,7 @@ from ..geometry.structures import Frame, ScoreStructure, centred
 from ..likelihood import (
     Arrow,
     Derivatives,
-    bernoulli,
+    evaluate,
     expected_information,
     gradient,
     linear_predictor,
@@ -80,16 +80,20 @@ class Optimum:
 class Neighbourhood:
     """The region around an optimum in which the likelihood is the quadratic function its information predicts."""
 
-    eta: np.ndarray
-    curvature: np.ndarray
+    optimum: Derivatives
     value: float
 
-    def contains(self, eta: np.ndarray, value: float) -> bool:
+    def contains(self, point: Derivatives, value: float) -> bool:
         """Whether a point is within a few log-likelihood units, and as much worse as the distance predicts."""
         excess = value - self.value
         if excess > _NEAR:
             return False
-        predicted = 0.5 * float(np.dot(self.curvature, (eta - self.eta) ** 2))
+        move = point.eta - self.optimum.eta
+        predicted = 0.5 * float(np.dot(self.optimum.curvature, move**2))
+        cross, tie_curvature = self.optimum.cross, self.optimum.tie_curvature
+        if point.tau is not None and cross is not None and tie_curvature is not None:
+            tie_move = point.tau - self.optimum.tau
+            predicted += float(np.dot(cross, move * tie_move) + 0.5 * np.dot(tie_curvature, tie_move**2))
         return predicted < _NEAR and abs(excess - predicted) <= 0.2 * predicted
 
 
@@ -115,7 +119,6 @@ class _Point:
 
     at: Coefficients
     frame: Frame
-    eta: np.ndarray
     cells: Derivatives
     value: float
 
@@ -155,7 +158,7 @@ def maximise(
         if step.damping == 0.0:
             is_minimum = step.is_newton
             distance = np.sqrt(max(-step.slope, 0.0) / unit) if is_minimum else np.nan
-        moved = float(np.abs(there.eta - here.eta).max(initial=0.0))
+        moved = float(np.abs(there.cells.eta - here.cells.eta).max(initial=0.0))
         here = there
         path.append(here.value)
         if distance <= STATIONARY and is_minimum and moved < 1e-3:
@@ -164,7 +167,7 @@ def maximise(
         diverges = step.expected_gain < 1e-6 * unit and moved > 0.5
         if diverges or (step.is_negligible(here.value) and not step.is_newton):
             break
-        joined = next((i for i, other in enumerate(known) if other.contains(here.eta, here.value)), None)
+        joined = next((i for i, other in enumerate(known) if other.contains(here.cells, here.value)), None)
         if joined is not None:
             break
     at = replace(here.at, scores=centred(here.at.scores))
@@ -185,10 +188,9 @@ def _start(cells: Cells, structure: ScoreStructure, start: Coefficients, ridge: 
 
 
 def _evaluate(cells: Cells, at: Coefficients, frame: Frame, ridge: float) -> _Point:
-    eta = linear_predictor(cells, at)
-    here = bernoulli(eta, cells.n, cells.y)
+    here = evaluate(cells, at)
     value = here.value + 0.5 * ridge * float(np.vdot(at.scores, at.scores)) if ridge else here.value
-    return _Point(at, frame, eta, here, value)
+    return _Point(at, frame, here, value)
 
 
 def _descend(
@@ -219,9 +221,9 @@ class _Proposal:
 
     def __init__(self, cells: Cells, here: _Point, ridge: float):
         frame = self.frame = here.frame
-        slopes = gradient(cells, here.cells.slope)
+        slopes = gradient(cells, here.cells)
         self.scores_gradient = slopes.scores + ridge * here.at.scores if ridge else slopes.scores
-        expected = expected_information(cells, here.cells.curvature, frame)
+        expected = expected_information(cells, here.cells, frame)
         self.expected = _with_ridge(expected, frame, ridge)
         self._observed: Arrow | None = None
         self._set_units(expected, frame)

@@ -17,6 +17,7 @@ from ..geometry.parameters import ParameterLayout
 from ..geometry.structures import LowRank, Pooled
 
 _POSITIONS = [None, "common", "judge"]
+_TIES = ["", "common", "judge"]
 
 
 def structure_order(layout: ParameterLayout) -> int:
@@ -31,7 +32,8 @@ def is_nested(small: Any, large: Any) -> bool:
     """Whether the first result's model is a special case of the second's."""
     positions = _position_order(small) <= _position_order(large)
     structures = structure_order(small.model.layout) <= structure_order(large.model.layout)
-    return positions and structures and _covariates_within(small, large)
+    ties = small.model.ties == large.model.ties and _TIES.index(small.model.tie) <= _TIES.index(large.model.tie)
+    return positions and structures and ties and _covariates_within(small, large)
 
 
 def _position_order(results: Any) -> int:
@@ -43,17 +45,26 @@ def _position_order(results: Any) -> int:
 
 def _covariates_within(small: Any, large: Any) -> bool:
     """Whether every covariate of the smaller model, by name and by value, is in the larger one."""
-    mine, others = _covariates(small), _covariates(large)
-    if not set(mine) <= set(others):
-        return False
-    columns, other_columns = small.model.exog, large.model.exog
-    if not mine or columns is None or other_columns is None or len(columns) != len(other_columns):
-        return not mine or columns is other_columns is None
-    where, there = list(small.model.exog_names), list(large.model.exog_names)
+    shared, own = _covariate_values(small)
+    other_shared, other_own = _covariate_values(large)
+    # A slope common to all judges is a special case of one slope per judge.
+    pairs = [(shared, other_own | other_shared), (own, other_own)]
     return all(
-        np.array_equal(np.asarray(columns)[:, where.index(name)], np.asarray(other_columns)[:, there.index(name)])
-        for name in mine
+        name in others and np.array_equal(values, others[name])
+        for mine, others in pairs
+        for name, values in mine.items()
     )
+
+
+def _covariate_values(results: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Covariates with a common slope and with one slope per judge, by name."""
+    model = results.model
+    shared = {} if model.exog is None else dict(zip(model.exog_names, np.asarray(model.exog).T, strict=True))
+    shared.pop("Intercept", None)
+    own = (
+        {} if model.judge_exog is None else {str(name): model.judge_exog[name].to_numpy() for name in model.judge_exog}
+    )
+    return shared, own
 
 
 def is_regular(small: Any, large: Any) -> bool:
@@ -69,7 +80,7 @@ def is_regular(small: Any, large: Any) -> bool:
 
 
 def _covariates(results: Any) -> list[str]:
-    return [name for name in results.model.layout.shared_terms if name not in ("position", "Intercept")]
+    return [name for name in results.model.layout.shared_terms if name not in ("position", "tie", "Intercept")]
 
 
 def check_same_data(results: Sequence[Any]) -> None:
@@ -83,6 +94,10 @@ def check_same_data(results: Sequence[Any]) -> None:
     if first is None:
         raise ComparisonError("the data of these results were removed: compare models before remove_data().")
     for other in results[1:]:
+        if (other.model.ties == "davidson") != (results[0].model.ties == "davidson"):
+            raise ComparisonError(
+                "models with ties as an outcome and models without have different outcomes: their likelihoods do not compare."
+            )
         data: Comparisons = other.model.comparisons
         if data is first:
             continue
@@ -122,7 +137,10 @@ def describe(results: Any) -> str:
     parts = [name]
     if position is not None:
         parts.append("position" if position == "judge" else "common position")
-    return " + ".join([*parts, *_covariates(results)])
+    if results.model.tie:
+        parts.append("ties" if results.model.tie == "judge" else "common ties")
+    own = [name for name in layout.judge_terms if name not in ("position", "tie")]
+    return " + ".join([*parts, *_covariates(results), *(f"{name} per judge" for name in own)])
 
 
 def compare(*results: Any) -> pd.DataFrame:

@@ -57,9 +57,9 @@ def information_at(
         Penalty on the scores, added to their coordinates.
     """
     here = evaluate(cells, at)
-    arrow = expected_information(cells, here.curvature, frame)
+    arrow = expected_information(cells, here, frame)
     if kind == "observed":
-        arrow = observed_information(arrow, frame, gradient(cells, here.slope).scores)
+        arrow = observed_information(arrow, frame, gradient(cells, here).scores)
     information = free_information(arrow, cells.n_judge_terms, cells.n_shared_terms)
     if ridge:
         scores = np.arange(len(information) - frame.n_free, len(information))

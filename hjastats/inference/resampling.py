@@ -10,16 +10,16 @@ import numpy as np
 from joblib import Parallel, delayed
 from tqdm.auto import tqdm
 
-from ..data.cells import Cells, aggregate, distinct_rows
+from ..data.cells import Cells, collapse, distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
 from ..geometry.parameters import Coefficients
-from ..likelihood import linear_predictor, probability
+from ..likelihood import davidson_probabilities, linear_predictor, probability, tie_predictor
 
 
 @dataclass(frozen=True)
 class ParametricDraw:
-    """Draws verdict counts of every cell from a fitted model.
+    """Draws verdict counts of every cell from a fitted model: ties with ``tie_share``, the rest wins with ``win_share``.
 
     A half-tie likelihood says nothing about how ties arise. They are drawn with each judge's observed share (at most twice the
     smaller of the two win probabilities), and the remaining verdicts so that the expected preference is the model's: the
@@ -27,7 +27,7 @@ class ParametricDraw:
     """
 
     cells: Cells
-    probability: np.ndarray
+    win_share: np.ndarray
     tie_share: np.ndarray
 
     @classmethod
@@ -38,20 +38,22 @@ class ParametricDraw:
             raise ComparisonError(
                 "drawing verdicts from the model needs whole numbers as weights; use kind='rows' instead."
             )
-        p = probability(linear_predictor(cells, at))
+        eta = linear_predictor(cells, at)
+        if cells.ties is not None:
+            first, tie, second = davidson_probabilities(eta, tie_predictor(cells, at))
+            return cls(cells, first / (first + second), tie)
+        p = probability(eta)
         share = data.first_share()
         tie = (share["ties"] / share["comparisons"]).to_numpy()[cells.judge]
-        return cls(cells, p, np.minimum(tie, 2.0 * np.minimum(p, 1.0 - p)))
+        tie = np.minimum(tie, 2.0 * np.minimum(p, 1.0 - p))
+        return cls(cells, np.clip((p - 0.5 * tie) / np.maximum(1.0 - tie, 1e-300), 0.0, 1.0), tie)
 
     def draw(self, rng: np.random.Generator) -> Cells:
         """Cells with new counts."""
         n = np.round(self.cells.n).astype(np.int64)
         ties = rng.binomial(n, self.tie_share)
-        decided = np.clip(
-            (self.probability - 0.5 * self.tie_share) / np.maximum(1.0 - self.tie_share, 1e-300), 0.0, 1.0
-        )
-        wins = rng.binomial(n - ties, decided)
-        return replace(self.cells, y=wins + 0.5 * ties)
+        wins = rng.binomial(n - ties, self.win_share)
+        return replace(self.cells, y=wins + 0.5 * ties, ties=None if self.cells.ties is None else ties.astype(float))
 
 
 @dataclass(frozen=True)
@@ -68,18 +70,8 @@ class RowDraw:
         """Prepare resampling; rows that cannot be told apart are kept once with their total weight."""
         columns = [rows.judge, rows.first, rows.second, data.outcome, *rows.judge_terms.T, *rows.shared_terms.T]
         code, some = distinct_rows(columns if cluster is None else [cluster, *columns])
-        kept = replace(
-            rows,
-            judge=rows.judge[some],
-            first=rows.first[some],
-            second=rows.second[some],
-            n=rows.n[some],
-            y=rows.y[some],
-            judge_terms=rows.judge_terms[some],
-            shared_terms=rows.shared_terms[some],
-        )
         weight = np.bincount(code, data.weight, minlength=len(some))
-        return cls(kept, data.outcome[some], weight, None if cluster is None else cluster[some])
+        return cls(take(rows, some), data.outcome[some], weight, None if cluster is None else cluster[some])
 
     def draw(self, rng: np.random.Generator) -> Cells:
         """Cells of one resample."""
@@ -89,19 +81,10 @@ class RowDraw:
         else:
             n_clusters = int(self.cluster.max()) + 1
             weight = self.weight * rng.multinomial(n_clusters, np.full(n_clusters, 1.0 / n_clusters))[self.cluster]
-        kept = weight > 0
-        rows = self.rows
-        return aggregate(
-            rows.judge[kept],
-            rows.first[kept],
-            rows.second[kept],
-            self.outcome[kept],
-            weight[kept],
-            rows.n_judges,
-            rows.n_items,
-            rows.judge_terms[kept],
-            rows.shared_terms[kept],
-        )
+        kept = np.flatnonzero(weight)
+        rows, weight, outcome = take(self.rows, kept), weight[kept], self.outcome[kept]
+        ties = None if rows.ties is None else weight * (outcome == 0.5)
+        return collapse(replace(rows, n=weight, y=weight * outcome, ties=ties))
 
 
 def replicate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ import pandas as pd
 from scipy import sparse
 from statsmodels.stats.sandwich_covariance import cov_white_simple
 
-from ..data.cells import Cells, distinct_rows
+from ..data.cells import Cells, distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError, shown
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
-from ..likelihood import free_design, linear_predictor, probability
+from ..likelihood import cell_scores, evaluate, free_design, free_ties
 
 FEW_CLUSTERS = 20
 DESCRIPTIONS = {
@@ -33,19 +34,11 @@ class RowScores:
         columns = [rows.judge, rows.first, rows.second, data.outcome, *rows.judge_terms.T, *rows.shared_terms.T]
         self.code, some = distinct_rows(columns)
         self.weight = data.weight
-        kept = Cells(
-            rows.judge[some],
-            rows.first[some],
-            rows.second[some],
-            np.ones(len(some)),
-            data.outcome[some],
-            rows.n_judges,
-            rows.n_items,
-            rows.judge_terms[some],
-            rows.shared_terms[some],
-        )
-        residual = data.outcome[some] - probability(linear_predictor(kept, at))
-        self.scores = residual[:, None] * free_design(kept, frame)
+        outcome = data.outcome[some]
+        single = replace(take(rows, some), n=np.ones(len(some)), y=outcome)
+        if rows.ties is not None:
+            single = replace(single, ties=(outcome == 0.5).astype(float))
+        self.scores = cell_scores(single, evaluate(single, at), free_design(single, frame), free_ties(single, frame))
 
     def individual(self) -> np.ndarray:
         """Square root of the sum of squared contributions of single comparisons: X with X'X the meat of HC0."""

@@ -30,12 +30,12 @@ class ScoreTest:
 
 
 def judge_term_test(cells: Cells, at: Coefficients, frame: Frame) -> ScoreTest | None:
-    """Score test of the last judge term of ``cells``, whose coefficients are zero in ``at``.
+    """Score test of the first judge term of ``cells``, whose coefficients are zero in ``at``.
 
     Parameters
     ----------
     cells : Cells
-        With the term under test as last column of ``judge_terms``.
+        With the term under test as first column of ``judge_terms``.
     at : Coefficients
         Maximum likelihood estimate without the term, its coefficients filled in as zero.
 
@@ -45,10 +45,10 @@ def judge_term_test(cells: Cells, at: Coefficients, frame: Frame) -> ScoreTest |
         None when the data cannot tell the term from the scores.
     """
     here = evaluate(cells, at)
-    slope = free_gradient(gradient(cells, here.slope), frame)
-    arrow = expected_information(cells, here.curvature, frame)
+    slope = free_gradient(gradient(cells, here), frame)
+    arrow = expected_information(cells, here, frame)
     information = free_information(arrow, cells.n_judge_terms, cells.n_shared_terms)
-    columns = np.arange(cells.n_judges * cells.n_judge_terms).reshape(cells.n_judges, -1)[:, -1]
+    columns = np.arange(cells.n_judges * cells.n_judge_terms).reshape(cells.n_judges, -1)[:, 0]
     tested = np.zeros(len(slope), dtype=bool)
     tested[cells.n_shared_terms + columns] = True
     cross = information[np.ix_(~tested, tested)]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from patsy import PatsyError, build_design_matrices
+from scipy.special import xlogy
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
-from ..data.cells import Cells, aggregate
+from ..data.cells import Cells, collapse, take
 from ..data.comparisons import Comparisons
-from ..data.rows import Rows, column, lookup, numeric_frame
+from ..data.rows import Rows, check_option, column, columns_of, covariate_frame, lookup, new_covariates
 from ..errors import ComparisonError, IdentificationError, shown
 from ..estimation.search import no_terms
 from ..estimation.start import starting_scores
@@ -21,14 +23,18 @@ from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import Frame, LowRank, ScoreStructure
 from ..inference.covariance import information_at
 from ..likelihood import (
+    cell_scores,
+    davidson_probabilities,
     evaluate,
     free_design,
     free_gradient,
+    free_ties,
     gradient,
     linear_predictor,
     probability,
     reported_bending,
     reported_design,
+    tie_predictor,
 )
 
 Labels = Any
@@ -49,31 +55,40 @@ class ComparisonModel(GenericLikelihoodModel):
         rank: int = 1,
         position: str | None = None,
         ties: str = "half",
+        tie: str = "common",
+        judge_exog: Any = None,
         missing: str = "none",
         comparisons: Comparisons | None = None,
         **kwargs: Any,
     ) -> None:
-        if position not in (None, "common", "judge"):
-            raise ValueError(f"position must be None, 'common' or 'judge', got {position!r}.")
-        if ties != "half":
-            raise ValueError(f"ties must be 'half', got {ties!r}.")
-        self.position, self.ties = position, ties
+        check_option("position", position, (None, "common", "judge"))
+        check_option("ties", ties, ("half", "drop", "davidson"))
+        check_option("tie", tie, ("common", "judge"))
+        self.position, self.ties, self.tie = position, ties, tie if ties == "davidson" else ""
         formula_rows = kwargs.pop("missing_idx", None)
         spec = {name: kwargs.pop(name) for name in ("model_spec", "formula") if name in kwargs}
         if kwargs:
             raise TypeError(f"{type(self).__name__} got unknown arguments: {shown(kwargs)}.")
         if comparisons is None:
-            table = Rows(endog, exog, judge, item_a, item_b, weights, formula_rows).checked(missing)
-            endog, exog, comparisons = table.endog, table.exog, table.comparisons()
-        elif exog is not None and len(exog) != comparisons.n_rows:
-            raise ComparisonError(f"exog has {len(exog)} rows but there are {comparisons.n_rows} comparisons.")
-        self.comparisons: Comparisons = comparisons
+            table = Rows(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog).checked(missing)
+            endog, comparisons = table.endog, table.comparisons()
+            exog, judge_exog = table.exog, table.judge_exog
+        exog = covariate_frame("exog", exog, comparisons)
+        judge_exog = covariate_frame("judge_exog", judge_exog, comparisons)
         endog = endog if isinstance(endog, pd.Series) else pd.Series(np.asarray(endog, dtype=float), name="win")
-        exog = numeric_frame(exog)
-        if exog is not None and len(exog) == len(endog):
+        if ties == "drop":
+            kept = comparisons.outcome != 0.5
+            self.n_ties_dropped = float(comparisons.weight[~kept].sum())
+            comparisons, endog = comparisons.subset(kept), endog[kept]
+            exog, judge_exog = (None if frame is None else frame[kept] for frame in (exog, judge_exog))
+        if ties == "davidson" and not np.isin(comparisons.outcome, (0.0, 0.5, 1.0)).all():
+            raise ComparisonError(
+                "ties='davidson' needs wins, ties and losses (1, 0.5, 0); soft preferences need ties='half'."
+            )
+        self.comparisons: Comparisons = comparisons
+        self.judge_exog = judge_exog
+        if exog is not None:
             exog = exog.set_axis(endog.index)
-        if exog is not None and not np.isfinite(exog.to_numpy()).all():
-            raise ComparisonError("exog has missing or infinite values: leave those comparisons out or fill them in.")
         super().__init__(endog, exog, missing="none", hasconst=False, **spec)
         # The design of a formula stays with the data, which know how to restore it after pickling.
         self.__dict__.pop("model_spec", None)
@@ -89,21 +104,14 @@ class ComparisonModel(GenericLikelihoodModel):
         ----------
         data : Comparisons
         exog : array_like or list of str, optional
-            Covariates, one row per comparison; a list of names takes them from ``data.columns``.
+            Covariates, one row per comparison; a list of names takes them from ``data.columns``. Likewise ``judge_exog``.
         **options
-            ``rank``, ``position``, ``ties`` as in the class.
+            ``rank``, ``position``, ``ties``, ``tie``, ``judge_exog`` as in the class.
         """
         if not isinstance(data, Comparisons):
             raise ComparisonError(
                 f"expected Comparisons, got {type(data).__name__}: read the table first, hja.read_comparisons(data)."
             )
-        if isinstance(exog, list) and all(isinstance(name, str) for name in exog):
-            unknown = [name for name in exog if name not in data.columns]
-            if unknown:
-                raise ComparisonError(
-                    f"no column is called {shown(unknown)}; there are {shown(data.columns.columns, 10)}."
-                )
-            exog = data.columns[exog]
         return cls(data.outcome, exog, comparisons=data, **options)
 
     @classmethod
@@ -168,31 +176,18 @@ class ComparisonModel(GenericLikelihoodModel):
         data = self.comparisons
         self.structure = self._make_structure(rank, data)
         shared = list(self.data.xnames or []) if self.exog is not None else []
-        judge_terms: list[str] = []
-        if self.position == "common":
-            shared.append("position")
-        elif self.position == "judge":
-            judge_terms.append("position")
-        self.layout = ParameterLayout(self.structure, data.judges, data.items, tuple(shared), tuple(judge_terms))
-        rows = self.row_cells()
-        self.cells: Cells = aggregate(
-            rows.judge,
-            rows.first,
-            rows.second,
-            data.outcome,
-            data.weight,
-            data.n_judges,
-            data.n_items,
-            rows.judge_terms,
-            rows.shared_terms,
-        )
+        own = [] if self.judge_exog is None else [str(name) for name in self.judge_exog.columns]
+        shared += ["position"] * (self.position == "common") + ["tie"] * (self.tie == "common")
+        own = ["position"] * (self.position == "judge") + own + ["tie"] * (self.tie == "judge")
+        self.layout = ParameterLayout(self.structure, data.judges, data.items, tuple(shared), tuple(own))
+        self.cells: Cells = collapse(self.row_cells())
         self.data.param_names = self.layout.names
         self.data.judge_names, self.data.item_names = list(data.judges), list(data.items)
         self.nobs = data.n_comparisons
         self.nparams, self.k_extra, self.k_params_free = len(self.layout.names), 0, self.layout.n_free
         self.df_model = float(self.k_params_free)
         self.df_resid = self.nobs - self.k_params_free
-        self._data_attr += ["comparisons"]
+        self._data_attr += ["comparisons", "judge_exog"]
 
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
         largest = max_rank(data.n_judges, data.n_items)
@@ -204,22 +199,26 @@ class ComparisonModel(GenericLikelihoodModel):
         return LowRank(int(rank))
 
     def row_cells(self) -> Cells:
-        """The rows of the table as cells of their own."""
+        """The rows of the data with their terms, as cells of their own."""
         data = self.comparisons
-        shared = np.zeros((data.n_rows, 0)) if self.exog is None else np.asarray(self.exog, dtype=float)
-        ones = np.ones((data.n_rows, 1))
-        if self.position == "common":
-            shared = np.hstack([shared, ones])
-        return Cells(
-            data.judge_index,
-            data.first_index,
-            data.second_index,
-            data.weight,
-            data.weight * data.outcome,
-            data.n_judges,
-            data.n_items,
-            ones if self.position == "judge" else np.zeros((data.n_rows, 0)),
-            shared,
+        own = [] if self.judge_exog is None else [self.judge_exog.to_numpy(dtype=float)]
+        shared = [] if self.exog is None else [np.asarray(self.exog, dtype=float)]
+        return self._with_terms(data.rows, data.outcome, own, shared)
+
+    def _with_terms(self, rows: Cells, outcome: np.ndarray, own: list[np.ndarray], shared: list[np.ndarray]) -> Cells:
+        """Put covariates, position and tie columns in the order of the parameters."""
+        n_rows = len(rows.n)
+        ones = [np.ones((n_rows, 1))]
+        own = ones * (self.position == "judge") + own + ones * (self.tie == "judge")
+        shared = shared + ones * (self.position == "common") + ones * (self.tie == "common")
+        ties = rows.n * (outcome == 0.5) if self.tie else None
+        nothing = np.zeros((n_rows, 0))
+        return replace(
+            rows,
+            judge_terms=np.hstack([nothing, *own]),
+            shared_terms=np.hstack([nothing, *shared]),
+            ties=ties,
+            tie=self.tie,
         )
 
     @property
@@ -295,10 +294,13 @@ class ComparisonModel(GenericLikelihoodModel):
 
     def loglikeobs(self, params: Any) -> np.ndarray:
         """Log-likelihood of each row, weights included."""
-        rows = self.row_cells()
-        eta = linear_predictor(rows, self.layout.unpack(self._checked(params)))
-        wins, total = rows.y, rows.n
-        return np.where(eta > 0, wins - total, wins) * eta - total * np.log1p(np.exp(-np.abs(eta)))
+        rows, at = self.row_cells(), self.layout.unpack(self._checked(params))
+        eta = linear_predictor(rows, at)
+        if rows.ties is None:
+            return np.where(eta > 0, rows.y - rows.n, rows.y) * eta - rows.n * np.log1p(np.exp(-np.abs(eta)))
+        first, tie, second = davidson_probabilities(eta, tie_predictor(rows, at))
+        wins = rows.y - 0.5 * rows.ties
+        return xlogy(wins, first) + xlogy(rows.ties, tie) + xlogy(rows.n - wins - rows.ties, second)
 
     def score(self, params: Any) -> np.ndarray:
         """Gradient of :meth:`loglike` in the reported parameters, their normalisation ignored."""
@@ -309,8 +311,16 @@ class ComparisonModel(GenericLikelihoodModel):
         return self._score_obs(self.row_cells(), self._checked(params))
 
     def _score_obs(self, cells: Cells, params: np.ndarray) -> np.ndarray:
-        slope = evaluate(cells, self.layout.unpack(params)).slope
-        return -slope[:, None] * reported_design(cells, self.layout, params)
+        here = evaluate(cells, self.layout.unpack(params))
+        return cell_scores(cells, here, reported_design(cells, self.layout, params), self._is_tie)
+
+    @property
+    def _is_tie(self) -> np.ndarray:
+        """Which reported parameters are tie propensities."""
+        result = np.zeros(self.nparams, dtype=bool)
+        if self.tie:
+            result[self.layout.slices["tie"]] = True
+        return result
 
     def hessian(self, params: Any) -> np.ndarray:
         """Second derivatives of :meth:`loglike` in the reported parameters, their normalisation ignored.
@@ -320,21 +330,23 @@ class ComparisonModel(GenericLikelihoodModel):
         values = self._checked(params)
         here = evaluate(self.cells, self.layout.unpack(values))
         design = reported_design(self.cells, self.layout, values)
-        bending = reported_bending(self.layout, gradient(self.cells, here.slope).scores)
-        return -(design.T @ (here.curvature[:, None] * design)) - bending
+        odds, ties = np.where(self._is_tie, 0.0, design), np.where(self._is_tie, design, 0.0)
+        result = odds.T @ (here.curvature[:, None] * odds)
+        if here.cross is not None and here.tie_curvature is not None:
+            mixed = odds.T @ (here.cross[:, None] * ties)
+            result = result + mixed + mixed.T + ties.T @ (here.tie_curvature[:, None] * ties)
+        return -result - reported_bending(self.layout, gradient(self.cells, here).scores)
 
     def score_free(self, params: Any) -> np.ndarray:
         """Gradient in free coordinates anchored at ``params`` themselves, shape (k_params_free,)."""
         at, frame = self._anchored(params)
-        here = evaluate(self.cells, at)
-        return -free_gradient(gradient(self.cells, here.slope), frame)
+        return -free_gradient(gradient(self.cells, evaluate(self.cells, at)), frame)
 
     def score_obs_free(self, params: Any) -> np.ndarray:
         """Row-wise gradient in free coordinates anchored at ``params``, shape (n_rows, k_params_free)."""
         at, frame = self._anchored(params)
         rows = self.row_cells()
-        slope = evaluate(rows, at).slope
-        return -slope[:, None] * free_design(rows, frame)
+        return cell_scores(rows, evaluate(rows, at), free_design(rows, frame), free_ties(rows, frame))
 
     def hessian_free(self, params: Any, observed: bool = True) -> np.ndarray:
         """Second derivatives in free coordinates anchored at ``params``; minus the expected information if not observed."""
@@ -357,27 +369,95 @@ class ComparisonModel(GenericLikelihoodModel):
         judge: Labels = None,
         item_a: Labels = None,
         item_b: Labels = None,
+        judge_exog: Any = None,
+        position: bool = True,
         which: str = "mean",
-    ) -> np.ndarray:
-        """Probability that the first item is preferred.
+    ) -> Any:
+        """What to expect of comparisons.
 
         Parameters
         ----------
         params : array_like
-        exog : array_like, optional
-            Covariates of the new comparisons; needed if the model has any.
+        exog : array_like or pandas.DataFrame, optional
+            Covariates of the new comparisons. Without judge and items, a frame with columns judge, item_a (or first), item_b
+            (or second) and the covariates.
         judge, item_a, item_b : label or array_like of labels, optional
             New comparisons; the data themselves when left out.
-        which : {"mean", "linear"}
-            Probabilities or log-odds.
+        judge_exog : array_like, optional
+            Covariates with judge-specific slopes.
+        position : bool
+            Whether the item shown first has the advantage the model gives it; without, the order is taken out.
+        which : {"mean", "linear", "probs"}
+            Expected preference for the first item (ties counting one half), log-odds of the first item against the second, or
+            a frame with the probabilities of all outcomes.
         """
+        check_option("which", which, ("mean", "linear", "probs"))
         at = self.layout.unpack(self._checked(params))
-        eta = linear_predictor(self.prediction_rows(exog, judge, item_a, item_b), at)
-        if which not in ("mean", "linear"):
-            raise ValueError(f"which must be 'mean' or 'linear', got {which!r}.")
-        return eta if which == "linear" else probability(eta)
+        rows = self.prediction_rows(exog, judge, item_a, item_b, judge_exog)
+        if not position:
+            at = self._without_position(at)
+        eta = linear_predictor(rows, at)
+        if which == "linear":
+            return eta
+        if self.tie:
+            first, tie, second = davidson_probabilities(eta, tie_predictor(rows, at))
+            return (
+                first + 0.5 * tie if which == "mean" else pd.DataFrame({"first": first, "tie": tie, "second": second})
+            )
+        p = probability(eta)
+        return p if which == "mean" else pd.DataFrame({"first": p, "second": 1.0 - p})
 
-    def prediction_rows(self, exog: Any, judge: Labels, item_a: Labels, item_b: Labels) -> Cells:
+    def _without_position(self, at: Coefficients) -> Coefficients:
+        judge, shared = at.judge.copy(), at.shared.copy()
+        if self.position == "judge":
+            judge[:, self.layout.judge_terms.index("position")] = 0.0
+        elif self.position == "common":
+            shared[self.layout.shared_terms.index("position")] = 0.0
+        return Coefficients(at.scores, judge, shared)
+
+    def simulate(
+        self, params: Any, design: pd.DataFrame | None = None, *, rng: int | np.random.Generator | None = None
+    ) -> Comparisons:
+        """Draw verdicts from the model.
+
+        Parameters
+        ----------
+        params : array_like
+            Reported parameters, of a fit or of your own.
+        design : pandas.DataFrame, optional
+            Comparisons to judge, as for :meth:`predict`; those of the data when left out, each as often as its weight.
+        rng : int or numpy.random.Generator
+
+        Returns
+        -------
+        Comparisons
+            Wins and losses, and ties if the model has them as an outcome.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> model.simulate(model.fit().params, rng=0).n_comparisons
+        3200.0
+        """
+        rng = np.random.default_rng(rng)
+        rows = self.prediction_rows(design, None, None, None)
+        times = np.round(rows.n).astype(int) if design is None else np.ones(len(rows.n), dtype=int)
+        rows = take(rows, np.repeat(np.arange(len(rows.n)), times))
+        at = self.layout.unpack(self._checked(params))
+        eta = linear_predictor(rows, at)
+        if self.tie:
+            first, tie, _ = davidson_probabilities(eta, tie_predictor(rows, at))
+        else:
+            first, tie = probability(eta), np.zeros(len(eta))
+        draw = rng.random(len(eta))
+        outcome = np.where(draw < first, 1.0, np.where(draw < first + tie, 0.5, 0.0))
+        judges, items = np.asarray(self.judges, dtype=object), np.asarray(self.items, dtype=object)
+        return Comparisons.from_arrays(judges[rows.judge], items[rows.first], items[rows.second], outcome)
+
+    def prediction_rows(
+        self, exog: Any, judge: Labels, item_a: Labels, item_b: Labels, judge_exog: Any = None
+    ) -> Cells:
         """New comparisons as cells; those of the data when none are given."""
         if judge is None and isinstance(exog, pd.DataFrame):
             return self._rows_of_frame(exog)
@@ -394,22 +474,10 @@ class ComparisonModel(GenericLikelihoodModel):
             raise ComparisonError(
                 f"judge, item_a and item_b have {', '.join(str(len(a)) for a in arrays)} labels."
             ) from None
-        if self.formula is not None and isinstance(exog, pd.DataFrame) and self._design_spec is not None:
+        if isinstance(exog, pd.DataFrame) and self._design_spec is not None:
             exog = np.asarray(build_design_matrices([self._design_spec], exog)[0])
-        n_rows, m = len(judges), len(self.layout.shared_terms)
-        shared = np.ones((n_rows, m))
-        n_exog = m - (self.position == "common")
-        if n_exog:
-            if exog is None:
-                raise ValueError(f"the model has covariates {shown(self.layout.shared_terms[:n_exog])}: pass exog.")
-            values = numeric_frame(exog)
-            if values is None or values.shape != (n_rows, n_exog):
-                got = "nothing" if values is None else f"shape {values.shape}"
-                raise ComparisonError(f"exog must have {n_rows} rows and {n_exog} columns, got {got}.")
-            shared[:, :n_exog] = values.to_numpy()
-        elif exog is not None:
-            raise ComparisonError("the model has no covariates: exog is not used.")
-        return Cells(
+        n_rows = len(judges)
+        rows = Cells(
             lookup("judge", judges, self.judges),
             lookup("item", firsts, self.items),
             lookup("item", seconds, self.items),
@@ -417,9 +485,22 @@ class ComparisonModel(GenericLikelihoodModel):
             np.zeros(n_rows),
             len(self.judges),
             len(self.items),
-            np.ones((n_rows, len(self.layout.judge_terms))),
-            shared,
         )
+        shared = [new_covariates("exog", exog, n_rows, self._covariates)]
+        own = [new_covariates("judge_exog", judge_exog, n_rows, self._judge_covariates)]
+        return self._with_terms(rows, np.zeros(n_rows), own, shared)
+
+    @property
+    def _covariates(self) -> list[str]:
+        """Names of the covariates common to all judges."""
+        special = [name for name in ("position", "tie") if getattr(self, name) == "common"]
+        return [name for name in self.layout.shared_terms if name not in special]
+
+    @property
+    def _judge_covariates(self) -> list[str]:
+        """Names of the covariates with judge-specific slopes."""
+        special = [name for name in ("position", "tie") if getattr(self, name) == "judge"]
+        return [name for name in self.layout.judge_terms if name not in special]
 
     @property
     def _design_spec(self) -> Any:
@@ -434,13 +515,8 @@ class ComparisonModel(GenericLikelihoodModel):
             raise ComparisonError(
                 f"a frame of comparisons needs columns judge, item_a and item_b, got {shown(frame.columns, 8)}."
             )
-        names = [name for name in self.layout.shared_terms if name != "position" or self.position != "common"]
-        covariates: Any = None
-        if names and self._design_spec is not None:
-            covariates = frame
-        elif names:
-            absent = [name for name in names if name not in frame.columns]
-            if absent:
-                raise ComparisonError(f"the frame has no covariate column {shown(absent)}.")
-            covariates = frame[names].to_numpy(dtype=float)
-        return self.prediction_rows(covariates, frame["judge"], frame[first], frame[second])
+        shared: Any = None
+        if self._covariates:
+            shared = frame if self._design_spec is not None else columns_of(frame, self._covariates)
+        own = columns_of(frame, self._judge_covariates) if self._judge_covariates else None
+        return self.prediction_rows(shared, frame["judge"], frame[first], frame[second], own)

@@ -44,8 +44,13 @@ class HJAModel(ComparisonModel):
         Number of disagreement directions, between 0 (sensitivity only) and ``min(n_judges - 1, n_items - 2)``.
     position : {None, "common", "judge"}
         Log-odds bonus of the item shown first: none, one for all judges, or one per judge.
-    ties : {"half"}
-        Ties count as half a win for each item, as in the paper.
+    ties : {"half", "drop", "davidson"}
+        Ties count as half a win for each item (as in the paper), are left out, or are an outcome of their own: Davidson's model,
+        in which the odds of a tie against the geometric mean of the two wins are ``exp(tie)``.
+    tie : {"common", "judge"}
+        One tie propensity for all judges or one for each, with ``ties="davidson"``.
+    judge_exog : array_like, optional
+        Covariates whose coefficients differ between judges, such as a length difference.
     missing : {"none", "drop", "raise"}
         What to do with rows in which something is missing; "none" and "raise" both refuse them.
 
@@ -187,8 +192,10 @@ class HJAModel(ComparisonModel):
             "endog": self.comparisons.outcome,
             "exog": exog,
             "comparisons": self.comparisons,
+            "judge_exog": self.judge_exog,
             "position": self.position,
-            "ties": self.ties,
+            "ties": "half" if self.ties == "drop" else self.ties,
+            "tie": self.tie or "common",
         }
 
     def _start_at(self, params: Any) -> Coefficients:

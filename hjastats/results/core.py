@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.special import xlogy
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults, LikelihoodResultsWrapper
 from statsmodels.base.wrapper import populate_wrapper
 
@@ -134,8 +135,13 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
 
     @property
     def llnull(self) -> float:
-        """Log-likelihood of coin flips."""
-        return -float(np.log(2.0) * self.nobs)
+        """Log-likelihood of coin flips; with ties as an outcome, of coin flips and the overall share of ties."""
+        cells = self.model.cells
+        if cells.ties is None:
+            return -float(np.log(2.0) * self.nobs)
+        ties = float(cells.ties.sum())
+        decided = self.nobs - ties
+        return float(xlogy(ties, ties / self.nobs) + xlogy(decided, 0.5 * decided / self.nobs))
 
     @property
     def llr(self) -> float:

@@ -30,7 +30,7 @@ from ..inference.resampling import ParametricDraw, RowDraw
 from ..inference.robust import RowScores, cluster_codes
 from ..inference.simultaneous import exceedance, largest_differences, pairwise_differences
 from ..inference.wald import hypothesis_labels, linear_hypotheses, wald_statistic
-from ..likelihood import free_design, linear_predictor
+from ..likelihood import free_design, free_ties, linear_predictor
 
 
 class InferenceMethods:
@@ -465,7 +465,10 @@ class InferenceMethods:
     def get_prediction(
         self, exog: Any = None, *, judge: Any = None, item_a: Any = None, item_b: Any = None
     ) -> PredictionResultsMonotonic:
-        """Probability that the first item wins, with intervals made on the logit scale.
+        """Probability that the first item beats the second, with intervals made on the logit scale.
+
+        With ties as an outcome of their own it is the probability among decided verdicts; ``predict(which="probs")`` gives
+        all three.
 
         Parameters
         ----------
@@ -482,7 +485,7 @@ class InferenceMethods:
         """
         rows = self.model.prediction_rows(exog, judge, item_a, item_b)
         eta = linear_predictor(rows, self.estimate.at)
-        design = free_design(rows, self.estimate.frame)
+        design = np.where(free_ties(rows, self.estimate.frame), 0.0, free_design(rows, self.estimate.frame))
         variance = np.einsum("cd,de,ce->c", design, self.cov_params_free, design, optimize=True)
         p = expit(eta)
         return PredictionResultsMonotonic(

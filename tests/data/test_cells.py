@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hjastats.data import cells as cells_module
-from hjastats.data.cells import Cells, aggregate
+from hjastats.data.cells import Cells
+from tests.counting import aggregate
 
 N_JUDGES, N_ITEMS = 3, 4
 # Outcomes, weights and terms are multiples of 1/4: sums do not depend on their order and can be compared exactly.

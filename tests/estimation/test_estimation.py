@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from hjastats.data.cells import Cells, aggregate
+from hjastats.data.cells import Cells
 from hjastats.estimation.alternating import alternate
 from hjastats.estimation.convergence import find_separation
 from hjastats.estimation.search import no_terms, search
@@ -11,8 +11,9 @@ from hjastats.estimation.trust import maximise, solve_arrow
 from hjastats.geometry.decomposition import canonical
 from hjastats.geometry.parameters import Coefficients
 from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
-from hjastats.likelihood import Arrow, bernoulli, gradient, linear_predictor
+from hjastats.likelihood import Arrow, evaluate, gradient
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from tests.counting import aggregate
 
 # Two optimisers that both satisfy the first-order conditions agree far below a standard error.
 SAME_OPTIMUM = 1e-8
@@ -61,9 +62,9 @@ def test_largest_rank_reaches_the_unrestricted_likelihood(cells):
 def test_optimum_is_stationary_in_every_free_direction(cells, rank):
     best = search(cells, LowRank(rank)).best
     assert best.converged
-    here = bernoulli(linear_predictor(cells, best.at), cells.n, cells.y)
+    here = evaluate(cells, best.at)
     frame = LowRank(rank).frame(best.at.scores)
-    assert np.abs(frame.coordinates(gradient(cells, here.slope).scores)).max() < 1e-8
+    assert np.abs(frame.coordinates(gradient(cells, here).scores)).max() < 1e-8
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
@@ -116,8 +117,8 @@ def test_ridge_shrinks_and_satisfies_its_own_first_order_conditions(cells):
     plain, shrunk = search(cells, structure).best, search(cells, structure, ridge=ridge).best
     assert np.linalg.norm(shrunk.at.scores) < np.linalg.norm(plain.at.scores)
     assert shrunk.negative_loglike > plain.negative_loglike
-    here = bernoulli(linear_predictor(cells, shrunk.at), cells.n, cells.y)
-    slope = gradient(cells, here.slope).scores + ridge * shrunk.at.scores
+    here = evaluate(cells, shrunk.at)
+    slope = gradient(cells, here).scores + ridge * shrunk.at.scores
     assert np.abs(structure.frame(shrunk.at.scores).coordinates(slope)).max() < 1e-8
 
 
