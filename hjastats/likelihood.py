@@ -185,6 +185,7 @@ def gradient(cells: Cells, here: Derivatives) -> Gradient:
     scores = scores.reshape(cells.n_judges, cells.n_items)
     judge = cells.sum_by_judge(_times_predictor(cells.judge_terms, slope, here.tie_slope, cells.tie == "judge"))
     shared = _times_predictor(cells.shared_terms, slope, here.tie_slope, cells.tie == "common").sum(axis=0)
+    judge[list(cells.never_tie), -1:] = 0.0
     return Gradient(scores, judge, shared)
 
 
@@ -228,6 +229,10 @@ def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow
         shared[:moves, moves:] = cross
         shared[moves:, :moves] = cross.T
         shared[moves:, moves:] = all_by_all
+    for k in cells.never_tie:
+        # No parameter: a unit of its own that nothing else touches.
+        judge[k, -1], judge[k, :, -1], coupling[k, -1] = 0.0, 0.0, 0.0
+        judge[k, -1, -1] = 1.0
     return Arrow(judge, coupling, shared)
 
 
@@ -295,12 +300,13 @@ def _shared_block(cells: Cells, curvature: np.ndarray, weights: np.ndarray, item
     return block.transpose(0, 2, 1, 3).reshape(g * inner.shape[1], g * inner.shape[1])
 
 
-def free_information(arrow: Arrow, n_judge_terms: int, n_shared_terms: int) -> np.ndarray:
+def free_information(arrow: Arrow, cells: Cells) -> np.ndarray:
     """Dense information of (shared coefficients, judge coefficients, free score coordinates).
 
     Judge coefficients run judge by judge; score coordinates are those of ``Frame.coordinates``.
     """
     n_judges, width = arrow.judge.shape[:2]
+    n_judge_terms, n_shared_terms = cells.n_judge_terms, cells.n_shared_terms
     f, n_own, n_shared = width - n_judge_terms, n_judges * width, len(arrow.shared)
     judges = np.arange(n_judges)
     dense = np.zeros((n_own + n_shared, n_own + n_shared))
@@ -313,13 +319,15 @@ def free_information(arrow: Arrow, n_judge_terms: int, n_shared_terms: int) -> n
     own = np.arange(n_own).reshape(n_judges, width)
     shared = n_own + np.arange(n_shared)
     n_moves = n_shared - n_shared_terms
-    order = np.concatenate([shared[n_moves:], own[:, f:].ravel(), own[:, :f].ravel(), shared[:n_moves]])
+    linear = np.concatenate([shared[n_moves:], own[:, f:].ravel()])[cells.is_free]
+    order = np.concatenate([linear, own[:, :f].ravel(), shared[:n_moves]])
     return dense[np.ix_(order, order)]
 
 
-def free_gradient(at: Gradient, frame: Frame) -> np.ndarray:
+def free_gradient(at: Gradient, frame: Frame, cells: Cells) -> np.ndarray:
     """Gradient in the coordinates of ``free_information``."""
-    return np.concatenate([at.shared, at.judge.ravel(), frame.coordinates(at.scores)])
+    linear = np.concatenate([at.shared, at.judge.ravel()])[cells.is_free]
+    return np.concatenate([linear, frame.coordinates(at.scores)])
 
 
 def cell_scores(cells: Cells, here: Derivatives, design: np.ndarray, is_tie: np.ndarray) -> np.ndarray:
@@ -341,12 +349,12 @@ def cell_scores(cells: Cells, here: Derivatives, design: np.ndarray, is_tie: np.
 def free_ties(cells: Cells, frame: Frame) -> np.ndarray:
     """Which free coordinates are tie propensities, shape (n_free,)."""
     m, e = cells.n_shared_terms, cells.n_judge_terms
-    result = np.zeros(m + e * cells.n_judges + frame.n_free, dtype=bool)
+    linear = np.zeros(m + e * cells.n_judges, dtype=bool)
     if cells.tie == "common":
-        result[m - 1] = True
+        linear[m - 1] = True
     elif cells.tie == "judge":
-        result[m + e - 1 : m + e * cells.n_judges : e] = True
-    return result
+        linear[m + e - 1 :: e] = True
+    return np.concatenate([linear[cells.is_free], np.zeros(frame.n_free, dtype=bool)])
 
 
 def free_design(cells: Cells, frame: Frame) -> np.ndarray:
@@ -359,7 +367,8 @@ def free_design(cells: Cells, frame: Frame) -> np.ndarray:
     items = frame.shared_items[cells.first] - frame.shared_items[cells.second]
     shared = np.einsum("cg,cs->cgs", frame.shared_judges[cells.judge], items).reshape(n_cells, -1)
     terms = _by_judge(cells.judge_terms, cells)
-    return np.hstack([cells.shared_terms, terms.reshape(n_cells, -1), own.reshape(n_cells, -1), shared])
+    linear = np.hstack([cells.shared_terms, terms.reshape(n_cells, -1)])[:, cells.is_free]
+    return np.hstack([linear, own.reshape(n_cells, -1), shared])
 
 
 def _by_judge(columns: np.ndarray, cells: Cells) -> np.ndarray:
@@ -379,7 +388,7 @@ def reported_design(cells: Cells, layout: ParameterLayout, params: np.ndarray) -
     signed[rows, cells.second] = -1.0
     # Reported term by term, so the judge axis runs fastest.
     terms = _by_judge(cells.judge_terms, cells).transpose(0, 2, 1).reshape(len(rows), -1)
-    blocks = [cells.shared_terms, terms]
+    blocks = [cells.shared_terms, terms[:, layout.own_by_term]]
     if isinstance(layout.structure, Pooled):
         blocks.append(signed)
     elif isinstance(layout.structure, LowRank):

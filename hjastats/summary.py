@@ -89,8 +89,10 @@ def _parameters(results: Any, kind: str, name: str, null: float, alpha: float, m
 
 def _labels(results: Any, kind: str) -> list[str]:
     layout = results.model.layout
-    if kind == "gamma" or kind in layout.judge_terms:
+    if kind == "gamma":
         return list(layout.judges)
+    if kind in layout.judge_terms:
+        return list(layout.judges_with(kind))
     return layout.blocks[kind]
 
 

@@ -32,6 +32,8 @@ class Cells:
         Weight of the ties, for models in which a tie is an outcome of its own; ``y`` counts them as half wins all the same.
     tie : {"", "common", "judge"}
         Whose last term is the log tie propensity instead of a term of the log-odds: nobody's, the shared or the judges'.
+    never_tie : tuple of int
+        Judges without ties, whose own tie propensity is zero and no parameter.
     """
 
     judge: np.ndarray
@@ -45,6 +47,7 @@ class Cells:
     shared_terms: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     ties: np.ndarray | None = None
     tie: str = ""
+    never_tie: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("judge_terms", "shared_terms"):
@@ -64,6 +67,14 @@ class Cells:
     def odds_shared_terms(self) -> np.ndarray:
         """The shared terms of the log-odds."""
         return self.shared_terms[:, :-1] if self.tie == "common" else self.shared_terms
+
+    @cached_property
+    def is_free(self) -> np.ndarray:
+        """Which of the linear coefficients (shared, then judge by judge) are parameters, shape (m + n_judges * e,)."""
+        m, e = self.n_shared_terms, self.n_judge_terms
+        result = np.ones(m + e * self.n_judges, dtype=bool)
+        result[[m + e * k + e - 1 for k in self.never_tie]] = False
+        return result
 
     @property
     def n_judge_terms(self) -> int:
@@ -158,6 +169,7 @@ def collapse(rows: Cells) -> Cells:
         shared_terms=rows.shared_terms[some],
         ties=None if rows.ties is None else totals[2],
         tie=rows.tie,
+        never_tie=rows.never_tie,
     )
 
 

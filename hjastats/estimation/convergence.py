@@ -90,9 +90,8 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
     here = evaluate(cells, at)
     if not diverges and (here.curvature > VANISHED * cells.n / 4.0).all() and _ties_are_open(cells, here):
         return None
-    sizes = (cells.n_judge_terms, cells.n_shared_terms)
-    estimated = free_information(expected_information(cells, here, frame), *sizes)
-    possible = free_information(expected_information(cells, even_odds(cells), frame), *sizes)
+    estimated = free_information(expected_information(cells, here, frame), cells)
+    possible = free_information(expected_information(cells, even_odds(cells), frame), cells)
     basis = _informed(possible)
     share, vectors = eigh(basis.T @ estimated @ basis, basis.T @ possible @ basis)
     limit = max(VANISHED, min(30.0 * share[0], 1e-3)) if diverges else VANISHED
@@ -101,7 +100,7 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
         return None
     vectors = basis @ vectors[:, gone]
     # The Newton step within the vanished directions: signed, and as long in each as the likelihood wants to go.
-    slope = vectors.T @ free_gradient(gradient(cells, here), frame)
+    slope = vectors.T @ free_gradient(gradient(cells, here), frame, cells)
     step = -vectors @ (slope / np.maximum(share[gone], 1e-300))
     if not np.isfinite(step).all() or not step.any():
         step = vectors[:, 0]
@@ -110,7 +109,10 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
 
 def _ties_are_open(cells: Cells, here: Derivatives) -> bool:
     """Whether no tie propensity has run to where ties are impossible or certain."""
-    return here.tie_curvature is None or bool((here.tie_curvature > VANISHED * cells.n / 4.0).all())
+    if here.tie_curvature is None:
+        return True
+    can_tie = ~np.isin(cells.judge, cells.never_tie)
+    return bool((here.tie_curvature[can_tie] > VANISHED * cells.n[can_tie] / 4.0).all())
 
 
 def _informed(possible: np.ndarray) -> np.ndarray:
@@ -121,12 +123,14 @@ def _informed(possible: np.ndarray) -> np.ndarray:
 
 def _separation(step: np.ndarray, cells: Cells, frame: Frame) -> Separation:
     m, e = cells.n_shared_terms, cells.n_judge_terms
-    n_linear = m + frame.n_judges * e
+    linear = np.zeros(len(cells.is_free))
+    n_linear = int(cells.is_free.sum())
+    linear[cells.is_free] = step[:n_linear]
     own, shared = frame.split(step[n_linear:])
     scores = own @ frame.judge_items.T + frame.shared_judges @ shared @ frame.shared_items.T
     # Coefficients count by the change of log-odds they make in a typical comparison.
-    judge_terms = step[m:n_linear].reshape(frame.n_judges, e) * np.abs(cells.judge_terms).mean(axis=0)
-    shared_terms = step[:m] * np.abs(cells.shared_terms).mean(axis=0)
+    judge_terms = linear[m:].reshape(frame.n_judges, e) * np.abs(cells.judge_terms).mean(axis=0)
+    shared_terms = linear[:m] * np.abs(cells.shared_terms).mean(axis=0)
     parts = (scores, judge_terms, shared_terms)
     largest = max(float(np.abs(part).max(initial=0.0)) for part in parts) or 1.0
     return Separation(scores / largest, judge_terms / largest, shared_terms / largest)

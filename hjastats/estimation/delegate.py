@@ -79,14 +79,14 @@ class _Chart:
     def slope(self, free: np.ndarray, *_: Any) -> np.ndarray:
         at, local, change = self._local(free)
         here = evaluate(self.cells, at)
-        return change.T @ free_gradient(gradient(self.cells, here), local) / self.total
+        return change.T @ free_gradient(gradient(self.cells, here), local, self.cells) / self.total
 
     def hessian(self, free: np.ndarray, *_: Any) -> np.ndarray:
         """Expected information: positive definite everywhere, so that Newton steps always lead downhill."""
         at, local, change = self._local(free)
         here = evaluate(self.cells, at)
         arrow = expected_information(self.cells, here, local)
-        information = free_information(arrow, self.cells.n_judge_terms, self.cells.n_shared_terms)
+        information = free_information(arrow, self.cells)
         return change.T @ information @ change / self.total
 
     def _local(self, free: np.ndarray) -> tuple[Coefficients, Frame, np.ndarray]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.cells import Cells
-from ..geometry.parameters import Coefficients
+from ..geometry.parameters import NEVER, Coefficients
 from ..geometry.structures import ScoreStructure
 from ..likelihood import evaluate
 from .start import starting_scores
@@ -52,6 +52,7 @@ def no_terms(cells: Cells, scores: np.ndarray) -> Coefficients:
         start = np.log(2.0 * share / (1.0 - share))
         if cells.tie == "judge":
             judge[:, -1] = start
+            judge[list(cells.never_tie), -1] = NEVER
         else:
             shared[-1] = start
     return Coefficients(scores, judge, shared)

@@ -12,6 +12,9 @@ from .decomposition import AnchoringError, Decomposition, canonical
 from .jacobians import consensus_jacobian, decomposition_jacobian, scores_jacobian
 from .structures import Frame, LowRank, Pooled, ScoreStructure, centred
 
+# Log tie propensity of judges that never tie: small enough to leave the other outcomes' probabilities exact.
+NEVER = -50.0
+
 
 @dataclass(frozen=True)
 class Coefficients:
@@ -52,6 +55,7 @@ class ParameterLayout:
     items: tuple[str, ...]
     shared_terms: tuple[str, ...] = ()
     judge_terms: tuple[str, ...] = ()
+    never_tie: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         taken = {"mu", "gamma", "U", "V", "S", "R", "p"} | ({"position"} if "position" in self.judge_terms else set())
@@ -75,7 +79,8 @@ class ParameterLayout:
         blocks: dict[str, list[str]] = {}
         for name in self.shared_terms:
             blocks.setdefault(name, []).append(name)
-        blocks |= {term: [f"{term}[{judge}]" for judge in judges] for term in self.judge_terms}
+        for term in self.judge_terms:
+            blocks[term] = [f"{term}[{judge}]" for judge in self.judges_with(term)]
         if isinstance(self.structure, Pooled):
             blocks["mu"] = [f"mu[{item}]" for item in items]
         elif isinstance(self.structure, LowRank):
@@ -101,10 +106,34 @@ class ParameterLayout:
         starts = [0, *ends[:-1]]
         return {kind: slice(a, b) for kind, a, b in zip(self.blocks, starts, ends, strict=True)}
 
+    def judges_with(self, term: str) -> tuple[str, ...]:
+        """Judges that have a parameter for a term; those that never tie have none for ties."""
+        if term != "tie":
+            return self.judges
+        return tuple(judge for k, judge in enumerate(self.judges) if k not in self.never_tie)
+
+    @cached_property
+    def _own_is_free(self) -> np.ndarray:
+        """Which judge coefficients are parameters, shape (n_judges, e)."""
+        result = np.ones((len(self.judges), len(self.judge_terms)), dtype=bool)
+        if self.never_tie:
+            result[list(self.never_tie), -1] = False
+        return result
+
+    @cached_property
+    def own_by_term(self) -> np.ndarray:
+        """Positions of the parameters among the judge coefficients laid out term by term."""
+        return np.flatnonzero(self._own_is_free.T.ravel())
+
     @property
     def n_linear(self) -> int:
         """Number of linear coefficients."""
-        return len(self.shared_terms) + len(self.judge_terms) * len(self.judges)
+        return len(self.shared_terms) + int(self._own_is_free.sum())
+
+    def free_position(self, term: str, judge: int) -> int:
+        """Free coordinate of a judge's own coefficient."""
+        position = np.cumsum(self._own_is_free.ravel()) - 1
+        return len(self.shared_terms) + int(position[judge * len(self.judge_terms) + self.judge_terms.index(term)])
 
     @property
     def n_free(self) -> int:
@@ -130,7 +159,7 @@ class ParameterLayout:
 
     def pack(self, at: Coefficients) -> np.ndarray:
         """Reported parameter vector of some coefficients."""
-        linear = np.concatenate([at.shared, at.judge.T.ravel()])
+        linear = np.concatenate([at.shared, at.judge.T.ravel()[self.own_by_term]])
         if isinstance(self.structure, Pooled):
             return np.concatenate([linear, at.scores.mean(axis=0)])
         if isinstance(self.structure, LowRank):
@@ -141,7 +170,9 @@ class ParameterLayout:
     def unpack(self, params: np.ndarray) -> Coefficients:
         """Coefficients of a reported parameter vector; the normalisation need not hold."""
         n_judges, n_items, m = len(self.judges), len(self.items), len(self.shared_terms)
-        judge = params[m : self.n_linear].reshape(len(self.judge_terms), n_judges).T
+        by_term = np.full(len(self.judge_terms) * n_judges, NEVER)
+        by_term[self.own_by_term] = params[m : self.n_linear]
+        judge = by_term.reshape(len(self.judge_terms), n_judges).T
         rest = params[self.n_linear :]
         if isinstance(self.structure, Pooled):
             scores = np.tile(rest, (n_judges, 1))
@@ -156,12 +187,13 @@ class ParameterLayout:
 
     def to_free(self, at: Coefficients, frame: Frame) -> np.ndarray:
         """Free coordinates in the chart of a frame."""
-        return np.concatenate([at.shared, at.judge.ravel(), frame.coordinates(centred(at.scores))])
+        return np.concatenate([at.shared, at.judge[self._own_is_free], frame.coordinates(centred(at.scores))])
 
     def from_free(self, free: np.ndarray, frame: Frame) -> Coefficients:
         """Coefficients at free coordinates; inverse of ``to_free``."""
         m = len(self.shared_terms)
-        judge = free[m : self.n_linear].reshape(len(self.judges), len(self.judge_terms))
+        judge = np.full((len(self.judges), len(self.judge_terms)), NEVER)
+        judge[self._own_is_free] = free[m : self.n_linear]
         return Coefficients(self.structure.from_free(free[self.n_linear :], frame), judge, free[:m])
 
     def jacobian(self, at: Coefficients, frame: Frame) -> np.ndarray:
@@ -175,12 +207,14 @@ class ParameterLayout:
             block = decomposition_jacobian(self.decompose(at), frame)
         else:
             block = scores_jacobian(frame)
-        n_linear, m, e, n_judges = self.n_linear, len(self.shared_terms), len(self.judge_terms), len(self.judges)
+        n_linear, m = self.n_linear, len(self.shared_terms)
         result = np.zeros((n_linear + block.shape[0], n_linear + block.shape[1]))
         result[:m, :m] = np.eye(m)
         # Reported term by term, free judge by judge.
-        by_judge = m + np.arange(n_judges * e).reshape(n_judges, e).T.ravel()
-        result[m + np.arange(n_judges * e), by_judge] = 1.0
+        by_judge = (
+            (np.cumsum(self._own_is_free.ravel()) - 1).reshape(self._own_is_free.shape).T.ravel()[self.own_by_term]
+        )
+        result[m + np.arange(len(by_judge)), m + by_judge] = 1.0
         result[n_linear:, n_linear:] = block
         return result
 

@@ -60,7 +60,7 @@ def information_at(
     arrow = expected_information(cells, here, frame)
     if kind == "observed":
         arrow = observed_information(arrow, frame, gradient(cells, here).scores)
-    information = free_information(arrow, cells.n_judge_terms, cells.n_shared_terms)
+    information = free_information(arrow, cells)
     if ridge:
         scores = np.arange(len(information) - frame.n_free, len(information))
         information[scores, scores] += ridge

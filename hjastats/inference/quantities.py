@@ -81,6 +81,8 @@ class Quantities:
                 return int(label) - 1
             raise ContrastError(f"{kind} has directions 1 to {self.layout.rank}, got {label!r}.")
         known = self._positions[role]
+        if kind == "tie" and label in known and label not in self.layout.judges_with("tie"):
+            raise ContrastError(f"judge {label!r} never ties: it has no tie propensity to ask about.")
         if label in known:
             return known[label]
         near = difflib.get_close_matches(label, known, n=1, cutoff=0.5)
@@ -134,12 +136,12 @@ class Quantities:
 
     def gradient(self, kind: str, index: tuple[int, ...] = ()) -> np.ndarray:
         """Gradient of one quantity in the free coordinates, shape (n_free,)."""
-        layout, m, e = self.layout, len(self.layout.shared_terms), len(self.layout.judge_terms)
+        layout = self.layout
         result = np.zeros(self.n_free)
         if kind in layout.shared_terms:
             result[layout.shared_terms.index(kind)] = 1.0
         elif kind in layout.judge_terms:
-            result[m + index[0] * e + layout.judge_terms.index(kind)] = 1.0
+            result[layout.free_position(kind, index[0])] = 1.0
         elif kind == "p":
             result = self._probability_gradient(*index)
         elif kind == "S":

@@ -45,12 +45,13 @@ def judge_term_test(cells: Cells, at: Coefficients, frame: Frame) -> ScoreTest |
         None when the data cannot tell the term from the scores.
     """
     here = evaluate(cells, at)
-    slope = free_gradient(gradient(cells, here), frame)
+    slope = free_gradient(gradient(cells, here), frame, cells)
     arrow = expected_information(cells, here, frame)
-    information = free_information(arrow, cells.n_judge_terms, cells.n_shared_terms)
+    information = free_information(arrow, cells)
     columns = np.arange(cells.n_judges * cells.n_judge_terms).reshape(cells.n_judges, -1)[:, 0]
-    tested = np.zeros(len(slope), dtype=bool)
-    tested[cells.n_shared_terms + columns] = True
+    linear = np.zeros(len(cells.is_free), dtype=bool)
+    linear[cells.n_shared_terms + columns] = True
+    tested = np.concatenate([linear[cells.is_free], np.zeros(frame.n_free, dtype=bool)])
     cross = information[np.ix_(~tested, tested)]
     # Rescaled to a unit diagonal; what the other terms already explain, or no comparison informs, is left out of the test.
     scale = np.sqrt(np.maximum(np.diag(information)[tested], 1e-300))

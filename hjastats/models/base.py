@@ -179,7 +179,10 @@ class ComparisonModel(GenericLikelihoodModel):
         own = [] if self.judge_exog is None else [str(name) for name in self.judge_exog.columns]
         shared += ["position"] * (self.position == "common") + ["tie"] * (self.tie == "common")
         own = ["position"] * (self.position == "judge") + own + ["tie"] * (self.tie == "judge")
-        self.layout = ParameterLayout(self.structure, data.judges, data.items, tuple(shared), tuple(own))
+        self.never_tie = self._judges_without_ties() if self.tie == "judge" else ()
+        self.layout = ParameterLayout(
+            self.structure, data.judges, data.items, tuple(shared), tuple(own), never_tie=self.never_tie
+        )
         self.cells: Cells = collapse(self.row_cells())
         self.data.param_names = self.layout.names
         self.data.judge_names, self.data.item_names = list(data.judges), list(data.items)
@@ -197,6 +200,15 @@ class ComparisonModel(GenericLikelihoodModel):
                 f"judges and {data.n_items} items, got {rank!r}."
             )
         return LowRank(int(rank))
+
+    def _judges_without_ties(self) -> tuple[int, ...]:
+        """Judges that never tie: their tie propensity is zero, on the boundary, and not estimated."""
+        ties = self.comparisons.first_share()["ties"].to_numpy()
+        if not ties.any():
+            raise IdentificationError(
+                "there are no ties in the data: ties='davidson' has nothing to estimate, use ties='half'."
+            )
+        return tuple(np.flatnonzero(ties == 0).tolist())
 
     def row_cells(self) -> Cells:
         """The rows of the data with their terms, as cells of their own."""
@@ -219,6 +231,7 @@ class ComparisonModel(GenericLikelihoodModel):
             shared_terms=np.hstack([nothing, *shared]),
             ties=ties,
             tie=self.tie,
+            never_tie=self.never_tie,
         )
 
     @property
@@ -340,7 +353,7 @@ class ComparisonModel(GenericLikelihoodModel):
     def score_free(self, params: Any) -> np.ndarray:
         """Gradient in free coordinates anchored at ``params`` themselves, shape (k_params_free,)."""
         at, frame = self._anchored(params)
-        return -free_gradient(gradient(self.cells, evaluate(self.cells, at)), frame)
+        return -free_gradient(gradient(self.cells, evaluate(self.cells, at)), frame, self.cells)
 
     def score_obs_free(self, params: Any) -> np.ndarray:
         """Row-wise gradient in free coordinates anchored at ``params``, shape (n_rows, k_params_free)."""
