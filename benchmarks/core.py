@@ -32,14 +32,18 @@ def glm(cells: Cells) -> Callable[[], object]:
 
 
 def fits(data: hja.Comparisons) -> dict[str, Callable[[], object]]:
-    return {
+    tasks: dict[str, Callable[[], object]] = {
         "statsmodels GLM (BTL)": glm(data.cells),
         "BTL": lambda: hja.BTLModel.from_comparisons(data).fit().bse,
         "JA": lambda: hja.JAModel.from_comparisons(data).fit().bse,
         "HJA(1)": lambda: hja.HJAModel.from_comparisons(data, rank=1).fit().bse,
         "HJA(2)": lambda: hja.HJAModel.from_comparisons(data, rank=2).fit().bse,
         "JA + position": lambda: hja.JAModel.from_comparisons(data, position="judge").fit().bse,
+        "JA + ties per judge": lambda: hja.JAModel.from_comparisons(data, ties="davidson", tie="judge").fit().bse,
     }
+    if not (data.outcome == 0.5).any():
+        del tasks["JA + ties per judge"]
+    return tasks
 
 
 def measure(tasks: dict[str, Callable[[], object]]) -> dict[str, float]:

@@ -3,6 +3,8 @@
 from . import datasets
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
+from .data.style import style_difference
+from .data.swaps import swap_report
 from .errors import (
     ComparisonError,
     ContrastError,
@@ -35,4 +37,6 @@ __all__ = [
     "compare",
     "datasets",
     "read_comparisons",
+    "style_difference",
+    "swap_report",
 ]

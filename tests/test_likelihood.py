@@ -1,21 +1,26 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit, log_expit
 from statsmodels.tools.numdiff import approx_fprime, approx_hess
 
-from hjastats.geometry.parameters import Coefficients, ParameterLayout
+from hjastats.geometry.parameters import NEVER, Coefficients, ParameterLayout
 from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
 from hjastats.likelihood import (
     bernoulli,
+    cell_scores,
+    davidson,
+    davidson_probabilities,
     evaluate,
     expected_information,
     free_design,
     free_gradient,
     free_information,
+    free_ties,
     gradient,
     observed_information,
     probability,
-    reported_bending,
     reported_design,
 )
 from tests.counting import aggregate
@@ -24,18 +29,35 @@ from tests.counting import aggregate
 FINITE_DIFFERENCE = 2e-4
 
 
-@pytest.fixture(params=[Pooled(), LowRank(0), LowRank(1), LowRank(2), Unrestricted()], ids=str)
+STRUCTURES = [Pooled(), LowRank(0), LowRank(1), LowRank(2), Unrestricted()]
+
+
+@pytest.fixture(
+    params=[(s, tie) for s in STRUCTURES for tie in ("", "common", "judge")], ids=lambda p: f"{p[0]}-{p[1] or 'half'}"
+)
 def problem(request):
-    """Random cells with judge and shared terms, and a point well away from the optimum."""
+    """Random cells with judge, shared and tie terms, and a point well away from the optimum."""
+    structure, tie = request.param
     rng = np.random.default_rng(0)
     K, N, n = 4, 5, 120
     judge, first = rng.integers(K, size=n), rng.integers(N, size=n)
     second = (first + rng.integers(1, N, size=n)) % N
     terms = np.column_stack([np.ones(n), rng.integers(2, size=n)]), rng.integers(-1, 2, size=(n, 2)).astype(float)
     cells = aggregate(judge, first, second, rng.choice([0, 0.5, 1], n), rng.integers(1, 4, n) * 1.0, K, N, *terms)
-    layout = ParameterLayout(request.param, tuple("abcd"), tuple("vwxyz"), ("x1", "x2"), ("position", "slope"))
-    scores = request.param.nearest(rng.normal(size=(K, N)))
-    return cells, layout, Coefficients(scores, 0.3 * rng.normal(size=(K, 2)), 0.3 * rng.normal(size=2))
+    shared, own, never = ("x1", "x2"), ("position", "slope"), ()
+    if tie:
+        ones = np.ones((len(cells.n), 1))
+        kind = "shared_terms" if tie == "common" else "judge_terms"
+        terms = {kind: np.hstack([getattr(cells, kind), ones])}
+        never = (2,) if tie == "judge" else ()
+        ties = np.where(np.isin(cells.judge, never), 0.0, np.minimum(cells.y, cells.n - cells.y))
+        cells = replace(cells, ties=ties, tie=tie, never_tie=never, **terms)
+        shared, own = ((*shared, "tie"), own) if tie == "common" else (shared, (*own, "tie"))
+    layout = ParameterLayout(structure, tuple("abcd"), tuple("vwxyz"), shared, own, never_tie=never)
+    scores = structure.nearest(rng.normal(size=(K, N)))
+    judge = 0.3 * rng.normal(size=(K, len(own)))
+    judge[list(never), -1] = NEVER
+    return cells, layout, Coefficients(scores, judge, 0.3 * rng.normal(size=len(shared)))
 
 
 def negative_loglike(cells, at):
@@ -50,7 +72,8 @@ def test_free_gradient_matches_finite_differences(problem):
     here = evaluate(cells, at)
     exact = free_gradient(gradient(cells, here), frame, cells)
     np.testing.assert_allclose(exact, numerical, atol=1e-6)
-    np.testing.assert_allclose(free_design(cells, frame).T @ here.slope, exact, atol=1e-10)
+    by_cell = cell_scores(cells, here, free_design(cells, frame), free_ties(cells, frame))
+    np.testing.assert_allclose(-by_cell.sum(axis=0), exact, atol=1e-10)
 
 
 def test_observed_information_matches_second_differences(problem):
@@ -71,8 +94,13 @@ def test_expected_information_is_the_weighted_product_of_the_design(problem):
     here = evaluate(cells, at)
     arrow = expected_information(cells, here, frame)
     exact = free_information(arrow, cells)
-    design = free_design(cells, frame)
-    np.testing.assert_allclose(exact, design.T @ (here.curvature[:, None] * design), atol=1e-10)
+    design, is_tie = free_design(cells, frame), free_ties(cells, frame)
+    odds, ties = np.where(is_tie, 0, design), np.where(is_tie, design, 0)
+    product = odds.T @ (here.curvature[:, None] * odds)
+    if here.cross is not None:
+        mixed = odds.T @ (here.cross[:, None] * ties)
+        product += mixed + mixed.T + ties.T @ (here.tie_curvature[:, None] * ties)
+    np.testing.assert_allclose(exact, product, atol=1e-10)
 
 
 def test_reported_derivatives_match_finite_differences(problem):
@@ -80,11 +108,9 @@ def test_reported_derivatives_match_finite_differences(problem):
     params = layout.pack(at)
     objective = lambda x: negative_loglike(cells, layout.unpack(x))  # noqa: E731
     here = evaluate(cells, at)
-    design = reported_design(cells, layout, params)
-    np.testing.assert_allclose(design.T @ here.slope, approx_fprime(params, objective, centered=True), atol=1e-6)
-    exact = design.T @ (here.curvature[:, None] * design)
-    exact += reported_bending(layout, gradient(cells, here).scores)
-    np.testing.assert_allclose(exact, approx_hess(params, objective), atol=FINITE_DIFFERENCE * np.abs(exact).max())
+    is_tie = np.array([name.startswith("tie") for name in layout.names])
+    by_cell = cell_scores(cells, here, reported_design(cells, layout, params), is_tie)
+    np.testing.assert_allclose(-by_cell.sum(axis=0), approx_fprime(params, objective, centered=True), atol=1e-6)
 
 
 def test_bernoulli_agrees_with_scipy_and_is_exact_in_the_tails():
@@ -96,3 +122,16 @@ def test_bernoulli_agrees_with_scipy_and_is_exact_in_the_tails():
     np.testing.assert_allclose(here.slope, np.where(y == n, -n * expit(-eta), n * expit(eta) - y), rtol=1e-13)
     np.testing.assert_allclose(here.curvature, n * expit(eta) * expit(-eta), rtol=1e-13)
     np.testing.assert_allclose(probability(eta), expit(eta), rtol=1e-15)
+
+
+def test_davidson_is_the_multinomial_it_claims_to_be_also_in_the_tails():
+    eta, tau = np.array([-700.0, -3.0, 0.0, 2.0, 700.0, 1.0]), np.array([0.5, -1.0, 0.3, 400.0, -400.0, -50.0])
+    wins, ties, losses = np.array([0.0, 1, 2, 0, 3, 2]), np.array([0.0, 2, 1, 3, 0, 0]), np.array([3.0, 1, 1, 0, 0, 1])
+    first, tie, second = davidson_probabilities(eta, tau)
+    np.testing.assert_allclose(first + tie + second, 1.0)
+    here = davidson(eta, tau, wins + ties + losses, wins + ties / 2, ties)
+    log = np.log(np.maximum([first, tie, second], 1e-320))
+    assert here.value == pytest.approx(-(wins * log[0] + ties * log[1] + losses * log[2]).sum(), rel=1e-12)
+    assert np.isfinite(here.slope).all()
+    assert (here.curvature >= 0).all()
+    assert (here.curvature * here.tie_curvature >= here.cross**2 - 1e-12).all()

@@ -12,7 +12,10 @@ WITH_CODE = [path for path in DOCUMENTS if ">>>" in path.read_text(encoding="utf
 
 
 @pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: path.name)
-def test_every_example_gives_the_output_it_shows(path):
+def test_every_example_gives_the_output_it_shows(path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    if "../shared/data" in path.read_text(encoding="utf-8") and not (ROOT.parent / "shared" / "data").is_dir():
+        pytest.skip("the real data are not beside the checkout; the document keeps its output")
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     outcome = doctest.testfile(str(path), module_relative=False, optionflags=flags, encoding="utf-8")
     assert outcome.attempted > 0

@@ -10,6 +10,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from ..data.cells import Cells, collapse
 from ..data.comparisons import Comparisons
+from ..data.swaps import prompt_column, swap_report
 from ..errors import shown
 from ..geometry.parameters import Coefficients
 from ..inference.score_tests import judge_term_test
@@ -49,7 +50,9 @@ def find(results: Any) -> list[Finding]:
         _optima(results),
         _connectivity(data),
         *_position(results, data),
+        _ties(results, data),
         _dropped(data),
+        *_swaps(data),
         *_sensitivities(results),
         *_leverages(results),
     ]
@@ -103,6 +106,7 @@ def _position(results: Any, data: Comparisons) -> list[Finding]:
 
 def _first_shares(data: Comparisons) -> Finding:
     share = data.first_share()
+    total = share["comparisons"].to_numpy()
     decided = (share["comparisons"] - share["ties"]).to_numpy()
     wins = (share["first_share"] * share["comparisons"] - 0.5 * share["ties"]).to_numpy()
     extreme = (np.abs(share["first_share"].to_numpy() - 0.5) >= EXTREME_SHARE - 0.5) & (decided >= 10)
@@ -119,8 +123,8 @@ def _first_shares(data: Comparisons) -> Finding:
         rate = wins[k] / decided[k] if first else 1.0 - wins[k] / decided[k]
         low, high = (low, high) if first else (1.0 - high, 1.0 - low)
         sentences.append(
-            f"{data.judges[k]!r} picks the {'first' if first else 'second'} item in {rate:.1%} of its decided verdicts "
-            f"(95% interval {low:.1%} to {high:.1%})"
+            f"{data.judges[k]!r} picks the {'first' if first else 'second'} item in {rate * decided[k] / total[k]:.1%} of its "
+            f"comparisons ({rate:.1%} of the decided ones, 95% interval {low:.1%} to {high:.1%})"
         )
     more = f"; and {len(sentences) - 3} more judges" if len(sentences) > 3 else ""
     return Finding("first share", True, "; ".join(sentences[:3]) + more + ".")
@@ -172,6 +176,43 @@ def _order(data: Comparisons) -> Finding:
         return Finding("order", True, text)
     text = f"{n_both} of {n_pairs} compared pairs were shown in both orders."
     return Finding("order", n_both < 0.5 * n_pairs, text)
+
+
+def _ties(results: Any, data: Comparisons) -> Finding:
+    model, share = results.model, float(np.average(data.outcome == 0.5, weights=data.weight))
+    soft = float(np.average((data.outcome > 0) & (data.outcome < 1) & (data.outcome != 0.5), weights=data.weight))
+    robust = "" if results.cov_type != "nonrobust" else " Use cov_type='HC0' or 'cluster'."
+    if soft > 0:
+        text = f"{soft:.1%} of the verdicts are soft preferences: model-based standard errors do not hold for them.{robust}"
+        return Finding("ties", bool(robust), text)
+    if model.ties == "drop":
+        return Finding("ties", False, f"{model.n_ties_dropped:,.0f} ties were left out, as asked for.")
+    if model.tie:
+        never = [data.judges[k] for k in model.never_tie]
+        note = f" Judges that never tie, without a tie propensity: {shown(never)}." if never else ""
+        return Finding("ties", False, f"Ties ({share:.1%} of the verdicts) are an outcome of their own.{note}")
+    if share > 0.02:
+        text = (
+            f"{share:.1%} of the verdicts are ties, counted as half wins: they vary less than the model says, so model-based "
+            f"standard errors are off.{robust or ' The robust ones in use are right.'}"
+        )
+        return Finding("ties", bool(robust) and share > 0.05, text)
+    return Finding("ties", False, f"Ties are rare ({share:.1%}) and count as half wins.")
+
+
+def _swaps(data: Comparisons) -> list[Finding]:
+    """How verdicts fare when the order is reversed, where the data show it."""
+    if prompt_column(data, None) is None:
+        return []
+    table = swap_report(data)
+    total = table[["swapped", "consistent", "first", "second"]].sum()
+    if total["swapped"] == 0:
+        return [Finding("swaps", False, "No prompt was judged in both orders by the same judge.")]
+    rate = (total["first"] + total["second"]) / max(total[["consistent", "first", "second"]].sum(), 1)
+    worst = table[table["swapped"] >= 10]["flip_rate"].nlargest(1)
+    most = f", most by {worst.index[0]!r} ({worst.iloc[0]:.0%})" if len(worst) and worst.iloc[0] > 0 else ""
+    text = f"Of {total['swapped']:,.0f} pairs judged in both orders, {rate:.0%} followed the position instead of the item{most}."
+    return [Finding("swaps", bool(rate > 0.2), text)]
 
 
 def _dropped(data: Comparisons) -> Finding:

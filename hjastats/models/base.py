@@ -179,7 +179,7 @@ class ComparisonModel(GenericLikelihoodModel):
         own = [] if self.judge_exog is None else [str(name) for name in self.judge_exog.columns]
         shared += ["position"] * (self.position == "common") + ["tie"] * (self.tie == "common")
         own = ["position"] * (self.position == "judge") + own + ["tie"] * (self.tie == "judge")
-        self.never_tie = self._judges_without_ties() if self.tie == "judge" else ()
+        self.never_tie = self._judges_without_ties() if self.tie else ()
         self.layout = ParameterLayout(
             self.structure, data.judges, data.items, tuple(shared), tuple(own), never_tie=self.never_tie
         )
@@ -208,7 +208,7 @@ class ComparisonModel(GenericLikelihoodModel):
             raise IdentificationError(
                 "there are no ties in the data: ties='davidson' has nothing to estimate, use ties='half'."
             )
-        return tuple(np.flatnonzero(ties == 0).tolist())
+        return tuple(np.flatnonzero(ties == 0).tolist()) if self.tie == "judge" else ()
 
     def row_cells(self) -> Cells:
         """The rows of the data with their terms, as cells of their own."""

@@ -184,6 +184,13 @@ class HJAModel(ComparisonModel):
         """Judge-wise BTL for the same data and terms."""
         return JudgewiseBTLModel(**self._same_data())
 
+    def with_position(self, position: str | None) -> HJAModel:
+        """The same model with another position effect."""
+        options = self._same_data() | {"position": position}
+        if type(self) is HJAModel:
+            options["rank"] = self.rank
+        return type(self)(**options)
+
     def _same_data(self) -> dict[str, Any]:
         if self.comparisons is None:
             raise IdentificationError("the data of this model were removed: it cannot be fitted again.")

@@ -12,6 +12,7 @@ from scipy.special import xlogy
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults, LikelihoodResultsWrapper
 from statsmodels.base.wrapper import populate_wrapper
 
+from ..diagnostics.diagnosis import Diagnosis, judge_facts
 from ..diagnostics.findings import Finding, find
 from ..errors import shown
 from ..geometry.decomposition import Decomposition
@@ -290,6 +291,28 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
     def findings(self) -> list[Finding]:
         """What the data and the fit give reason to say, each checked condition either way."""
         return find(self)
+
+    def diagnose(self) -> Diagnosis:
+        """Findings, the facts of every judge, and the likelihood-ratio test of position effects the model lacks.
+
+        Fits the same model with position effects per judge, unless it has them.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> diagnosis = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit().diagnose()
+        >>> diagnosis.judges.loc["judge-first", ["first_share", "position"]].astype(float).round(2).tolist()
+        [0.87, 2.64]
+        >>> diagnosis.position_test.df_diff
+        8
+        """
+        self._need_data()
+        if self.model.position == "judge":
+            return Diagnosis(self.findings, judge_facts(self.model.comparisons, self.position), None)
+        other = self.model.with_position("judge").fit(warn_convergence=False)
+        usable = other.converged
+        facts = judge_facts(self.model.comparisons, other.position if usable else None)
+        return Diagnosis(self.findings, facts, other.compare_lr_test(self) if usable else None)
 
     def summary(
         self, yname: str | None = None, title: str | None = None, alpha: float = 0.05, max_rows: int = 60

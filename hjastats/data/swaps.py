@@ -1,0 +1,83 @@
+"""Comparisons judged in both orders: how often a verdict follows the position instead of the item."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from ..errors import ComparisonError, shown
+from .cells import distinct_rows
+from .comparisons import Comparisons
+
+PROMPT_COLUMNS = ("question_id", "prompt_id", "prompt", "instruction", "uid")
+
+
+def prompt_column(data: Comparisons, prompt: str | None) -> str | None:
+    """The column that says which prompt a comparison was about; None if there is none."""
+    if prompt is not None:
+        if prompt not in data.columns:
+            raise ComparisonError(
+                f"no column is called {prompt!r}; there are {shown(data.columns.columns, 10) or 'none'}."
+            )
+        return prompt
+    return next((name for name in PROMPT_COLUMNS if name in data.columns), None)
+
+
+def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
+    """Per judge, what happened to pairs judged in both orders on the same prompt.
+
+    Parameters
+    ----------
+    data : Comparisons
+    prompt : str, optional
+        Column that identifies the prompt; a column called question_id, prompt_id, prompt, instruction or uid by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index judge: swapped (pairs of verdicts in opposite orders), consistent, first (the item shown first won both times),
+        second, mixed (one of the two a tie), flip_rate (first and second among the decided pairs).
+
+    Raises
+    ------
+    ComparisonError
+        If no prompt column is found.
+
+    Examples
+    --------
+    >>> columns = pd.DataFrame({"prompt": [1, 1, 2, 2]})
+    >>> data = Comparisons.from_arrays(["j"] * 4, list("abab"), list("baba"), [1, 1, 1, 0], columns=columns)
+    >>> swap_report(data).loc["j", ["swapped", "consistent", "first", "flip_rate"]].tolist()
+    [2.0, 1.0, 1.0, 0.5]
+    """
+    name = prompt_column(data, prompt)
+    if name is None:
+        raise ComparisonError(
+            "no prompt column was found: pass prompt='column' to say which comparisons are about the same one."
+        )
+    low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
+    code, some = distinct_rows([data.judge_index, low, high, pd.factorize(data.columns[name])[0]])
+    is_low_first = data.first_index < data.second_index
+    size = len(some)
+    # One verdict per order: the mean over repetitions, as a preference for the lower of the two items.
+    preference = np.where(is_low_first, data.outcome, 1.0 - data.outcome)
+    shown_low = np.bincount(code[is_low_first], minlength=size)
+    shown_high = np.bincount(code[~is_low_first], minlength=size)
+    both = (shown_low > 0) & (shown_high > 0)
+    when_low = np.bincount(code[is_low_first], preference[is_low_first], minlength=size)[both] / shown_low[both]
+    when_high = np.bincount(code[~is_low_first], preference[~is_low_first], minlength=size)[both] / shown_high[both]
+    kinds = {
+        "consistent": np.sign(when_low - 0.5) == np.sign(when_high - 0.5),
+        "first": (when_low > 0.5) & (when_high < 0.5),
+        "second": (when_low < 0.5) & (when_high > 0.5),
+    }
+    kinds["mixed"] = ~(kinds["consistent"] | kinds["first"] | kinds["second"])
+    judge = data.judge_index[some][both]
+    table = pd.DataFrame(
+        {kind: np.bincount(judge, of_kind, minlength=data.n_judges) for kind, of_kind in kinds.items()},
+        index=pd.Index(data.judges, name="judge"),
+    )
+    table.insert(0, "swapped", table.sum(axis=1))
+    decided = table["consistent"] + table["first"] + table["second"]
+    table["flip_rate"] = (table["first"] + table["second"]) / decided.where(decided > 0)
+    return table

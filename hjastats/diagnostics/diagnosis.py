@@ -1,0 +1,76 @@
+"""One look at data and fit together: what was found, and the facts of every judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
+
+from ..data.comparisons import Comparisons
+from ..data.swaps import prompt_column, swap_report
+from .findings import Finding
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis:
+    """What speaks for and against a fit.
+
+    Attributes
+    ----------
+    findings : list of Finding
+        Every condition that was checked, each stated either way.
+    judges : pandas.DataFrame
+        Per judge: comparisons, tie_rate, dropped, first_share with an exact 95% interval, position (from a fit with position
+        effects per judge) with standard error, flip_rate where the data have swapped pairs.
+    position_test : CompareLRTestResult or None
+        Likelihood-ratio test of the position effects the model lacks; None if it has them or they cannot be fitted.
+    """
+
+    findings: list[Finding]
+    judges: pd.DataFrame
+    position_test: Any
+
+    @property
+    def warnings(self) -> list[str]:
+        """The findings that should make one hesitate."""
+        return [finding.text for finding in self.findings if finding.is_warning]
+
+    def __repr__(self) -> str:
+        lines = [f"! {text}" for text in self.warnings] or ["Nothing was found that speaks against the fit."]
+        lines += [f"  {finding.text}" for finding in self.findings if not finding.is_warning]
+        if self.position_test is not None:
+            statistic, p_value, df = self.position_test
+            lines.append(
+                f"  Likelihood ratio of position effects per judge: {statistic:.1f} on {df} df, p = {p_value:.3g}."
+            )
+        table = self.judges.to_string(float_format=lambda value: f"{value:.3f}", na_rep="-")
+        return "\n".join([*lines, "", table])
+
+
+def judge_facts(data: Comparisons, position: pd.DataFrame | None) -> pd.DataFrame:
+    """What the data say about each judge, and its position effect if one was fitted."""
+    share = data.first_share()
+    decided = (share["comparisons"] - share["ties"]).to_numpy()
+    wins = (share["first_share"] * share["comparisons"] - 0.5 * share["ties"]).to_numpy()
+    low, high = proportion_confint(np.round(wins), np.maximum(np.round(decided), 1), method="beta")
+    dropped = data.dropped.groupby("judge")["count"].sum().reindex(share.index).fillna(0.0)
+    table = pd.DataFrame(
+        {
+            "comparisons": share["comparisons"],
+            "tie_rate": share["ties"] / share["comparisons"],
+            "dropped": dropped,
+            "first_share": np.divide(wins, decided, out=np.full(len(wins), np.nan), where=decided > 0),
+            "first_lower": np.where(decided > 0, low, np.nan),
+            "first_upper": np.where(decided > 0, high, np.nan),
+        }
+    )
+    if position is not None:
+        table["position"], table["position_se"] = position["estimate"], position["std_err"]
+    if prompt_column(data, None) is not None:
+        report = swap_report(data)
+        if report["swapped"].sum():
+            table["flip_rate"] = report["flip_rate"]
+    return table
