@@ -286,9 +286,7 @@ def _shared_block(cells: Cells, curvature: np.ndarray, weights: np.ndarray, item
     """Information about the shared coordinates: a Laplacian of the items for every pair of judge weights."""
     n_items, g = cells.n_items, weights.shape[1]
     a, b = [i for i in range(g) for _ in range(i, g)], [j for i in range(g) for j in range(i, g)]
-    products = weights[:, a] * weights[:, b]
-    links = cells.pair_sums @ (curvature[:, None] * np.take(products, cells.judge, axis=0))
-    links = links.T.reshape(len(a), n_items, n_items)
+    links = cells.sum_by_pair(curvature, weights[:, a] * weights[:, b])
     links = links + links.transpose(0, 2, 1)
     laplacians = -links
     diagonal = np.arange(n_items)

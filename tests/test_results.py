@@ -164,6 +164,7 @@ def test_every_condition_is_stated_either_way(data, result):
     topics = {
         "convergence",
         "optima",
+        "ties",
         "connectivity",
         "first share",
         "position test",

@@ -10,6 +10,8 @@ from scipy import sparse
 
 # Below this many possible (judge, item, item) triples a dense count beats sorting the rows.
 _DENSE_LIMIT = 4_000_000
+# Below this many a table of all triples is smaller than what it takes to avoid it.
+_SMALL_PANEL = 50_000
 
 
 @dataclass(frozen=True)
@@ -113,11 +115,34 @@ class Cells:
         return np.stack(sums, axis=1)
 
     @cached_property
-    def pair_sums(self) -> sparse.csc_array:
+    def _pair(self) -> np.ndarray:
+        return self.first * self.n_items + self.second
+
+    @cached_property
+    def _judge_pair(self) -> np.ndarray:
+        return self.judge * self.n_items**2 + self._pair
+
+    @cached_property
+    def _pair_sums(self) -> sparse.csc_array:
         """Sums over the cells of each ordered pair of items, shape (n_items ** 2, n_cells)."""
         n_cells = len(self.n)
-        pair = self.first * self.n_items + self.second
-        return sparse.csc_array((np.ones(n_cells), pair, np.arange(n_cells + 1)), shape=(self.n_items**2, n_cells))
+        ends = np.arange(n_cells + 1)
+        return sparse.csc_array((np.ones(n_cells), self._pair, ends), shape=(self.n_items**2, n_cells))
+
+    def sum_by_pair(self, values: np.ndarray, judge_weights: np.ndarray) -> np.ndarray:
+        """Sums over the cells of each ordered pair of items of ``values`` times weights (n_judges, m) of their judges.
+
+        Returns
+        -------
+        ndarray, shape (m, n_items, n_items)
+        """
+        n_pairs = self.n_items**2
+        if self.n_judges * n_pairs <= _SMALL_PANEL:
+            by_judge = np.bincount(self._judge_pair, values, minlength=self.n_judges * n_pairs)
+            sums = judge_weights.T @ by_judge.reshape(self.n_judges, n_pairs)
+        else:
+            sums = (self._pair_sums @ (values[:, None] * np.take(judge_weights, self.judge, axis=0))).T
+        return sums.reshape(-1, self.n_items, self.n_items)
 
 
 def collapse(rows: Cells) -> Cells:

@@ -178,13 +178,14 @@ def maximise(
 
 def _start(cells: Cells, structure: ScoreStructure, start: Coefficients, ridge: float) -> _Point:
     """The nearest member of the structure, drawn in to where the likelihood is not flat."""
-    scores = structure.nearest(start.scores)
+    scores, frame = structure.member(start.scores)
     at = replace(start, scores=scores)
     largest = float(np.abs(linear_predictor(cells, at)).max(initial=0.0))
     if largest > _FLAT:
         shrink = _FLAT / largest
         at = Coefficients(shrink * scores, shrink * start.judge, shrink * start.shared)
-    return _evaluate(cells, at, structure.frame(at.scores), ridge)
+        frame = replace(frame, strength=shrink * frame.strength)
+    return _evaluate(cells, at, frame, ridge)
 
 
 def _evaluate(cells: Cells, at: Coefficients, frame: Frame, ridge: float) -> _Point:
@@ -233,12 +234,12 @@ class _Proposal:
 
     def _set_units(self, expected: Arrow, frame: Frame) -> None:
         """Scale of the damping: score coordinates share one unit, linear coefficients have that of their regressor."""
-        own = np.einsum("kff->f", expected.judge) / frame.n_judges
-        shared = np.einsum("ss->s", expected.shared)
+        own, shared = np.einsum("kff->f", expected.judge), np.einsum("ss->s", expected.shared)
         f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.shared_items.shape[1]
-        self.scale = float((own[:f].sum() * frame.n_judges + shared[:moves].sum()) / (f * frame.n_judges + moves))
+        self.scale = float((own[:f].sum() + shared[:moves].sum()) / (f * frame.n_judges + moves))
         self.own_unit, self.shared_unit = np.ones(len(own)), np.ones(len(shared))
-        if self.scale > 0:
+        if self.scale > 0 and len(own) + len(shared) > f + moves:
+            own = own / frame.n_judges
             self.own_unit[f:] = own[f:] / self.scale
             self.shared_unit[moves:] = shared[moves:] / self.scale
 

@@ -104,6 +104,9 @@ class ScoreStructure(Protocol):
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Closest member of the family to any score matrix, in least squares."""
 
+    def member(self, scores: np.ndarray) -> tuple[np.ndarray, Frame]:
+        """The closest member with a frame, for a computation that does not depend on the frame's orientation."""
+
     def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
         """Member of the family whose coordinates in ``frame`` are ``free``; inverse of ``frame.coordinates``."""
 
@@ -143,6 +146,10 @@ class Pooled:
         """Mean over judges."""
         return np.broadcast_to(centred(scores.mean(axis=0, keepdims=True)), scores.shape).copy()
 
+    def member(self, scores: np.ndarray) -> tuple[np.ndarray, Frame]:
+        """The mean over judges with its frame."""
+        return self.nearest(scores), self.frame(scores)
+
     def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
         """Scores from coordinates; the map is linear."""
         return frame.shared_judges @ frame.split(free)[1] @ frame.shared_items.T
@@ -168,6 +175,10 @@ class Unrestricted:
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """The scores themselves, centred."""
         return centred(scores)
+
+    def member(self, scores: np.ndarray) -> tuple[np.ndarray, Frame]:
+        """The centred scores with their frame."""
+        return self.nearest(scores), self.frame(scores)
 
     def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
         """Scores from coordinates; the map is linear."""
@@ -225,15 +236,21 @@ class LowRank:
         """
         items = shared @ frame.shared_items.T
         if scores.size <= _SMALL:
-            moved = self._small_frame(scores + own @ frame.judge_items.T + frame.shared_judges @ items)
-        else:
-            left, strength, right = frame.shared_judges, frame.strength, frame.judge_items
-            left_basis, left_core = np.linalg.qr(np.hstack([left, own]))
-            right_basis, right_core = np.linalg.qr(np.hstack([right * strength + items.T, right]))
-            a, new_strength, b = np.linalg.svd(left_core @ right_core.T)
-            q = self.matrix_rank
-            moved = Frame(right_basis @ b[:q].T, left_basis @ a[:, :q], new_strength[:q])
-        return (moved.shared_judges * moved.strength) @ moved.judge_items.T, moved
+            return self.member(scores + own @ frame.judge_items.T + frame.shared_judges @ items)
+        left, strength, right = frame.shared_judges, frame.strength, frame.judge_items
+        left_basis, left_core = np.linalg.qr(np.hstack([left, own]))
+        right_basis, right_core = np.linalg.qr(np.hstack([right * strength + items.T, right]))
+        a, new_strength, b = np.linalg.svd(left_core @ right_core.T)
+        q = self.matrix_rank
+        return self._scores(Frame(right_basis @ b[:q].T, left_basis @ a[:, :q], new_strength[:q]))
+
+    def member(self, scores: np.ndarray) -> tuple[np.ndarray, Frame]:
+        """Truncate to the rank."""
+        return self._scores(self._small_frame(scores) if scores.size <= _SMALL else self.frame(scores))
+
+    @staticmethod
+    def _scores(frame: Frame) -> tuple[np.ndarray, Frame]:
+        return (frame.shared_judges * frame.strength) @ frame.judge_items.T, frame
 
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Truncated singular value decomposition of the centred scores."""

@@ -138,7 +138,6 @@ def test_the_entries_point_into_the_flattened_score_matrix():
     cells = Cells(np.array([0, 2]), np.array([1, 3]), np.array([0, 2]), np.ones(2), np.ones(2), N_JUDGES, N_ITEMS)
     assert cells.first_entry.tolist() == [1, 11]
     assert cells.second_entry.tolist() == [0, 10]
-    assert cells.pair_sums.toarray().T.nonzero()[1].tolist() == [4, 14]
 
 
 @given(ROWS)
@@ -158,3 +157,17 @@ def test_terms_of_another_length_are_refused():
     two = np.zeros(2, dtype=int)
     with pytest.raises(ValueError, match="judge_terms has 3 rows for 2 cells"):
         Cells(two, two, two + 1, np.ones(2), np.ones(2), 1, 2, judge_terms=np.ones((3, 1)))
+
+
+@pytest.mark.parametrize("small_panel", [0, 50_000], ids=["sparse", "dense"])
+def test_sums_by_pair_weigh_the_judges(small_panel, monkeypatch):
+    monkeypatch.setattr(cells_module, "_SMALL_PANEL", small_panel)
+    rng = np.random.default_rng(0)
+    judge, first = rng.integers(N_JUDGES, size=50), rng.integers(N_ITEMS, size=50)
+    second = (first + rng.integers(1, N_ITEMS, size=50)) % N_ITEMS
+    cells = aggregate(judge, first, second, np.ones(50), np.ones(50), N_JUDGES, N_ITEMS)
+    values, weights = rng.normal(size=len(cells.n)), rng.normal(size=(N_JUDGES, 2))
+    expected = np.zeros((2, N_ITEMS, N_ITEMS))
+    for c in range(len(cells.n)):
+        expected[:, cells.first[c], cells.second[c]] += values[c] * weights[cells.judge[c]]
+    np.testing.assert_allclose(cells.sum_by_pair(values, weights), expected, atol=1e-12)
