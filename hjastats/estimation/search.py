@@ -8,13 +8,16 @@ import numpy as np
 
 from ..data.cells import Cells
 from ..geometry.parameters import NEVER, Coefficients
-from ..geometry.structures import ScoreStructure
+from ..geometry.structures import LowRank, ScoreStructure
 from ..likelihood import evaluate
-from .start import starting_scores
+from .start import further_scores, starting_scores, unrestricted_gain
 from .trust import Neighbourhood, Optimum, maximise
 
 # Two optima are the same when their log-likelihoods differ by less than this.
 SAME_OPTIMUM = 1e-4
+# Starts added when several optima are likely, and comparisons per parameter below which they are.
+FURTHER_STARTS = 12
+SPARSE = 12.0
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,9 @@ def search(
 ) -> Search:
     """Maximise from every start and keep the best.
 
+    With the default starts, more are added when several optima are likely: when the judges' own scores fit much better than
+    the structure does, so that different directions compete for the places in it, or when the data are few.
+
     Parameters
     ----------
     starts : list of Coefficients, optional
@@ -77,32 +83,65 @@ def search(
     n_random : int
         Random starts in addition to the deterministic ones.
     """
-    if starts is None:
-        rng = np.random.default_rng(0) if rng is None else rng
-        starts = [no_terms(cells, scores) for scores in starting_scores(cells, structure, n_random, rng)]
-    optima: list[Optimum] = []
-    hits: list[int] = []
-    unfinished: list[Optimum] = []
-    known: list[Neighbourhood] = []
-    for start in starts:
-        found = maximise(cells, structure, start, ridge=ridge, maxiter=maxiter, known=known)
+    runs = _Runs(cells, structure, ridge, maxiter)
+    if starts is not None:
+        return runs.after(starts)
+    rng = np.random.default_rng(0) if rng is None else rng
+    found = runs.after([no_terms(cells, scores) for scores in starting_scores(cells, structure, n_random, rng)])
+    if isinstance(structure, LowRank) and _may_have_more_optima(cells, structure, found.best):
+        more = further_scores(cells, structure.rank, FURTHER_STARTS, rng)
+        # The linear terms of the best optimum so far are better than none.
+        found = runs.after([Coefficients(scores, found.best.at.judge, found.best.at.shared) for scores in more])
+    return found
+
+
+class _Runs:
+    """Maximisations that know of each other's optima."""
+
+    def __init__(self, cells: Cells, structure: ScoreStructure, ridge: float, maxiter: int) -> None:
+        self.cells, self.structure, self.ridge, self.maxiter = cells, structure, ridge, maxiter
+        self.optima: list[Optimum] = []
+        self.hits: list[int] = []
+        self.unfinished: list[Optimum] = []
+        self.known: list[Neighbourhood] = []
+
+    def after(self, starts: list[Coefficients]) -> Search:
+        """Run further starts and sum up all so far."""
+        for start in starts:
+            self._run(start)
+        order = np.argsort([optimum.value for optimum in self.optima], kind="stable")
+        return Search(
+            best=min([*self.optima, *self.unfinished], key=lambda optimum: optimum.value),
+            values=tuple(self.optima[i].value for i in order),
+            counts=tuple(self.hits[i] for i in order),
+            n_unfinished=len(self.unfinished),
+        )
+
+    def _run(self, start: Coefficients) -> None:
+        found = maximise(self.cells, self.structure, start, ridge=self.ridge, maxiter=self.maxiter, known=self.known)
         if found.joined is not None:
-            hits[found.joined] += 1
+            self.hits[found.joined] += 1
         elif not found.converged:
-            unfinished.append(found)
-        elif (same := _position(found, optima)) is not None:
-            hits[same] += 1
+            self.unfinished.append(found)
+        elif (same := _position(found, self.optima)) is not None:
+            self.hits[same] += 1
         else:
-            known.append(Neighbourhood(evaluate(cells, found.at), found.value))
-            optima.append(found)
-            hits.append(1)
-    order = np.argsort([optimum.value for optimum in optima], kind="stable")
-    return Search(
-        best=min([*optima, *unfinished], key=lambda optimum: optimum.value),
-        values=tuple(optima[i].value for i in order),
-        counts=tuple(hits[i] for i in order),
-        n_unfinished=len(unfinished),
-    )
+            self.known.append(Neighbourhood(evaluate(self.cells, found.at), found.value))
+            self.optima.append(found)
+            self.hits.append(1)
+
+
+def _may_have_more_optima(cells: Cells, structure: LowRank, best: Optimum) -> bool:
+    """Whether the structure fits so much worse than unrestricted scores, or the data are so few, that optima may compete."""
+    n_judges, n_items = cells.n_judges, cells.n_items
+    df = n_judges * (n_items - 1) - structure.n_free(n_judges, n_items)
+    if df <= 0:
+        return False
+    # With few comparisons per parameter the likelihood surface is rough whatever it fits.
+    if cells.n.sum() < SPARSE * structure.n_free(n_judges, n_items):
+        return True
+    gain = 2.0 * unrestricted_gain(cells, evaluate(cells, best.at))
+    return gain > df + 3.0 * np.sqrt(2.0 * df)
 
 
 def _position(found: Optimum, optima: list[Optimum]) -> int | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..data.cells import Cells
 from ..geometry.structures import LowRank, ScoreStructure, centred
-from ..likelihood import bernoulli
+from ..likelihood import Derivatives, bernoulli
 
 # Pseudo-information per score that makes judge-wise estimates exist for separated or disconnected judges.
 START_RIDGE = 0.5
@@ -61,6 +61,30 @@ def reweighted(judgewise: np.ndarray, weight: np.ndarray, rank: int) -> np.ndarr
     return judgewise @ directions @ directions.T
 
 
+def random_scores(judgewise: np.ndarray, rank: int, rng: np.random.Generator) -> np.ndarray:
+    """Scores of a rank without any relation to the data but their size."""
+    scores = LowRank(rank).nearest(rng.standard_normal(judgewise.shape))
+    return scores * (np.linalg.norm(judgewise) / max(float(np.linalg.norm(scores)), 1e-12))
+
+
+def further_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """More starts for likelihoods that are likely to have several optima, reweighted and random in turn."""
+    judgewise = judgewise_scores(cells)
+    weights = equal_strength(judgewise)
+    return [
+        reweighted(judgewise, weights * rng.exponential(size=len(weights)), rank)
+        if i % 2
+        else random_scores(judgewise, rank, rng)
+        for i in range(n)
+    ]
+
+
+def equal_strength(judgewise: np.ndarray) -> np.ndarray:
+    """Weights that make all judges' scores equally long."""
+    length = np.linalg.norm(judgewise, axis=1)
+    return 1.0 / np.maximum(length, 1e-3 * length.max() or 1.0)
+
+
 def starting_scores(
     cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
@@ -73,8 +97,7 @@ def starting_scores(
     if not isinstance(structure, LowRank):
         return [structure.nearest(judgewise)]
     rank = structure.rank
-    length = np.linalg.norm(judgewise, axis=1)
-    equal = 1.0 / np.maximum(length, 1e-3 * length.max() or 1.0)
+    equal = equal_strength(judgewise)
     starts = [
         initialise(pooled_scores(cells), judgewise, rank),
         reweighted(judgewise, equal, rank),
@@ -82,3 +105,27 @@ def starting_scores(
     ]
     starts += [reweighted(judgewise, equal * rng.exponential(size=len(equal)), rank) for _ in range(n_random)]
     return starts
+
+
+def unrestricted_gain(cells: Cells, here: Derivatives) -> float:
+    """Log-likelihood that one Newton step of every judge's own scores would gain."""
+    size = cells.n_judges * cells.n_items
+    balance = np.bincount(cells.first_entry, here.slope, size) - np.bincount(cells.second_entry, here.slope, size)
+    slope = balance.reshape(cells.n_judges, cells.n_items)
+    laplacian = judge_laplacians(cells, here.curvature)
+    diagonal = np.arange(cells.n_items)
+    # Much less than any comparison's worth: keeps scores a judge says nothing about where they are.
+    laplacian[:, diagonal, diagonal] += 1e-3
+    return 0.5 * float(np.vdot(slope, np.linalg.solve(laplacian, slope[:, :, None])[:, :, 0]))
+
+
+def judge_laplacians(cells: Cells, curvature: np.ndarray) -> np.ndarray:
+    """Information about each judge's scores, shape (n_judges, n_items, n_items)."""
+    n_items = cells.n_items
+    pair = cells.first_entry * n_items + cells.second
+    links = np.bincount(pair, curvature, cells.n_judges * n_items**2).reshape(-1, n_items, n_items)
+    links = links + links.transpose(0, 2, 1)
+    laplacian = -links
+    diagonal = np.arange(n_items)
+    laplacian[:, diagonal, diagonal] += links.sum(axis=2)
+    return laplacian

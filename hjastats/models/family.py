@@ -129,7 +129,7 @@ class HJAModel(ComparisonModel):
             Which information standard errors come from. By default the expected one (the paper's) for "nonrobust", and the
             observed one for robust covariances, which must hold when the model does not.
         n_random : int
-            Random starts beside the deterministic ones.
+            Random starts beside the deterministic ones; more are added by themselves where several optima are likely.
         rng : int or numpy.random.Generator
             Randomness of those starts.
         warn_convergence : bool
@@ -152,10 +152,12 @@ class HJAModel(ComparisonModel):
             raise ValueError(f"maxiter must be a positive integer, got {maxiter!r}.")
         self.check_estimable()
         rng = np.random.default_rng(rng)
-        starts = self._starts(n_random, rng) if start_params is None else [self._start_at(start_params)]
+        starts = None if start_params is None else [self._start_at(start_params)]
         history: AlternatingRun | None = None
         if method == "alternating":
-            history = self._alternate(starts, maxiter=5000 if maxiter is None else maxiter, **kwargs)
+            history = self._alternate(
+                starts or self._starts(0, rng), maxiter=5000 if maxiter is None else maxiter, **kwargs
+            )
             starts = [history.at]
         elif method in STATSMODELS_METHODS:
             settings = {
@@ -164,13 +166,17 @@ class HJAModel(ComparisonModel):
                 "callback": callback,
                 "retall": retall,
             }
-            starts = [delegate(self.cells, self.layout, start, method, settings, kwargs) for start in starts]
+            starts = [
+                delegate(self.cells, self.layout, start, method, settings, kwargs)
+                for start in starts or self._starts(n_random, rng)
+            ]
         elif method != "trust":
             choices = ", ".join(repr(name) for name in ("trust", "alternating", *STATSMODELS_METHODS))
             raise ValueError(f"method must be one of {choices}; got {method!r}.")
         elif kwargs:
             raise TypeError(f"method 'trust' takes no option called {shown(kwargs)}.")
-        found = search(self.cells, self.structure, starts=starts, maxiter=200 if maxiter is None else maxiter)
+        iterations = 200 if maxiter is None else maxiter
+        found = search(self.cells, self.structure, starts=starts, n_random=n_random, rng=rng, maxiter=iterations)
         estimate = assess(self.cells, self.structure, found, method=method, history=history, information=information)
         if warn_convergence:
             _warn(estimate, self)

@@ -1,0 +1,94 @@
+"""How often the default fit reaches the best optimum known, and what happens otherwise: ``python benchmarks/reliability.py [N]``.
+
+Random panels of all sizes, balanced and sparse, some with position effects, separated or disconnected. Each is fitted as a
+user would; the reference is the best of 40 further random starts. Nothing may escape but our own errors, no number that is not
+finite may be called converged, and an optimum counts as reached when its log-likelihood is within 0.001 of the reference.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections import Counter
+
+import numpy as np
+from joblib import Parallel, delayed
+from tqdm import tqdm
+
+import hjastats as hja
+from hjastats.estimation.search import no_terms, search
+from hjastats.estimation.start import judgewise_scores
+from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+
+REFERENCE_STARTS = 40
+REACHED = 1e-3
+
+
+def panel(rng: np.random.Generator) -> hja.Comparisons:
+    n_judges, n_items = int(rng.integers(2, 13)), int(rng.integers(3, 13))
+    rank = int(rng.integers(0, min(n_judges - 1, n_items - 2, 3) + 1))
+    truth = heterogeneous_panel(n_judges, n_items, rank, heterogeneity=rng.uniform(0.1, 1.5), rng=rng)
+    cells = n_judges * n_items * (n_items - 1) // 2
+    n = int(rng.integers(max(20, cells // 4), 20 * cells))
+    position = rng.normal(scale=1.5, size=n_judges) if rng.random() < 0.3 else 0.0
+    scores = rng.uniform(0.3, 1.2) * truth.scores
+    return simulate_comparisons(scores, near_balanced_design(n_judges, n_items, n, rng=rng), position=position, rng=rng)
+
+
+def random_starts(cells, structure, rng):
+    size = np.linalg.norm(judgewise_scores(cells)) or 1.0
+    for _ in range(REFERENCE_STARTS):
+        scores = structure.nearest(rng.standard_normal((cells.n_judges, cells.n_items)))
+        yield no_terms(cells, scores * (size / np.linalg.norm(scores)))
+
+
+def one(seed: int) -> tuple[str, str]:
+    """Outcome of the fit and whether the reference optimum was reached."""
+    rng = np.random.default_rng(seed)
+    warnings.simplefilter("ignore")
+    try:
+        data = panel(rng)
+        rank = int(rng.integers(0, min(data.n_judges - 1, data.n_items - 2, 3) + 1))
+        model = hja.HJAModel.from_comparisons(data, rank=rank, position=[None, "judge"][rng.integers(2)])
+        result = model.fit(warn_convergence=False)
+    except (hja.IdentificationError, hja.ComparisonError):
+        return "refused", "-"
+    except Exception as error:
+        return f"EXCEPTION {type(error).__name__}: {error} (seed {seed})", "-"
+    if not result.converged:
+        if result.estimate.separation is not None:
+            return "separated", "-"
+        return (
+            "not identified" if not result.estimate.free_covariance.is_identified else f"not converged (seed {seed})"
+        ), "-"
+    if not (np.isfinite(result.params).all() and np.isfinite(result.bse).all()):
+        return f"SILENT (seed {seed})", "-"
+    best = search(model.cells, model.structure, starts=list(random_starts(model.cells, model.structure, rng))).best
+    if best.negative_loglike < -result.llf - REACHED:
+        better = "but it diverges" if best.diverges else f"by {-result.llf - best.negative_loglike:.3f}"
+        return "converged", f"MISSED {better} (seed {seed}, rank {rank})"
+    return "converged", "reached"
+
+
+def main() -> None:
+    n = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    work = Parallel(n_jobs=2, return_as="generator")(delayed(one)(seed) for seed in range(n))
+    rows = list(tqdm(work, total=n, disable=not sys.stderr.isatty()))
+    outcomes, reached = (
+        Counter(outcome for outcome, _ in rows),
+        Counter(hit.split(" (")[0] for _, hit in rows if hit != "-"),
+    )
+    print(f"{n} random panels")
+    for outcome, count in outcomes.most_common():
+        print(f"  {outcome:60s} {count:7d}")
+    total = sum(reached.values())
+    print(
+        f"reference optimum reached in {reached['reached']} of {total} converged fits ({reached['reached'] / total:.2%})"
+    )
+    for _, hit in rows:
+        if hit.startswith("MISSED"):
+            print("  ", hit)
+
+
+if __name__ == "__main__":
+    main()
