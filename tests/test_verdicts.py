@@ -314,3 +314,149 @@ def test_position_tie_and_covariate_intervals_cover_at_their_nominal_level():
             inside[kind].append(error < 1.959964 * result.bse.to_numpy()[where])
     for kind, hits in inside.items():
         assert 0.93 <= np.mean(hits) <= 0.97, kind
+
+
+def test_style_differences_keep_the_scale_of_the_data_in_predictions(data):
+    from hjastats import style_difference  # noqa: F401  (used inside the formula)
+
+    frame = data.to_frame().assign(a=lambda f: 100 + 20 * f["length"], b=100)
+    names = {"judge": "judge", "item_a": "first", "item_b": "second"}
+    result = hja.BTLModel.from_formula("outcome ~ 0 + style_difference(a, b)", frame, **names).fit()
+    np.testing.assert_allclose(result.predict(frame.iloc[[7]]), result.fittedvalues[[7]])
+
+
+def test_covariate_frames_are_matched_by_name_and_index(data):
+    frame = data.to_frame().assign(other=np.arange(data.n_rows) % 3)
+    labels = arguments(frame)
+    result = hja.BTLModel(frame["outcome"], frame[["length", "other"]], **labels).fit()
+    new = frame[["other", "length"]].head(3)
+    expected = result.fittedvalues[:3]
+    first = {name: values.head(3) for name, values in labels.items()}
+    np.testing.assert_allclose(result.predict(new, **first), expected)
+    with pytest.raises(ComparisonError, match="different indices"):
+        hja.BTLModel(frame["outcome"], frame[["length"]].sample(frac=1, random_state=0), **labels)
+    with pytest.raises(ComparisonError, match="index of exog"):
+        hja.BTLModel.from_comparisons(data, exog=data.columns[["length"]].sample(frac=1, random_state=0))
+
+
+def test_an_intercept_is_the_common_position_effect_everywhere(data):
+    frame = data.to_frame()
+    names = {"judge": "judge", "item_a": "first", "item_b": "second"}
+    formula = hja.JAModel.from_formula("outcome ~ length", frame, **names).fit()
+    direct = hja.JAModel.from_comparisons(data, exog=["length"], position="common").fit()
+    assert list(formula.params.index) == list(direct.params.index)
+    np.testing.assert_allclose(formula.params, direct.params, atol=1e-8)
+    np.testing.assert_allclose(formula.predict(frame.head(3)), direct.fittedvalues[:3])
+    with pytest.raises(ComparisonError, match="the intercept is a position effect"):
+        hja.JAModel.from_formula("outcome ~ length", frame, position="judge", **names)
+
+
+def test_formulas_give_judge_slopes_and_keep_columns_for_clusters(data):
+    frame = data.to_frame()
+    names = {"judge": "judge", "item_a": "first", "item_b": "second"}
+    direct = hja.JAModel.from_comparisons(data, judge_exog=["length"]).fit()
+    for judge_exog in ("length", ["length"], "0 + length"):
+        result = hja.JAModel.from_formula("outcome ~ 0", frame, judge_exog=judge_exog, **names).fit()
+        np.testing.assert_allclose(result.params, direct.params, atol=1e-8)
+    robust = result.with_covariance("cluster", {"groups": "prompt"})
+    assert robust.n_groups == 50
+    with pytest.raises(ComparisonError, match="cannot build judge_exog"):
+        hja.JAModel.from_formula("outcome ~ 0", frame, judge_exog="0 + lenght", **names)
+
+
+def test_reserved_names_are_refused_for_judge_slopes(data):
+    for name in ("gamma", "p", "mu"):
+        with pytest.raises(ComparisonError, match="rename the covariate"):
+            hja.JAModel.from_comparisons(data, judge_exog=pd.DataFrame({name: np.ones(data.n_rows)}))
+
+
+def test_tie_propensities_can_be_compared_and_explained(data):
+    result = hja.JAModel.from_comparisons(data, ties="davidson", tie="judge").fit()
+    assert len(result.pairwise("tie")) == 6
+    metadata = pd.DataFrame({"big": [0, 1, 0, 1]}, index=list(data.judges))
+    assert result.contrast_formula("tie ~ big", metadata).names == ["Intercept", "big"]
+    text, function = result.contrast("tie[judge-1]"), result.contrast(lambda view: view.tie["judge-1"])
+    assert text.std_err[0] == pytest.approx(function.std_err[0], rel=1e-6)
+
+
+def test_prediction_intervals_know_position_and_judge_slopes(data):
+    result = hja.JAModel.from_comparisons(data, judge_exog=["length"], position="judge").fit()
+    new = {"judge": "judge-1", "item_a": "item-1", "item_b": "item-2", "judge_exog": [[2.0]]}
+    for position in (True, False):
+        table = result.get_prediction(position=position, **new).summary_frame()
+        assert table["predicted"].iloc[0] == pytest.approx(result.predict(position=position, **new)[0])
+
+
+def test_what_quasi_likelihoods_do_not_support_is_refused(data):
+    frame = data.to_frame()
+    soft = 0.2 + 0.6 * frame["outcome"]
+    btl, ja = (model(soft, **arguments(frame)).fit() for model in (hja.BTLModel, hja.JAModel))
+    with pytest.warns(hja.NonRegularWarning, match="soft preferences"):
+        assert np.isnan(ja.compare_lr_test(btl).pvalue)
+    assert "soft preferences" in hja.compare(btl, ja).loc["JA", "note"]
+    with pytest.raises(ComparisonError, match="resample them"):
+        ja.bootstrap(5)
+    assert ja.bootstrap(5, "rows").params.shape[0] == 5
+
+
+def test_judges_without_ties_make_the_test_of_common_ties_irregular(data):
+    outcome = np.where((data.judge_index == 1) & (data.outcome == 0.5), 1.0, data.outcome)
+    labels = {name: values.to_numpy() for name, values in arguments(data.to_frame()).items()}
+    common, judge = (hja.BTLModel(outcome, ties="davidson", tie=tie, **labels).fit() for tie in ("common", "judge"))
+    with pytest.warns(hja.NonRegularWarning, match="boundary"):
+        assert np.isnan(judge.compare_lr_test(common).pvalue)
+
+
+def test_diagnosis_of_dropped_ties_and_of_a_judge_that_always_picks_first(data):
+    assert hja.JAModel.from_comparisons(data, ties="drop").fit().diagnose().position_test.df_diff == 4
+    frame = data.to_frame()
+    outcome = np.where(data.judge_index == 0, 1.0, data.outcome)
+    always = Comparisons.from_arrays(frame["judge"], frame["first"], frame["second"], outcome)
+    judges = hja.BTLModel.from_comparisons(always).fit().diagnose().judges
+    assert np.isnan(judges.loc["judge-1", "position"])
+    assert judges["position"].notna().sum() == 3
+
+
+def test_simulated_verdicts_keep_the_columns_and_refuse_fractions(data):
+    model = hja.JAModel.from_comparisons(data, exog=["length"])
+    drawn = model.simulate(model.fit().params, rng=0)
+    assert list(drawn.columns["length"]) == list(data.columns["length"])
+    frame = data.to_frame()
+    halves = hja.BTLModel(frame["outcome"], weights=np.full(len(frame), 1.4), **arguments(frame))
+    with pytest.raises(ComparisonError, match="whole numbers"):
+        halves.simulate(halves.fit().params)
+
+
+def test_swaps_without_a_prompt_do_not_count_and_two_ties_decide_nothing():
+    columns = pd.DataFrame({"prompt": [None, None, "x", "x"]})
+    data = Comparisons.from_arrays(["j"] * 4, list("abab"), list("baba"), [1, 1, 0.5, 0.5], columns=columns)
+    table = hja.swap_report(data)
+    assert table.loc["j", ["swapped", "tied", "consistent"]].tolist() == [1, 1, 0]
+    assert np.isnan(table.loc["j", "flip_rate"])
+
+
+@pytest.mark.slow
+def test_the_score_test_of_position_keeps_its_level_with_half_ties():
+    """No position effects, a quarter of ties. 1,500 replications: standard error 0.006."""
+    scores, p_values = truth(seed=3), []
+    judge, first, second = near_balanced_design(4, 6, 1200, rng=0)
+    for seed in range(1500):
+        rng = np.random.default_rng(seed)
+        chance = 1 / (1 + np.exp(scores[judge, second] - scores[judge, first]))
+        tied = rng.random(1200) < 0.5 * np.minimum(chance, 1 - chance) * 2
+        decided = rng.random(1200) < np.where(
+            chance > 0.5, 1 - (1 - chance) / 2 / (1 - (1 - chance)), chance / 2 / (1 - chance)
+        )
+        outcome = np.where(tied, 0.5, decided)
+        flip = rng.random(1200) < 0.5
+        model = hja.HJAModel(
+            np.where(flip, 1 - outcome, outcome),
+            judge=judge,
+            item_a=np.where(flip, second, first),
+            item_b=np.where(flip, first, second),
+            rank=1,
+        )
+        result = model.fit(n_random=0, warn_convergence=False)
+        text = next(finding.text for finding in result.findings if finding.topic == "position test")
+        p_values.append(float(text.split("p = ")[1].split(")")[0]))
+    assert 0.032 <= np.mean(np.array(p_values) < 0.05) <= 0.068

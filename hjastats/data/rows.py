@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from patsy import PatsyError, dmatrix
 
 from ..errors import ComparisonError, shown
 from .comparisons import Comparisons
@@ -24,6 +25,7 @@ class Rows:
         weights: Any,
         used: np.ndarray | None,
         judge_exog: Any = None,
+        extra: pd.DataFrame | None = None,
     ) -> None:
         labels = {"judge": judge, "item_a": item_a, "item_b": item_b}
         absent = [name for name, values in labels.items() if values is None]
@@ -52,7 +54,18 @@ class Rows:
             self.columns[name] = series
         if self.judge_exog is not None and used is not None and len(self.judge_exog) == len(used):
             self.judge_exog = self.judge_exog[~np.asarray(used)]
+        if extra is not None and used is not None and len(extra) == len(used):
+            extra = extra[~np.asarray(used)]
+        if extra is not None and len(extra) != len(self.endog):
+            raise ComparisonError(f"columns has {len(extra)} rows but endog has {len(self.endog)}: pass one per row.")
+        self.extra = extra
         for name, frame in (("exog", self.exog), ("judge_exog", self.judge_exog)):
+            if isinstance(endog, (pd.Series, pd.DataFrame)) and frame is not None and len(frame) == len(self.endog):
+                given = exog if name == "exog" else judge_exog
+                if isinstance(given, (pd.Series, pd.DataFrame)) and not frame.index.equals(endog.index):
+                    raise ComparisonError(
+                        f"{name} and endog have different indices: align them, or pass arrays to go by position."
+                    )
             if frame is not None and len(frame) != len(self.endog):
                 raise ComparisonError(
                     f"{name} has {len(frame)} rows but endog has {len(self.endog)}: pass one per row."
@@ -78,13 +91,19 @@ class Rows:
             self.columns = {name: values[~gone] for name, values in self.columns.items()}
             self.exog = None if self.exog is None else self.exog[~gone]
             self.judge_exog = None if self.judge_exog is None else self.judge_exog[~gone]
+            self.extra = None if self.extra is None else self.extra[~gone]
         return self
 
     def comparisons(self) -> Comparisons:
         """The rows as checked comparisons."""
         columns = self.columns
         return Comparisons.from_arrays(
-            columns["judge"], columns["item_a"], columns["item_b"], self.endog.to_numpy(), columns.get("weights")
+            columns["judge"],
+            columns["item_a"],
+            columns["item_b"],
+            self.endog.to_numpy(),
+            columns.get("weights"),
+            columns=self.extra,
         )
 
 
@@ -181,6 +200,10 @@ def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFra
         return None
     if len(frame) != data.n_rows:
         raise ComparisonError(f"{name} has {len(frame)} rows but there are {data.n_rows} comparisons.")
+    if isinstance(covariates, (pd.DataFrame, pd.Series)) and not frame.index.equals(pd.RangeIndex(data.n_rows)):
+        raise ComparisonError(
+            f"the index of {name} is not 0, 1, ... like that of the comparisons: align it, or pass an array to go by position."
+        )
     if not np.isfinite(frame.to_numpy()).all():
         raise ComparisonError(f"{name} has missing or infinite values: leave those comparisons out or fill them in.")
     return frame.reset_index(drop=True)
@@ -206,6 +229,9 @@ def new_covariates(name: str, covariates: Any, n_rows: int, known: list[str]) ->
     ------
     ComparisonError
     """
+    if isinstance(covariates, pd.DataFrame) and known:
+        # A frame speaks by its names, whatever their order.
+        covariates = columns_of(covariates, known)
     frame = numeric_frame(covariates)
     if not known:
         if frame is not None:
@@ -216,3 +242,23 @@ def new_covariates(name: str, covariates: Any, n_rows: int, known: list[str]) ->
     if frame.shape != (n_rows, len(known)):
         raise ComparisonError(f"{name} must have {n_rows} rows and {len(known)} columns, got shape {frame.shape}.")
     return frame.to_numpy()
+
+
+def judge_columns(judge_exog: Any, data: pd.DataFrame) -> pd.DataFrame | None:
+    """Covariates with judge-specific slopes, from columns of the data or the right side of a formula.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if isinstance(judge_exog, str) and judge_exog not in data.columns:
+        try:
+            return dmatrix(judge_exog, data, return_type="dataframe", NA_action="raise")
+        except PatsyError as error:
+            raise ComparisonError(f"cannot build judge_exog={judge_exog!r}: {str(error).splitlines()[0]}") from None
+    if isinstance(judge_exog, str):
+        judge_exog = [judge_exog]
+    if isinstance(judge_exog, list) and judge_exog and all(isinstance(name, str) for name in judge_exog):
+        return columns_of(data, judge_exog)
+    frame = numeric_frame(judge_exog)
+    return None if frame is None else frame.set_axis(data.index)

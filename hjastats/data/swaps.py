@@ -36,7 +36,7 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Index judge: swapped (pairs of verdicts in opposite orders), consistent, first (the item shown first won both times),
-        second, mixed (one of the two a tie), flip_rate (first and second among the decided pairs).
+        second, tied (at least one of the two), flip_rate (first and second among the decided pairs).
 
     Raises
     ------
@@ -55,8 +55,12 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
         raise ComparisonError(
             "no prompt column was found: pass prompt='column' to say which comparisons are about the same one."
         )
+    prompts = pd.factorize(data.columns[name])[0]
+    if (prompts < 0).any():
+        # A verdict on nobody knows which prompt has no counterpart.
+        data, prompts = data.subset(prompts >= 0), prompts[prompts >= 0]
     low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
-    code, some = distinct_rows([data.judge_index, low, high, pd.factorize(data.columns[name])[0]])
+    code, some = distinct_rows([data.judge_index, low, high, prompts])
     is_low_first = data.first_index < data.second_index
     size = len(some)
     # One verdict per order: the mean over repetitions, as a preference for the lower of the two items.
@@ -67,11 +71,11 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     when_low = np.bincount(code[is_low_first], preference[is_low_first], minlength=size)[both] / shown_low[both]
     when_high = np.bincount(code[~is_low_first], preference[~is_low_first], minlength=size)[both] / shown_high[both]
     kinds = {
-        "consistent": np.sign(when_low - 0.5) == np.sign(when_high - 0.5),
+        "consistent": (np.sign(when_low - 0.5) == np.sign(when_high - 0.5)) & (when_low != 0.5),
         "first": (when_low > 0.5) & (when_high < 0.5),
         "second": (when_low < 0.5) & (when_high > 0.5),
     }
-    kinds["mixed"] = ~(kinds["consistent"] | kinds["first"] | kinds["second"])
+    kinds["tied"] = ~(kinds["consistent"] | kinds["first"] | kinds["second"])
     judge = data.judge_index[some][both]
     table = pd.DataFrame(
         {kind: np.bincount(judge, of_kind, minlength=data.n_judges) for kind, of_kind in kinds.items()},

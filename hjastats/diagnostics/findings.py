@@ -13,6 +13,7 @@ from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
 from ..errors import shown
 from ..geometry.parameters import Coefficients
+from ..inference.robust import RowScores
 from ..inference.score_tests import judge_term_test
 
 # A judge that prefers the same position this often deserves a sentence.
@@ -132,12 +133,18 @@ def _first_shares(data: Comparisons) -> Finding:
 
 def _position_test(results: Any, data: Comparisons) -> Finding:
     cells, at = _with_position(results, data)
-    test = judge_term_test(cells, at, results.estimate.frame)
+    rows = None
+    if results.model.tie == "" and not np.isin(data.outcome, (0.0, 1.0)).all():
+        scores = RowScores(_rows_with_position(results, data), data, at, results.estimate.frame)
+        rows = (scores.scores, scores.count)
+    test = judge_term_test(cells, at, results.estimate.frame, rows)
     if test is None:
         text = "A position effect per judge cannot be told from the item scores in these data."
         return Finding("position test", False, text)
     p_value = f"p = {test.p_value:.3g}" if test.p_value > 1e-300 else "p < 1e-300"
     told = f"chi2({test.df}) = {test.statistic:.1f}, {p_value}"
+    if results.model.position is None and test.df < data.n_judges:
+        told += f"; {data.n_judges - test.df} of {data.n_judges} effects cannot be told from the other terms"
     if results.model.position == "common":
         if test.p_value < 0.01:
             text = f"Judges differ in their position effects (score test: {told}): fit position='judge'."
@@ -156,10 +163,15 @@ def _position_test(results: Any, data: Comparisons) -> Finding:
 
 def _with_position(results: Any, data: Comparisons) -> tuple[Cells, Coefficients]:
     """The fit's cells with one position term per judge added, at zero."""
-    rows: Cells = results.model.row_cells()
-    cells = collapse(replace(rows, judge_terms=np.hstack([np.ones((data.n_rows, 1)), rows.judge_terms])))
     at = results.estimate.at
-    return cells, replace(at, judge=np.hstack([np.zeros((data.n_judges, 1)), at.judge]))
+    return collapse(_rows_with_position(results, data)), replace(
+        at, judge=np.hstack([np.zeros((data.n_judges, 1)), at.judge])
+    )
+
+
+def _rows_with_position(results: Any, data: Comparisons) -> Cells:
+    rows: Cells = results.model.row_cells()
+    return replace(rows, judge_terms=np.hstack([np.ones((data.n_rows, 1)), rows.judge_terms]))
 
 
 def _order(data: Comparisons) -> Finding:

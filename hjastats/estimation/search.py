@@ -11,7 +11,7 @@ from ..geometry.parameters import NEVER, Coefficients
 from ..geometry.structures import LowRank, ScoreStructure
 from ..likelihood import evaluate
 from .start import further_scores, starting_scores, unrestricted_gain
-from .trust import Neighbourhood, Optimum, maximise
+from .trust import NO_RIDGE, Neighbourhood, Optimum, Ridge, maximise
 
 # Two optima are the same when their log-likelihoods differ by less than this.
 SAME_OPTIMUM = 1e-4
@@ -68,7 +68,7 @@ def search(
     starts: list[Coefficients] | None = None,
     n_random: int = 2,
     rng: np.random.Generator | None = None,
-    ridge: float = 0.0,
+    ridge: Ridge = NO_RIDGE,
     maxiter: int = 200,
 ) -> Search:
     """Maximise from every start and keep the best.
@@ -98,7 +98,7 @@ def search(
 class _Runs:
     """Maximisations that know of each other's optima."""
 
-    def __init__(self, cells: Cells, structure: ScoreStructure, ridge: float, maxiter: int) -> None:
+    def __init__(self, cells: Cells, structure: ScoreStructure, ridge: Ridge, maxiter: int) -> None:
         self.cells, self.structure, self.ridge, self.maxiter = cells, structure, ridge, maxiter
         self.optima: list[Optimum] = []
         self.hits: list[int] = []

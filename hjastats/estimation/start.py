@@ -114,8 +114,8 @@ def unrestricted_gain(cells: Cells, here: Derivatives) -> float:
     slope = balance.reshape(cells.n_judges, cells.n_items)
     laplacian = judge_laplacians(cells, here.curvature)
     diagonal = np.arange(cells.n_items)
-    # Much less than any comparison's worth: keeps scores a judge says nothing about where they are.
-    laplacian[:, diagonal, diagonal] += 1e-3
+    # Far less than a typical comparison's worth: keeps scores a judge says nothing about where they are.
+    laplacian[:, diagonal, diagonal] += 1e-3 * laplacian[:, diagonal, diagonal].mean() + 1e-300
     return 0.5 * float(np.vdot(slope, np.linalg.solve(laplacian, slope[:, :, None])[:, :, 0]))
 
 

@@ -15,6 +15,7 @@ from ..geometry.structures import Frame, ScoreStructure, centred
 from ..likelihood import (
     Arrow,
     Derivatives,
+    Gradient,
     evaluate,
     expected_information,
     gradient,
@@ -30,6 +31,55 @@ _NEAR = 3.0
 _FLAT = 12.0
 # Share of the strongest direction below which the weakest of a low-rank structure is absent: it has no curvature to use.
 _ABSENT = 1e-7
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Half these weights times the sum of squared scores and of squared linear coefficients, added to the objective."""
+
+    scores: float = 0.0
+    terms: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.scores > 0 or self.terms > 0
+
+    def value(self, cells: Cells, at: Coefficients) -> float:
+        """The penalty."""
+        own = self._own(cells, at)
+        return 0.5 * self.scores * float(np.vdot(at.scores, at.scores)) + 0.5 * self.terms * float(
+            np.vdot(own, own) + np.vdot(at.shared, at.shared)
+        )
+
+    @staticmethod
+    def _own(cells: Cells, at: Coefficients) -> np.ndarray:
+        """The judges' coefficients, zero where there is no parameter."""
+        if not cells.never_tie:
+            return at.judge
+        own = at.judge.copy()
+        own[list(cells.never_tie), -1] = 0.0
+        return own
+
+    def add_to_gradient(self, cells: Cells, slopes: Gradient, at: Coefficients) -> Gradient:
+        """Gradient of the penalised objective."""
+        return Gradient(
+            slopes.scores + self.scores * at.scores,
+            slopes.judge + self.terms * self._own(cells, at),
+            slopes.shared + self.terms * at.shared,
+        )
+
+    def add_to_information(self, cells: Cells, arrow: Arrow, frame: Frame) -> Arrow:
+        """Information of the penalised objective; score coordinates are orthonormal, so the ridge is the same for all."""
+        judge, shared = arrow.judge.copy(), arrow.shared.copy()
+        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.shared_items.shape[1]
+        own, all_own = np.arange(f), np.arange(f, judge.shape[1])
+        judge[:, own, own] += self.scores
+        judge[:, all_own, all_own] += self.terms
+        diagonal = np.arange(len(shared))
+        shared[diagonal, diagonal] += np.where(diagonal < moves, self.scores, self.terms)
+        return Arrow(judge, arrow.coupling, shared)
+
+
+NO_RIDGE = Ridge()
 
 
 @dataclass(frozen=True)
@@ -128,7 +178,7 @@ def maximise(
     structure: ScoreStructure,
     start: Coefficients,
     *,
-    ridge: float = 0.0,
+    ridge: Ridge = NO_RIDGE,
     maxiter: int = 200,
     known: Sequence[Neighbourhood] = (),
 ) -> Optimum:
@@ -139,8 +189,8 @@ def maximise(
 
     Parameters
     ----------
-    ridge : float
-        Adds ``ridge / 2`` times the sum of squared scores to the negative log-likelihood.
+    ridge : Ridge
+        Penalty on the scores and, if asked for, on the linear coefficients.
     known : sequence of Neighbourhood
         Optima found from other starts; a run that comes close to one of them ends there.
     """
@@ -176,7 +226,7 @@ def maximise(
     )
 
 
-def _start(cells: Cells, structure: ScoreStructure, start: Coefficients, ridge: float) -> _Point:
+def _start(cells: Cells, structure: ScoreStructure, start: Coefficients, ridge: Ridge) -> _Point:
     """The nearest member of the structure, drawn in to where the likelihood is not flat."""
     scores, frame = structure.member(start.scores)
     at = replace(start, scores=scores)
@@ -188,14 +238,14 @@ def _start(cells: Cells, structure: ScoreStructure, start: Coefficients, ridge: 
     return _evaluate(cells, at, frame, ridge)
 
 
-def _evaluate(cells: Cells, at: Coefficients, frame: Frame, ridge: float) -> _Point:
+def _evaluate(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge) -> _Point:
     here = evaluate(cells, at)
-    value = here.value + 0.5 * ridge * float(np.vdot(at.scores, at.scores)) if ridge else here.value
+    value = here.value + ridge.value(cells, at) if ridge else here.value
     return _Point(at, frame, here, value)
 
 
 def _descend(
-    cells: Cells, structure: ScoreStructure, here: _Point, proposal: _Proposal, damping: float, ridge: float
+    cells: Cells, structure: ScoreStructure, here: _Point, proposal: _Proposal, damping: float, ridge: Ridge
 ) -> tuple[_Point | None, float, _Step | None]:
     """Raise the damping until a step does what the quadratic model promises; returns the damping to go on with."""
     while proposal.scale > 0 and damping <= 1e12 * proposal.scale:
@@ -220,12 +270,14 @@ def _descend(
 class _Proposal:
     """The quadratic model at one point, solved for any damping."""
 
-    def __init__(self, cells: Cells, here: _Point, ridge: float):
+    def __init__(self, cells: Cells, here: _Point, ridge: Ridge):
         frame = self.frame = here.frame
         slopes = gradient(cells, here.cells)
-        self.scores_gradient = slopes.scores + ridge * here.at.scores if ridge else slopes.scores
+        if ridge:
+            slopes = ridge.add_to_gradient(cells, slopes, here.at)
+        self.scores_gradient = slopes.scores
         expected = expected_information(cells, here.cells, frame)
-        self.expected = _with_ridge(expected, frame, ridge)
+        self.expected = ridge.add_to_information(cells, expected, frame) if ridge else expected
         self._observed: Arrow | None = None
         self._set_units(expected, frame)
         self.own_gradient = np.hstack([self.scores_gradient @ frame.judge_items, slopes.judge])
@@ -284,18 +336,6 @@ class _Proposal:
             damping=damping,
             is_newton=is_newton,
         )
-
-
-def _with_ridge(arrow: Arrow, frame: Frame, ridge: float) -> Arrow:
-    """Add the ridge to the score coordinates; they are orthonormal, so it is the same for all."""
-    if not ridge:
-        return arrow
-    judge, shared = arrow.judge.copy(), arrow.shared.copy()
-    own = np.arange(frame.judge_items.shape[1])
-    moves = np.arange(frame.shared_judges.shape[1] * frame.shared_items.shape[1])
-    judge[:, own, own] += ridge
-    shared[moves, moves] += ridge
-    return Arrow(judge, arrow.coupling, shared)
 
 
 def solve_arrow(

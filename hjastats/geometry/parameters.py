@@ -58,8 +58,9 @@ class ParameterLayout:
     never_tie: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        taken = {"mu", "gamma", "U", "V", "S", "R", "p"} | ({"position"} if "position" in self.judge_terms else set())
-        clash = [name for name in self.shared_terms if name in taken or name.partition("[")[0] in taken]
+        taken = {"mu", "gamma", "U", "V", "S", "R", "p"}
+        linear = [*self.shared_terms, *self.judge_terms]
+        clash = [name for name in linear if name.partition("[")[0] in taken or linear.count(name) > 1]
         names = self.names
         if clash or len(set(names)) < len(names):
             repeated = clash or sorted({name for name in names if names.count(name) > 1})

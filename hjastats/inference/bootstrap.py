@@ -52,6 +52,7 @@ class Bootstrap:
     n_failed: int
     kind: str
     influence: np.ndarray | None
+    count: np.ndarray | None = None
 
     @property
     def params(self) -> pd.DataFrame:
@@ -77,8 +78,15 @@ class Bootstrap:
             raise ContrastError(f"method must be 'percentile' or 'bca', got {method!r}.")
         if method == "bca" and self.influence is None:
             raise ContrastError("BCa intervals need resampled data: bootstrap(kind='rows') or kind='cluster'.")
+        if not 0 < alpha < 1:
+            raise ContrastError(f"alpha must lie between 0 and 1, got {alpha!r}.")
         here = self._evaluate(spec, self.estimate)
-        draws = np.array([self._evaluate(spec, at).estimate for at in self.replications])
+        found = [self._try(spec, at) for at in self.replications]
+        draws = np.array([values for values in found if values is not None]).reshape(-1, len(here))
+        if len(draws) < 2:
+            raise ContrastError(
+                f"the contrast exists in {len(draws)} of {len(self.replications)} replications: too few for an interval."
+            )
         limits = [
             self._limits(draws[:, j], here.estimate[j], here.gradient[j], alpha, method) for j in range(len(here))
         ]
@@ -93,6 +101,13 @@ class Bootstrap:
             index=pd.Index(here.names, name="contrast"),
         )
 
+    def _try(self, spec: Spec, at: Coefficients) -> np.ndarray | None:
+        """Value of the contrast at a replication; None where it is not defined, such as the log of a negative number."""
+        try:
+            return self._evaluate(spec, at).estimate
+        except ContrastError:
+            return None
+
     def _evaluate(self, spec: Spec, at: Coefficients) -> Contrast:
         n_free = self.layout.n_free
         return contrast(spec, self.layout, at, self.layout.structure.frame(at.scores), np.zeros((n_free, n_free)))
@@ -105,8 +120,9 @@ class Bootstrap:
             share = (np.sum(draws < estimate) + 0.5 * np.sum(draws == estimate)) / len(draws)
             bias = stats.norm.ppf(np.clip(share, 1.0 / (len(draws) + 1), len(draws) / (len(draws) + 1)))
             effect = self.influence @ gradient
-            size = np.sum(effect**2) ** 1.5
-            acceleration = np.sum(effect**3) / (6.0 * size) if size > 0 else 0.0
+            count = np.ones(len(effect)) if self.count is None else self.count
+            size = np.sum(count * effect**2) ** 1.5
+            acceleration = np.sum(count * effect**3) / (6.0 * size) if size > 0 else 0.0
             z = bias + stats.norm.ppf(tails)
             tails = stats.norm.cdf(bias + z / (1.0 - acceleration * z))
         low, high = np.quantile(draws, tails)
@@ -125,6 +141,7 @@ def bootstrap(
     n: int,
     kind: str,
     influence: np.ndarray | None,
+    count: np.ndarray | None = None,
     rng: int | np.random.Generator | None,
     n_jobs: int,
     progress: bool,
@@ -132,7 +149,7 @@ def bootstrap(
     """Draw, refit, collect."""
     found = replicate(_Refit(source, layout.structure, estimate), n, rng=rng, n_jobs=n_jobs, progress=progress)
     usable = [at for at in found if at is not None and _can_be_anchored(layout, at)]
-    return Bootstrap(layout, estimate, usable, len(found) - len(usable), kind, influence)
+    return Bootstrap(layout, estimate, usable, len(found) - len(usable), kind, influence, count)
 
 
 def _can_be_anchored(layout: ParameterLayout, at: Coefficients) -> bool:

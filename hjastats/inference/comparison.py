@@ -11,7 +11,7 @@ from scipy import stats
 
 from ..data.cells import Cells
 from ..data.comparisons import Comparisons
-from ..errors import ComparisonError
+from ..errors import ComparisonError, shown
 from ..geometry.decomposition import max_rank
 from ..geometry.parameters import ParameterLayout
 from ..geometry.structures import LowRank, Pooled
@@ -30,17 +30,12 @@ def structure_order(layout: ParameterLayout) -> int:
 
 def is_nested(small: Any, large: Any) -> bool:
     """Whether the first result's model is a special case of the second's."""
-    positions = _position_order(small) <= _position_order(large)
+    positions = _POSITIONS.index(small.model.position) <= _POSITIONS.index(large.model.position)
     structures = structure_order(small.model.layout) <= structure_order(large.model.layout)
-    ties = small.model.ties == large.model.ties and _TIES.index(small.model.tie) <= _TIES.index(large.model.tie)
+    ties = bool(small.model.tie) == bool(large.model.tie) and _TIES.index(small.model.tie) <= _TIES.index(
+        large.model.tie
+    )
     return positions and structures and ties and _covariates_within(small, large)
-
-
-def _position_order(results: Any) -> int:
-    """Place in none < common < per judge; an intercept is a common position effect."""
-    position = results.model.position
-    has_intercept = "Intercept" in results.model.layout.shared_terms
-    return _POSITIONS.index("common" if position is None and has_intercept else position)
 
 
 def _covariates_within(small: Any, large: Any) -> bool:
@@ -60,7 +55,6 @@ def _covariate_values(results: Any) -> tuple[dict[str, np.ndarray], dict[str, np
     """Covariates with a common slope and with one slope per judge, by name."""
     model = results.model
     shared = {} if model.exog is None else dict(zip(model.exog_names, np.asarray(model.exog).T, strict=True))
-    shared.pop("Intercept", None)
     own = (
         {} if model.judge_exog is None else {str(name): model.judge_exog[name].to_numpy() for name in model.judge_exog}
     )
@@ -76,11 +70,20 @@ def is_regular(small: Any, large: Any) -> bool:
     """
     low, high = structure_order(small.model.layout), structure_order(large.model.layout)
     layout = large.model.layout
+    if small.model.tie != large.model.tie and layout.never_tie:
+        # Judges without ties sit on the boundary of the larger model.
+        return False
     return low == high or (low, high) == (-1, 0) or high == max_rank(len(layout.judges), len(layout.items))
 
 
 def _covariates(results: Any) -> list[str]:
-    return [name for name in results.model.layout.shared_terms if name not in ("position", "tie", "Intercept")]
+    return [name for name in results.model.layout.shared_terms if name not in ("position", "tie")]
+
+
+def has_soft_preferences(results: Any) -> bool:
+    """Whether the likelihood is a quasi-likelihood, whose ratios are not chi-squared."""
+    outcome = results.model.comparisons.outcome
+    return bool(((outcome > 0) & (outcome < 1) & (outcome != 0.5)).any())
 
 
 def check_same_data(results: Sequence[Any]) -> None:
@@ -90,6 +93,9 @@ def check_same_data(results: Sequence[Any]) -> None:
     ------
     ComparisonError
     """
+    penalised = [describe(result) for result in results if result.estimate.penalty is not None]
+    if penalised:
+        raise ComparisonError(f"likelihoods of regularised fits are not maxima and do not compare: {shown(penalised)}.")
     first: Comparisons = results[0].model.comparisons
     if first is None:
         raise ComparisonError("the data of these results were removed: compare models before remove_data().")
@@ -175,7 +181,7 @@ def compare(*results: Any) -> pd.DataFrame:
     BTL   9   <NA>
     JA   16      7     BTL
     """
-    if len(results) < 2:
+    if len(results) < 2 or not all(hasattr(result, "estimate") for result in results):
         raise ComparisonError("pass at least two fitted models to compare.")
     check_same_data(results)
     ordered = sorted(results, key=lambda result: (result.df_model, -result.llf))
@@ -194,6 +200,8 @@ def _row(result: Any, smaller: list[Any]) -> dict[str, Any]:
         row |= {"against": describe(against), "lr": lr, "lr_df": df}
         if lr < -1e-6:
             row["note"] = "worse than the nested model: a local optimum"
+        elif has_soft_preferences(result):
+            row["note"] = "not chi-squared (soft preferences)"
         elif is_regular(against, result):
             row["p_value"] = float(stats.chi2.sf(lr, df))
         else:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..data.cells import Cells
+from ..estimation.trust import NO_RIDGE, Ridge
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
 from ..likelihood import (
@@ -46,25 +47,21 @@ class FreeCovariance:
 
 
 def information_at(
-    cells: Cells, at: Coefficients, frame: Frame, kind: str = "expected", ridge: float = 0.0
+    cells: Cells, at: Coefficients, frame: Frame, kind: str = "expected", ridge: Ridge = NO_RIDGE
 ) -> np.ndarray:
     """Information about (shared terms, judge terms, free score coordinates), shape (n_free, n_free).
 
     Parameters
     ----------
     kind : {"expected", "observed"}
-    ridge : float
-        Penalty on the scores, added to their coordinates.
+    ridge : Ridge
+        Penalty, added to the coordinates it shrinks.
     """
     here = evaluate(cells, at)
     arrow = expected_information(cells, here, frame)
     if kind == "observed":
         arrow = observed_information(arrow, frame, gradient(cells, here).scores)
-    information = free_information(arrow, cells)
-    if ridge:
-        scores = np.arange(len(information) - frame.n_free, len(information))
-        information[scores, scores] += ridge
-    return information
+    return free_information(ridge.add_to_information(cells, arrow, frame) if ridge else arrow, cells)
 
 
 def invert(information: np.ndarray) -> FreeCovariance:

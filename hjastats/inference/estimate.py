@@ -10,11 +10,43 @@ from ..data.cells import Cells
 from ..errors import shown
 from ..estimation.alternating import AlternatingRun
 from ..estimation.convergence import Separation, find_separation
+from ..estimation.regularized import CrossValidation
 from ..estimation.search import Search
-from ..estimation.trust import Optimum
+from ..estimation.trust import NO_RIDGE, Optimum, Ridge
 from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import Frame, ScoreStructure
 from .covariance import FreeCovariance, information_at, invert
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """What was added to the likelihood.
+
+    Attributes
+    ----------
+    kind : {"ridge", "firth"}
+    ridge : Ridge
+    df : float
+        Effective number of parameters, trace of (information + ridge)^-1 information.
+    validation : CrossValidation or None
+        How the weight was chosen, if it was.
+    """
+
+    kind: str
+    ridge: Ridge = NO_RIDGE
+    df: float = float("nan")
+    validation: CrossValidation | None = None
+
+    @property
+    def description(self) -> str:
+        """How the standard errors came about."""
+        if self.kind == "firth":
+            return "Bias-reduced estimates (Firth); standard errors from the expected information."
+        on = "scores and linear coefficients" if self.ridge.terms else "scores"
+        return (
+            f"Ridge with weight {self.ridge.scores:.3g} on the {on}, a Gaussian prior of variance {1 / self.ridge.scores:.3g}; "
+            "standard errors are those of the posterior, from the information plus the ridge."
+        )
 
 
 @dataclass(frozen=True)
@@ -32,6 +64,7 @@ class Estimate:
     information : str
         "expected" or "observed".
     history : AlternatingRun or None
+    penalty : Penalty or None
     """
 
     search: Search
@@ -41,6 +74,7 @@ class Estimate:
     method: str
     information: str
     history: AlternatingRun | None = None
+    penalty: Penalty | None = None
 
     @property
     def optimum(self) -> Optimum:
@@ -112,20 +146,28 @@ def assess(
     method: str,
     information: str,
     history: AlternatingRun | None = None,
+    penalty: Penalty | None = None,
 ) -> Estimate:
     """Covariance and existence at the optimum of a search."""
     at = found.best.at
     frame = structure.frame(at.scores)
-    covariance = invert(information_at(cells, at, frame, information))
-    separation = find_separation(cells, at, frame, diverges=found.best.diverges)
-    return Estimate(found, frame, covariance, separation, method, information, history)
+    ridge = NO_RIDGE if penalty is None else penalty.ridge
+    covariance = invert(information_at(cells, at, frame, information, ridge))
+    if penalty is not None:
+        plain = information_at(cells, at, frame, information)
+        penalty = replace(penalty, df=float(np.trace(covariance.covariance @ plain)))
+    # Under a penalty on everything no direction can run away.
+    is_held = penalty is not None and not found.best.diverges
+    separation = None if is_held else find_separation(cells, at, frame, diverges=found.best.diverges)
+    return Estimate(found, frame, covariance, separation, method, information, history, penalty)
 
 
 def reassess(cells: Cells, estimate: Estimate, information: str) -> Estimate:
     """The same estimate with its covariance from another information."""
     if information == estimate.information:
         return estimate
-    covariance = invert(information_at(cells, estimate.at, estimate.frame, information))
+    ridge = NO_RIDGE if estimate.penalty is None else estimate.penalty.ridge
+    covariance = invert(information_at(cells, estimate.at, estimate.frame, information, ridge))
     return replace(estimate, free_covariance=covariance, information=information)
 
 

@@ -96,8 +96,10 @@ class _Parser:
 
     def contrast(self) -> ParsedContrast:
         left = self.sum()
-        null = 0.0
+        # A probability by itself is compared with a coin flip.
+        null = 0.5 if self.at == 1 and self._names("p") else 0.0
         if self._accept("="):
+            null = 0.0
             right = self.sum()
             if self.tokens[self.at].kind == "=":
                 raise ContrastError(
@@ -115,6 +117,11 @@ class _Parser:
         if not (math.isfinite(left.value) and math.isfinite(null) and np.isfinite(left.gradient).all()):
             raise ContrastError(f"{excerpt(self.text)} is not finite at the estimate.")
         return ParsedContrast(self.text.strip(), left, null)
+
+    def _names(self, kind: str) -> bool:
+        """Whether the first token is a quantity of a kind."""
+        quantity = self.tokens[0].quantity
+        return quantity is not None and quantity[0] == kind
 
     def _accept(self, *kinds: str) -> Token | None:
         token = self.tokens[self.at]

@@ -23,6 +23,7 @@ _ROLES = {
     "mu": ("item",),
     "gamma": ("judge",),
     "position": ("judge",),
+    "tie": ("judge",),
     "disagreement": ("judge", "item"),
     "scores": ("judge", "item"),
 }
@@ -75,8 +76,8 @@ def contrast_formula(formula: str, metadata: Any, quantities: Quantities, covari
             f"expected a formula such as 'gamma ~ provider' with one of {shown(_ROLES, 9)} on the left, got {formula!r}."
         )
     kind = _KINDS.get(target, target)
-    if kind == "position" and "position" not in quantities.kinds:
-        raise ContrastError("the model has no position effect per judge: fit position='judge'.")
+    if kind in ("position", "tie") and kind not in quantities.kinds:
+        raise ContrastError(f"the model has no {kind} effect per judge: fit {kind}='judge'.")
     frame = _aligned(metadata, target, quantities)
     design, slices = _design(right.strip(), frame)
     index = [quantities.resolve(kind, labels) for labels in frame.index]

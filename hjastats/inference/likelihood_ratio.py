@@ -16,7 +16,7 @@ from ..estimation.start import starting_scores
 from ..geometry.decomposition import max_rank
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import LowRank
-from .comparison import check_same_data, describe, is_nested, is_regular
+from .comparison import check_same_data, describe, has_soft_preferences, is_nested, is_regular
 from .resampling import ParametricDraw, replicate
 
 
@@ -38,6 +38,7 @@ class RankTest:
         Monte-Carlo standard error of a bootstrap p-value.
     replications : ndarray
         Bootstrap likelihood ratios.
+    note : str
     """
 
     null: str
@@ -49,13 +50,15 @@ class RankTest:
     n_replications: int = 0
     mc_error: float = 0.0
     replications: np.ndarray | None = None
+    note: str = ""
 
     def __repr__(self) -> str:
         if self.df is not None:
             how = f"chi2({self.df}), p = {self.p_value:.4g}"
         else:
             how = f"p = {self.p_value:.4g} (Monte-Carlo error {self.mc_error:.2g}, {self.n_replications} replications)"
-        return f"Rank test ({self.method}): {self.null} against {self.alternative}\n  LR = {self.statistic:.3f}, {how}"
+        text = f"Rank test ({self.method}): {self.null} against {self.alternative}\n  LR = {self.statistic:.3f}, {how}"
+        return f"{text}\n  {self.note}" if self.note else text
 
 
 def compare_lr_test(large: Any, restricted: Any) -> CompareLRTestResult:
@@ -70,10 +73,12 @@ def compare_lr_test(large: Any, restricted: Any) -> CompareLRTestResult:
     if not is_nested(restricted, large) or restricted.df_model >= large.df_model:
         raise ComparisonError(f"{describe(restricted)} is not nested in {describe(large)}.")
     statistic, df = 2.0 * (large.llf - restricted.llf), int(large.df_model - restricted.df_model)
-    if not is_regular(restricted, large):
+    if has_soft_preferences(large) or not is_regular(restricted, large):
+        soft = "soft preferences make the likelihood a quasi-likelihood"
+        bound = "an added direction is undefined, or a parameter on the boundary, under the smaller model"
         warnings.warn(
-            f"{describe(restricted)} against {describe(large)} is not a chi-squared test (an added direction is undefined under "
-            "the smaller model): no p-value is given. Use rank_test('bootstrap') of the smaller model.",
+            f"{describe(restricted)} against {describe(large)} is not a chi-squared test "
+            f"({soft if has_soft_preferences(large) else bound}): no p-value is given. For ranks use rank_test('bootstrap').",
             NonRegularWarning,
             stacklevel=4,
         )
@@ -85,7 +90,10 @@ def saturated_rank_test(results: Any, unrestricted: Any) -> RankTest:
     """The fitted rank against judge-wise BTL: regular, (K - 1 - r)(N - 2 - r) degrees of freedom."""
     statistic, df = 2.0 * (unrestricted.llf - results.llf), int(unrestricted.df_model - results.df_model)
     p_value = float(stats.chi2.sf(statistic, df))
-    return RankTest(describe(results), describe(unrestricted), statistic, p_value, df, "saturated")
+    note = (
+        "" if unrestricted.converged else "judge-wise estimates do not exist for all judges: the p-value is approximate"
+    )
+    return RankTest(describe(results), describe(unrestricted), statistic, p_value, df, "saturated", note=note)
 
 
 def can_grow(results: Any) -> bool:

@@ -203,7 +203,8 @@ class ParameterView:
 
     Attributes
     ----------
-    mu, gamma, position : pandas.Series
+    mu, gamma, position, tie : pandas.Series
+        ``tie`` is empty unless ties are an outcome.
     S, R : pandas.DataFrame
         Scores and residual disagreement, judges by items.
     U, V : pandas.DataFrame
@@ -230,6 +231,12 @@ class ParameterView:
             self.position = pd.Series(quantities.at.shared[layout.shared_terms.index("position")], judges)
         else:
             self.position = pd.Series(0.0, judges)
+        self.tie = pd.Series(dtype=float)
+        if "tie" in layout.judge_terms:
+            able = list(layout.judges_with("tie"))
+            self.tie = pd.Series(quantities.at.judge[:, -1], judges).loc[able]
+        elif "tie" in layout.shared_terms:
+            self.tie = pd.Series(quantities.at.shared[-1], judges)
 
     def p(self, judge: str, first: str, second: str) -> float:
         """Probability that a judge prefers the item shown first."""

@@ -38,6 +38,10 @@ class ParametricDraw:
             raise ComparisonError(
                 "drawing verdicts from the model needs whole numbers as weights; use kind='rows' instead."
             )
+        if not np.isin(data.outcome, (0.0, 0.5, 1.0)).all():
+            raise ComparisonError(
+                "soft preferences have no model to be drawn from; resample them, kind='rows' or 'cluster'."
+            )
         eta = linear_predictor(cells, at)
         if cells.ties is not None:
             first, tie, second = davidson_probabilities(eta, tie_predictor(cells, at))

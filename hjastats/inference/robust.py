@@ -40,10 +40,14 @@ class RowScores:
             single = replace(single, ties=(outcome == 0.5).astype(float))
         self.scores = cell_scores(single, evaluate(single, at), free_design(single, frame), free_ties(single, frame))
 
+    @property
+    def count(self) -> np.ndarray:
+        """Number of comparisons behind every distinct row."""
+        return np.bincount(self.code, self.weight, minlength=len(self.scores))
+
     def individual(self) -> np.ndarray:
         """Square root of the sum of squared contributions of single comparisons: X with X'X the meat of HC0."""
-        count = np.bincount(self.code, self.weight, minlength=len(self.scores))
-        return np.sqrt(count)[:, None] * self.scores
+        return np.sqrt(self.count)[:, None] * self.scores
 
     def by_cluster(self, cluster: np.ndarray, n_clusters: int) -> np.ndarray:
         """Sums of the contributions within clusters, shape (n_clusters, n_free)."""
@@ -81,7 +85,7 @@ def robust_covariance(
         }
     _no_further(cov_kwds, ("groups", "use_correction"))
     cluster, labels, name = cluster_codes(cov_kwds.get("groups"), data)
-    _check_clusters(cluster, len(labels), data, bread, has_judge_parameters=has_judge_parameters)
+    check_clusters(cluster, len(labels), data, bread, has_judge_parameters=has_judge_parameters)
     covariance = cov_white_simple((scores.by_cluster(cluster, len(labels)), bread), use_correction=False)
     n, k, g = data.n_comparisons, len(bread), len(labels)
     if cov_kwds.get("use_correction", True):
@@ -124,15 +128,24 @@ def cluster_codes(groups: Any, data: Comparisons) -> tuple[np.ndarray, np.ndarra
         groups = data.columns[groups] if groups in data.columns else known[groups]
     codes, labels = pd.factorize(pd.Series(np.asarray(groups)))
     if len(codes) != data.n_rows:
-        raise ComparisonError(f"groups has {len(codes)} labels but there are {data.n_rows} rows.")
+        raise ComparisonError(
+            f"groups has {len(codes)} labels but there are {data.n_rows} rows in the fit: name a column of the data instead, which "
+            "follows when rows are left out."
+        )
     if (codes < 0).any():
         raise ComparisonError(f"groups has {int((codes < 0).sum())} missing labels: every row needs its cluster.")
     return codes, np.asarray(labels), name
 
 
-def _check_clusters(
+def check_clusters(
     cluster: np.ndarray, n_clusters: int, data: Comparisons, bread: np.ndarray, *, has_judge_parameters: bool
 ) -> None:
+    """Refuse clusters that leave a judge's parameters without variance, and warn of too few.
+
+    Raises
+    ------
+    IdentificationError
+    """
     if n_clusters < 2:
         raise IdentificationError("clustering needs at least two clusters, got one.")
     if has_judge_parameters:

@@ -29,7 +29,9 @@ class ScoreTest:
     p_value: float
 
 
-def judge_term_test(cells: Cells, at: Coefficients, frame: Frame) -> ScoreTest | None:
+def judge_term_test(
+    cells: Cells, at: Coefficients, frame: Frame, rows: tuple[np.ndarray, np.ndarray] | None = None
+) -> ScoreTest | None:
     """Score test of the first judge term of ``cells``, whose coefficients are zero in ``at``.
 
     Parameters
@@ -38,6 +40,9 @@ def judge_term_test(cells: Cells, at: Coefficients, frame: Frame) -> ScoreTest |
         With the term under test as first column of ``judge_terms``.
     at : Coefficients
         Maximum likelihood estimate without the term, its coefficients filled in as zero.
+    rows : tuple of ndarray, optional
+        Contributions of distinct rows to the gradient (n, n_free) and how often each occurs. Given, the variance of the
+        gradient is estimated from them instead of from the model, which half wins and soft preferences do not follow.
 
     Returns
     -------
@@ -59,7 +64,14 @@ def judge_term_test(cells: Cells, at: Coefficients, frame: Frame) -> ScoreTest |
         nuisance = cho_factor(information[np.ix_(~tested, ~tested)])
     except LinAlgError:
         return None
-    effective = (information[np.ix_(tested, tested)] - cross.T @ cho_solve(nuisance, cross)) / np.outer(scale, scale)
+    projection = cho_solve(nuisance, cross)
+    effective = information[np.ix_(tested, tested)] - cross.T @ projection
+    if rows is not None:
+        scores, count = rows
+        efficient = scores[:, tested] - scores[:, ~tested] @ projection
+        known = np.diag(effective) > 1e-8 * np.diag(information)[tested]
+        effective = np.where(np.outer(known, known), efficient.T @ (count[:, None] * efficient), 0.0)
+    effective = effective / np.outer(scale, scale)
     values, vectors = np.linalg.eigh(effective)
     informed = values > 1e-8
     if not informed.any():

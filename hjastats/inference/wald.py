@@ -30,8 +30,11 @@ def linear_hypotheses(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np
     ContrastError
     """
     if isinstance(hypothesis, tuple) and len(hypothesis) == 2 and not isinstance(hypothesis[0], str):
-        matrix = np.atleast_2d(np.asarray(hypothesis[0], dtype=float))
-        values = np.broadcast_to(np.asarray(hypothesis[1], dtype=float).ravel(), len(matrix)).astype(float)
+        try:
+            matrix = np.atleast_2d(np.asarray(hypothesis[0], dtype=float))
+            values = np.broadcast_to(np.asarray(hypothesis[1], dtype=float).ravel(), len(matrix)).astype(float)
+        except (TypeError, ValueError):
+            raise ContrastError("a hypothesis (R, q) needs a matrix of numbers and one value per row.") from None
     elif isinstance(hypothesis, (str, Mapping)) or _is_strings(hypothesis):
         matrix, values = _parsed(hypothesis, names)
     else:
@@ -122,6 +125,13 @@ def wald_statistic(
         )
     tested = left[:, :rank]
     inner = tested.T @ covariance @ tested
+    if np.isfinite(inner).all():
+        values = np.linalg.eigvalsh(inner)
+        if values[0] <= 1e-10 * max(values[-1], 1e-300):
+            raise ContrastError(
+                f"the covariance has fewer directions than the {rank} restrictions to test (too few clusters?): test fewer at "
+                "a time."
+            )
     left_over = tested.T @ distance
     statistic = float(left_over @ np.linalg.solve(inner, left_over)) if np.isfinite(inner).all() else np.nan
     return ContrastResults(chi2=statistic, statistic=statistic, df_denom=rank, distribution="chi2", dist_args=(rank,))

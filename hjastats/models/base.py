@@ -14,7 +14,7 @@ from statsmodels.formula.formulatools import advance_eval_env
 
 from ..data.cells import Cells, collapse, take
 from ..data.comparisons import Comparisons
-from ..data.rows import Rows, check_option, column, columns_of, covariate_frame, lookup, new_covariates
+from ..data.rows import Rows, check_option, column, columns_of, covariate_frame, judge_columns, lookup, new_covariates
 from ..errors import ComparisonError, IdentificationError, shown
 from ..estimation.search import no_terms
 from ..estimation.start import starting_scores
@@ -58,6 +58,7 @@ class ComparisonModel(GenericLikelihoodModel):
         tie: str = "common",
         judge_exog: Any = None,
         missing: str = "none",
+        columns: pd.DataFrame | None = None,
         comparisons: Comparisons | None = None,
         **kwargs: Any,
     ) -> None:
@@ -70,12 +71,18 @@ class ComparisonModel(GenericLikelihoodModel):
         if kwargs:
             raise TypeError(f"{type(self).__name__} got unknown arguments: {shown(kwargs)}.")
         if comparisons is None:
-            table = Rows(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog).checked(missing)
+            table = Rows(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog, columns).checked(
+                missing
+            )
             endog, comparisons = table.endog, table.comparisons()
-            exog, judge_exog = table.exog, table.judge_exog
+            exog, judge_exog = (
+                None if frame is None else frame.reset_index(drop=True) for frame in (table.exog, table.judge_exog)
+            )
         exog = covariate_frame("exog", exog, comparisons)
         judge_exog = covariate_frame("judge_exog", judge_exog, comparisons)
         endog = endog if isinstance(endog, pd.Series) else pd.Series(np.asarray(endog, dtype=float), name="win")
+        if exog is not None and "Intercept" in exog.columns:
+            exog = self._take_intercept(exog)
         if ties == "drop":
             kept = comparisons.outcome != 0.5
             self.n_ties_dropped = float(comparisons.weight[~kept].sum())
@@ -95,6 +102,16 @@ class ComparisonModel(GenericLikelihoodModel):
         self.formula: str | None = spec.get("formula")
         self._init_keys: list[str] = []
         self._set_up(rank)
+
+    def _take_intercept(self, exog: pd.DataFrame) -> pd.DataFrame | None:
+        """An intercept is a bonus for the item shown first: make it the position effect it is."""
+        if self.position is not None:
+            raise ComparisonError(
+                f"the intercept is a position effect, as is position={self.position!r}: write '0 + ...' in the formula."
+            )
+        self.position = "common"
+        exog = exog.drop(columns="Intercept")
+        return exog if exog.shape[1] else None
 
     @classmethod
     def from_comparisons(cls, data: Comparisons, exog: Any = None, **options: Any) -> Self:
@@ -126,12 +143,13 @@ class ComparisonModel(GenericLikelihoodModel):
         item_a: Any,
         item_b: Any,
         weights: Any = None,
+        judge_exog: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Build the model from a formula such as ``"win ~ 0 + length_diff"``.
 
-        The left side is the preference for the first item in [0, 1]; the right side holds covariates (``0`` for none; the
-        intercept of ``1`` is a bonus for the first item, the same as ``position="common"``).
+        The left side is the preference for the first item in [0, 1]; the right side holds covariates, ``0`` for none. An
+        intercept is a bonus for the first item and becomes ``position="common"``.
 
         Parameters
         ----------
@@ -141,6 +159,8 @@ class ComparisonModel(GenericLikelihoodModel):
             Rows to use, as index labels or a boolean mask.
         judge, item_a, item_b, weights : str or array_like
             Column names of ``data``, or arrays with one value per row of ``data``.
+        judge_exog : str, list of str or array_like, optional
+            Covariates with judge-specific slopes: columns of ``data``, or the right side of a formula such as ``"0 + length"``.
         **kwargs
             ``rank``, ``position``, ``ties``, ``missing`` as in the class, and ``eval_env``.
 
@@ -156,11 +176,13 @@ class ComparisonModel(GenericLikelihoodModel):
         if weights is not None:
             arrays["weights"] = weights
         columns = pd.DataFrame({name: column(name, value, data) for name, value in arrays.items()}, index=data.index)
+        own = judge_columns(judge_exog, data)
         if subset is not None:
             data, columns = data.loc[subset], columns.loc[subset]
+            own = None if own is None else own.loc[subset]
         advance_eval_env(kwargs)
         kwargs.setdefault("missing", "raise")
-        options = {name: columns[name] for name in arrays}
+        options = {name: columns[name] for name in arrays} | {"judge_exog": own, "columns": data}
         try:
             return super().from_formula(formula, data, None, drop_cols, **options, **kwargs)
         except PatsyError as error:
@@ -408,7 +430,7 @@ class ComparisonModel(GenericLikelihoodModel):
         at = self.layout.unpack(self._checked(params))
         rows = self.prediction_rows(exog, judge, item_a, item_b, judge_exog)
         if not position:
-            at = self._without_position(at)
+            rows = self.without_position(rows)
         eta = linear_predictor(rows, at)
         if which == "linear":
             return eta
@@ -420,13 +442,14 @@ class ComparisonModel(GenericLikelihoodModel):
         p = probability(eta)
         return p if which == "mean" else pd.DataFrame({"first": p, "second": 1.0 - p})
 
-    def _without_position(self, at: Coefficients) -> Coefficients:
-        judge, shared = at.judge.copy(), at.shared.copy()
+    def without_position(self, rows: Cells) -> Cells:
+        """Comparisons in which neither item has the advantage of its position."""
+        own, shared = rows.judge_terms.copy(), rows.shared_terms.copy()
         if self.position == "judge":
-            judge[:, self.layout.judge_terms.index("position")] = 0.0
+            own[:, self.layout.judge_terms.index("position")] = 0.0
         elif self.position == "common":
-            shared[self.layout.shared_terms.index("position")] = 0.0
-        return Coefficients(at.scores, judge, shared)
+            shared[:, self.layout.shared_terms.index("position")] = 0.0
+        return replace(rows, judge_terms=own, shared_terms=shared)
 
     def simulate(
         self, params: Any, design: pd.DataFrame | None = None, *, rng: int | np.random.Generator | None = None
@@ -455,8 +478,11 @@ class ComparisonModel(GenericLikelihoodModel):
         """
         rng = np.random.default_rng(rng)
         rows = self.prediction_rows(design, None, None, None)
-        times = np.round(rows.n).astype(int) if design is None else np.ones(len(rows.n), dtype=int)
-        rows = take(rows, np.repeat(np.arange(len(rows.n)), times))
+        times = np.round(rows.n).astype(int)
+        if np.abs(rows.n - times).max(initial=0.0) > 1e-9:
+            raise ComparisonError("drawing verdicts for the data needs whole numbers as weights: pass a design.")
+        index = np.repeat(np.arange(len(rows.n)), times)
+        rows = take(rows, index)
         at = self.layout.unpack(self._checked(params))
         eta = linear_predictor(rows, at)
         if self.tie:
@@ -466,7 +492,10 @@ class ComparisonModel(GenericLikelihoodModel):
         draw = rng.random(len(eta))
         outcome = np.where(draw < first, 1.0, np.where(draw < first + tie, 0.5, 0.0))
         judges, items = np.asarray(self.judges, dtype=object), np.asarray(self.items, dtype=object)
-        return Comparisons.from_arrays(judges[rows.judge], items[rows.first], items[rows.second], outcome)
+        columns = (self.comparisons.columns if design is None else design.reset_index(drop=True)).iloc[index]
+        return Comparisons.from_arrays(
+            judges[rows.judge], items[rows.first], items[rows.second], outcome, columns=columns
+        )
 
     def prediction_rows(
         self, exog: Any, judge: Labels, item_a: Labels, item_b: Labels, judge_exog: Any = None
@@ -487,8 +516,10 @@ class ComparisonModel(GenericLikelihoodModel):
             raise ComparisonError(
                 f"judge, item_a and item_b have {', '.join(str(len(a)) for a in arrays)} labels."
             ) from None
+        if any(array.ndim != 1 for array in arrays):
+            raise ComparisonError("judge, item_a and item_b must be labels or one-dimensional collections of them.")
         if isinstance(exog, pd.DataFrame) and self._design_spec is not None:
-            exog = np.asarray(build_design_matrices([self._design_spec], exog)[0])
+            exog = self._design(exog)
         n_rows = len(judges)
         rows = Cells(
             lookup("judge", judges, self.judges),
@@ -514,6 +545,17 @@ class ComparisonModel(GenericLikelihoodModel):
         """Names of the covariates with judge-specific slopes."""
         special = [name for name in ("position", "tie") if getattr(self, name) == "judge"]
         return [name for name in self.layout.judge_terms if name not in special]
+
+    def _design(self, frame: pd.DataFrame) -> np.ndarray:
+        """Covariates of new comparisons, made by the formula."""
+        try:
+            design = build_design_matrices([self._design_spec], frame, NA_action="raise")[0]
+        except PatsyError as error:
+            raise ComparisonError(
+                f"cannot build {self.formula!r} for the new data: {str(error).splitlines()[0]}"
+            ) from None
+        names = design.design_info.column_names
+        return np.asarray(design)[:, [i for i, name in enumerate(names) if name != "Intercept"]]
 
     @property
     def _design_spec(self) -> Any:

@@ -11,13 +11,17 @@ import pandas as pd
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
 from ..data.comparisons import Comparisons
+from ..data.rows import check_option
 from ..errors import IdentificationError, LocalOptimaWarning, SeparationWarning, shown
 from ..estimation.alternating import AlternatingRun, alternate
 from ..estimation.delegate import STATSMODELS_METHODS, delegate
+from ..estimation.regularized import CrossValidation, cross_validate, firth
 from ..estimation.search import search
+from ..estimation.trust import Ridge
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import LowRank, Pooled, ScoreStructure, Unrestricted
-from ..inference.estimate import Estimate, assess, which_information
+from ..inference.estimate import Estimate, Penalty, assess, which_information
+from ..inference.robust import cluster_codes
 from ..results import HJAResults, HJAResultsWrapper
 from .base import ComparisonModel
 
@@ -181,6 +185,84 @@ class HJAModel(ComparisonModel):
         if warn_convergence:
             _warn(estimate, self)
         return HJAResultsWrapper(self.results_class(self, estimate, cov_type, cov_kwds, use_t=use_t))
+
+    def fit_regularized(
+        self,
+        alpha: float | str = 0.1,
+        penalty: str = "ridge",
+        *,
+        terms: bool = False,
+        groups: Any = None,
+        n_folds: int = 5,
+        n_random: int = 2,
+        rng: int | np.random.Generator | None = 0,
+        cov_type: str = "nonrobust",
+        cov_kwds: dict[str, Any] | None = None,
+        information: str | None = None,
+        warn_convergence: bool = True,
+    ) -> HJAResultsWrapper:
+        """Estimates that exist when maximum likelihood estimates do not, and are better where they hardly do.
+
+        Parameters
+        ----------
+        alpha : float or "cv"
+            Weight of the ridge: ``alpha / 2`` times the sum of squared scores, a Gaussian prior of variance ``1 / alpha`` on
+            every judge's scores. "cv" takes the weight with the smallest held-out log-loss.
+        penalty : {"ridge", "firth"}
+            "firth" reduces the bias of BTL and JA instead (``alpha`` is not used); it also keeps estimates finite.
+        terms : bool
+            Whether the ridge also shrinks position effects, tie propensities and covariate coefficients.
+        groups : str or array_like, optional
+            Rows that are held out together, such as the verdicts on one prompt; single rows by default.
+        n_folds : int
+            Folds of the cross-validation.
+
+        Returns
+        -------
+        HJAResults
+            ``df_model`` is the effective number of parameters; likelihood-ratio tests are not available.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1)
+        >>> shrunk = model.fit_regularized(alpha=1.0)
+        >>> bool(shrunk.df_model < model.df_model)
+        True
+        """
+        check_option("penalty", penalty, ("ridge", "firth"))
+        information = which_information(information, cov_type)
+        self.check_estimable()
+        rng = np.random.default_rng(rng)
+        if penalty == "firth":
+            if self.ties == "davidson" or isinstance(self.structure, Unrestricted) or self.rank > 0:
+                raise ValueError("penalty='firth' is available for BTL and JA with ties as half wins.")
+            found, what = firth(self.cells, self.structure), Penalty("firth")
+        else:
+            validation = self._cross_validate(groups, terms, n_folds, rng) if alpha == "cv" else None
+            weight = self._ridge_weight(alpha) if validation is None else validation.best
+            ridge = Ridge(weight, weight if terms else 0.0)
+            found = search(self.cells, self.structure, n_random=n_random, rng=rng, ridge=ridge)
+            what = Penalty("ridge", ridge, validation=validation)
+        estimate = assess(self.cells, self.structure, found, method=penalty, information=information, penalty=what)
+        if warn_convergence:
+            _warn(estimate, self)
+        return HJAResultsWrapper(self.results_class(self, estimate, cov_type, cov_kwds))
+
+    @staticmethod
+    def _ridge_weight(alpha: Any) -> float:
+        if isinstance(alpha, bool) or not isinstance(alpha, (int, float, np.number)) or not 0 < alpha < np.inf:
+            raise ValueError(f"alpha must be a positive number or 'cv', got {alpha!r}.")
+        return float(alpha)
+
+    def _cross_validate(self, groups: Any, terms: bool, n_folds: int, rng: np.random.Generator) -> CrossValidation:
+        data = self.comparisons
+        if data is None:
+            raise IdentificationError("the data of this model were removed: cross-validation needs them.")
+        code = np.arange(data.n_rows) if groups is None else cluster_codes(groups, data)[0]
+        if not 2 <= n_folds <= len(np.unique(code)):
+            raise ValueError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")
+        return cross_validate(self.row_cells(), self.structure, code, penalise_terms=terms, n_folds=n_folds, rng=rng)
 
     def with_rank(self, rank: int) -> HJAModel:
         """The HJA model of another rank for the same data and terms."""

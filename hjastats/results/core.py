@@ -17,7 +17,6 @@ from ..diagnostics.findings import Finding, find
 from ..errors import shown
 from ..geometry.decomposition import Decomposition
 from ..geometry.jacobians import anchor_jacobian
-from ..geometry.structures import Pooled
 from ..inference.covariance import propagate, score_standard_errors
 from ..inference.estimate import Estimate, reassess, which_information
 from ..inference.robust import DESCRIPTIONS, robust_covariance
@@ -64,6 +63,8 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         self._cache: dict[str, Any] = {}
         self.estimate = estimate
         self.nobs, self.df_model, self.df_resid = model.nobs, model.df_model, model.df_resid
+        if estimate.penalty is not None and estimate.penalty.kind == "ridge":
+            self.df_model, self.df_resid = estimate.penalty.df, model.nobs - estimate.penalty.df
         self.k_constant = 0
         self.params_free = layout.to_free(estimate.at, estimate.frame)
         self.cov_type = cov_type
@@ -82,11 +83,12 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         if self.cov_type == "nonrobust":
             if cov_kwds:
                 raise ValueError(f"cov_type='nonrobust' takes no cov_kwds, got {sorted(cov_kwds)}.")
-            return bread, {"description": DESCRIPTIONS[self.estimate.information]}
+            penalty = self.estimate.penalty
+            return bread, {"description": penalty.description if penalty else DESCRIPTIONS[self.estimate.information]}
         if self.cov_type not in ("HC0", "cluster"):
             raise ValueError(f"cov_type must be 'nonrobust', 'HC0' or 'cluster', got {self.cov_type!r}.")
         self._need_data()
-        model, layout = self.model, self.model.layout
+        model = self.model
         return robust_covariance(
             self.cov_type,
             cov_kwds,
@@ -95,7 +97,7 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
             self.estimate.at,
             self.estimate.frame,
             bread,
-            has_judge_parameters=bool(layout.judge_terms) or not isinstance(layout.structure, Pooled),
+            has_judge_parameters=self._has_judge_parameters,
         )
 
     def with_covariance(
@@ -120,7 +122,11 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         ('HC0', 'nonrobust')
         """
         estimate = reassess(self.model.cells, self.estimate, which_information(information, cov_type))
-        return HJAResultsWrapper(type(self)(self.model, estimate, cov_type, cov_kwds, use_t=self.use_t))
+        other = type(self)(self.model, estimate, cov_type, cov_kwds, use_t=self.use_t)
+        if self.model.comparisons is None:
+            # What the removed data gave reason to say still holds.
+            other.__dict__["findings"] = self.findings
+        return HJAResultsWrapper(other)
 
     # Scalars the base class would count from len(params) or from exog
 
@@ -310,9 +316,12 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         if self.model.position == "judge":
             return Diagnosis(self.findings, judge_facts(self.model.comparisons, self.position), None)
         other = self.model.with_position("judge").fit(warn_convergence=False)
-        usable = other.converged
-        facts = judge_facts(self.model.comparisons, other.position if usable else None)
-        return Diagnosis(self.findings, facts, other.compare_lr_test(self) if usable else None)
+        position = other.position
+        if other.estimate.separation is not None:
+            moving = np.abs(other.estimate.separation.judge_terms[:, 0]) >= 0.3
+            position.loc[moving, ["estimate", "std_err"]] = np.nan
+        facts = judge_facts(self.model.comparisons, position)
+        return Diagnosis(self.findings, facts, other.compare_lr_test(self) if other.converged else None)
 
     def summary(
         self, yname: str | None = None, title: str | None = None, alpha: float = 0.05, max_rows: int = 60

@@ -14,6 +14,7 @@ from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 from statsmodels.stats.multitest import multipletests
 
 from ..errors import ContrastError, IdentificationError, shown
+from ..geometry.structures import Pooled
 from ..inference.bootstrap import Bootstrap, bootstrap, check_options
 from ..inference.contrasts import Contrast, Spec, contrast
 from ..inference.formula_contrasts import FormulaContrast, contrast_formula
@@ -27,7 +28,7 @@ from ..inference.likelihood_ratio import (
 from ..inference.quantities import Quantities
 from ..inference.ranks import ranking_table
 from ..inference.resampling import ParametricDraw, RowDraw
-from ..inference.robust import RowScores, cluster_codes
+from ..inference.robust import RowScores, check_clusters, cluster_codes
 from ..inference.simultaneous import exceedance, largest_differences, pairwise_differences
 from ..inference.wald import hypothesis_labels, linear_hypotheses, wald_statistic
 from ..likelihood import free_design, free_ties, linear_predictor
@@ -50,6 +51,11 @@ class InferenceMethods:
     @property
     def _quantities(self) -> Quantities:
         return Quantities(self.model.layout, self.estimate.at, self.estimate.frame)
+
+    @property
+    def _has_judge_parameters(self) -> bool:
+        layout = self.model.layout
+        return bool(layout.judge_terms) or not isinstance(layout.structure, Pooled)
 
     # Contrasts
 
@@ -164,6 +170,8 @@ class InferenceMethods:
         pairs = pairwise_differences(estimate, covariance)
         low, high = np.triu_indices(len(labels), 1)
         errors = pairs.std_err[low, high]
+        if np.isnan(errors).any():
+            raise IdentificationError("standard errors are not available for this fit.")
         if not (errors > 0).any():
             raise ContrastError(f"the differences of {kind} are fixed by the model: there is nothing to compare.")
         frame = Contrast(
@@ -243,13 +251,16 @@ class InferenceMethods:
         """Labels, estimates and covariance of one kind of parameter."""
         quantities = self._quantities
         known = {"mu": self.model.items, "gamma": self.model.judges, "position": self.model.judges}
+        if "tie" in quantities.kinds:
+            known["tie"] = self.model.layout.judges_with("tie")
         if kind not in known or kind not in quantities.kinds:
             raise ContrastError(
                 f"kind must be one of {shown([k for k in known if k in quantities.kinds])}, got {kind!r}."
             )
         labels = known[kind]
-        estimate = np.array([quantities.value(kind, (i,)) for i in range(len(labels))])
-        rows = np.array([quantities.gradient(kind, (i,)) for i in range(len(labels))])
+        index = [quantities.resolve(kind, (label,)) for label in labels]
+        estimate = np.array([quantities.value(kind, place) for place in index])
+        rows = np.array([quantities.gradient(kind, place) for place in index])
         return labels, estimate, rows @ self.cov_params_free @ rows.T
 
     # Linear hypotheses
@@ -282,11 +293,10 @@ class InferenceMethods:
         )
         error = np.sqrt(np.diag(covariance))
         effect = matrix @ self.params
-        use_t = bool(getattr(self, "use_t", False)) if use_t is None else use_t
-        distribution = (
-            {"df_denom": self.df_resid, "distribution": "t"} if use_t else {"df_denom": None, "distribution": "norm"}
-        )
-        result = ContrastResults(effect=effect, statistic=(effect - values) / error, sd=error, **distribution)
+        if use_t:
+            raise ValueError("use_t is not available: the tests are asymptotic.")
+        statistic = (effect - values) / error
+        result = ContrastResults(effect=effect, statistic=statistic, sd=error, df_denom=None, distribution="norm")
         result.c_names = labels
         return result
 
@@ -339,7 +349,7 @@ class InferenceMethods:
         rows = {}
         for kind, where in layout.slices.items():
             size = where.stop - where.start
-            if kind in ("U", "V", "S") or (skip_single and size == 1):
+            if kind in ("U", "V", "S", "tie") or (skip_single and size == 1):
                 continue
             matrix = np.zeros((size, len(layout.names)))
             matrix[np.arange(size), np.arange(where.start, where.stop)] = 1.0
@@ -349,6 +359,8 @@ class InferenceMethods:
                 "pvalue": float(test.pvalue),
                 "df_constraint": int(test.df_denom),
             }
+        if not rows:
+            raise ContrastError("this model has no kinds of parameters to test jointly; use wald_test.")
         table = pd.DataFrame.from_dict(rows, orient="index")
         return WaldTestResults(None, "chi2", None, table=table)
 
@@ -437,7 +449,11 @@ class InferenceMethods:
         check_options(n, kind)
         model, at = self.model, self.estimate.at
         self._need_data()
-        influence = None
+        if not self.estimate.converged:
+            raise IdentificationError(
+                "the fit did not converge or is not identified: resampling it would repeat the failure."
+            )
+        influence = count = None
         source: ParametricDraw | RowDraw
         if kind == "parametric":
             source = ParametricDraw.from_fit(model.cells, model.comparisons, at)
@@ -447,13 +463,25 @@ class InferenceMethods:
             bread = self.estimate.free_covariance.covariance
             if kind == "cluster":
                 cluster, labels, _ = cluster_codes(groups, model.comparisons)
+                check_clusters(
+                    cluster, len(labels), model.comparisons, bread, has_judge_parameters=self._has_judge_parameters
+                )
                 source = RowDraw.from_data(rows, model.comparisons, cluster)
                 influence = scores.by_cluster(cluster, len(labels)) @ bread
             else:
                 source = RowDraw.from_data(rows, model.comparisons)
-                influence = scores.individual() @ bread
+                influence, count = scores.scores @ bread, scores.count
         return bootstrap(
-            source, model.layout, at, n=n, kind=kind, influence=influence, rng=rng, n_jobs=n_jobs, progress=progress
+            source,
+            model.layout,
+            at,
+            n=n,
+            kind=kind,
+            influence=influence,
+            count=count,
+            rng=rng,
+            n_jobs=n_jobs,
+            progress=progress,
         )
 
     def _need_data(self) -> None:
@@ -463,7 +491,14 @@ class InferenceMethods:
     # Prediction
 
     def get_prediction(
-        self, exog: Any = None, *, judge: Any = None, item_a: Any = None, item_b: Any = None
+        self,
+        exog: Any = None,
+        *,
+        judge: Any = None,
+        item_a: Any = None,
+        item_b: Any = None,
+        judge_exog: Any = None,
+        position: bool = True,
     ) -> PredictionResultsMonotonic:
         """Probability that the first item beats the second, with intervals made on the logit scale.
 
@@ -477,13 +512,19 @@ class InferenceMethods:
             (or second) and the covariates.
         judge, item_a, item_b : label or array_like of labels, optional
             New comparisons; the data themselves when left out.
+        judge_exog : array_like, optional
+            Covariates with judge-specific slopes.
+        position : bool
+            Whether the item shown first has the advantage the model gives it.
 
         Returns
         -------
         PredictionResultsMonotonic
             With ``summary_frame(alpha)``: predicted, se, ci_lower, ci_upper.
         """
-        rows = self.model.prediction_rows(exog, judge, item_a, item_b)
+        rows = self.model.prediction_rows(exog, judge, item_a, item_b, judge_exog)
+        if not position:
+            rows = self.model.without_position(rows)
         eta = linear_predictor(rows, self.estimate.at)
         design = np.where(free_ties(rows, self.estimate.frame), 0.0, free_design(rows, self.estimate.frame))
         variance = np.einsum("cd,de,ce->c", design, self.cov_params_free, design, optimize=True)

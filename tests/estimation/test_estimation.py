@@ -7,7 +7,7 @@ from hjastats.estimation.alternating import alternate
 from hjastats.estimation.convergence import find_separation
 from hjastats.estimation.search import no_terms, search
 from hjastats.estimation.start import initialise, judgewise_scores, pooled_scores, starting_scores
-from hjastats.estimation.trust import maximise, solve_arrow
+from hjastats.estimation.trust import Ridge, maximise, solve_arrow
 from hjastats.geometry.decomposition import canonical
 from hjastats.geometry.parameters import Coefficients
 from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
@@ -114,7 +114,7 @@ def test_every_start_is_finite_and_of_the_right_rank(cells):
 
 def test_ridge_shrinks_and_satisfies_its_own_first_order_conditions(cells):
     structure, ridge = LowRank(1), 5.0
-    plain, shrunk = search(cells, structure).best, search(cells, structure, ridge=ridge).best
+    plain, shrunk = search(cells, structure).best, search(cells, structure, ridge=Ridge(ridge)).best
     assert np.linalg.norm(shrunk.at.scores) < np.linalg.norm(plain.at.scores)
     assert shrunk.negative_loglike > plain.negative_loglike
     here = evaluate(cells, shrunk.at)

@@ -174,3 +174,27 @@ def test_removed_data_are_missed_in_words(data):
     with pytest.raises(ComparisonError, match="were removed"):
         result.predict()
     assert result.contrast("gamma[judge-1]").std_err[0] > 0
+
+
+def test_acceleration_counts_every_comparison(data):
+    """BCa of merged rows equals that of single rows up to the resampling."""
+    single = hja.BTLModel.from_comparisons(data).fit()
+    boot = single.bootstrap(2, "rows")
+    effect = boot.influence @ single.contrast("mu[model-A]").gradient[0]
+    rows = single.model.score_obs_free(single.params) @ np.linalg.inv(single.model.information(single.params))
+    each = rows @ single.contrast("mu[model-A]").gradient[0]
+    assert np.sum(boot.count * effect**3) == pytest.approx(np.sum(each**3), rel=1e-8)
+
+
+def test_unusable_fits_and_contrasts_are_not_resampled(data, result):
+    with pytest.raises(IdentificationError, match="sum to zero"):
+        result.bootstrap(5, "cluster", groups="judge")
+    with pytest.raises(ContrastError, match="alpha must lie"):
+        result.bootstrap(3).contrast("mu[model-A]", alpha=7)
+    always = data.subset(data.judge_index == 6)
+    outcome = np.where(always.first_index == 0, 1.0, np.where(always.second_index == 0, 0.0, always.outcome))
+    frame = always.to_frame()
+    labels = {"judge": frame["judge"], "item_a": frame["first"], "item_b": frame["second"]}
+    separated = hja.BTLModel(outcome, **{k: v.to_numpy() for k, v in labels.items()}).fit(warn_convergence=False)
+    with pytest.raises(IdentificationError, match="did not converge"):
+        separated.bootstrap(5)

@@ -110,3 +110,21 @@ def test_options_that_would_change_the_meaning_are_refused(result):
         result.wald_test("gamma[judge-1] = 1", use_f=True)
     with pytest.raises(ValueError, match="kinds of parameters"):
         result.wald_test_terms(combine_terms=["gamma"])
+
+
+def test_more_restrictions_than_clusters_are_refused(data):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hja.CovarianceWarning)
+        result = hja.BTLModel.from_comparisons(data).fit(cov_type="cluster", cov_kwds={"groups": "judge"})
+    with pytest.raises(ContrastError, match="too few clusters"):
+        result.wald_test(", ".join(f"mu[model-{letter}] = 0" for letter in "ABCDEFGHI"))
+    assert result.wald_test("mu[model-A] = mu[model-B]").df_denom == 1
+
+
+def test_distributions_and_shapes_that_do_not_fit_are_refused(result):
+    with pytest.raises(ValueError, match="asymptotic"):
+        result.t_test("gamma[judge-1] = 1", use_t=True)
+    with pytest.raises(ContrastError, match="one value per row"):
+        result.wald_test((np.eye(2, len(result.params)), [0, 1, 2]))

@@ -1,0 +1,151 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import hjastats as hja
+from hjastats.errors import ComparisonError
+from hjastats.estimation.regularized import firth
+from hjastats.geometry.structures import Pooled
+from hjastats.likelihood import evaluate, gradient
+from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from tests.counting import aggregate
+
+
+@pytest.fixture(scope="module")
+def data():
+    return hja.datasets.load_panel()
+
+
+def undefeated():
+    rows = {"judge": ["j"] * 8, "item_a": list("aaaabbcc"), "item_b": list("bbcc") + list("ccbb")}
+    return hja.BTLModel([1, 1, 1, 1, 0, 1, 0, 1], **rows)
+
+
+@pytest.mark.parametrize("name", ["chatbot_arena", "mtbench"])
+def test_firth_equals_brglm2(name, shared_data, oracles):
+    data = hja.read_comparisons(shared_data / f"{name}.json")
+    table = hja.BTLModel.from_comparisons(data).fit_regularized(penalty="firth").consensus
+    reference = pd.read_csv(oracles / f"{name}_btl_brglm2.csv", index_col=0)
+    np.testing.assert_allclose(table.loc[reference.index, "estimate"], reference["mu"], atol=1e-6)
+    np.testing.assert_allclose(table.loc[reference.index, "std_err"], reference["se"], rtol=1e-6)
+
+
+def test_firth_of_one_comparison_is_the_logit_with_half_a_success_added():
+    """Two items: bias reduction adds one half to wins and losses."""
+    cells = aggregate(
+        np.zeros(10, int), np.zeros(10, int), np.ones(10, int), np.array([1.0] * 8 + [0.0] * 2), np.ones(10), 1, 2
+    )
+    best = firth(cells, Pooled()).best
+    assert np.ptp(best.at.scores) == pytest.approx(np.log(8.5 / 2.5), abs=1e-9)
+
+
+def test_firth_keeps_undefeated_items_finite():
+    result = undefeated().fit_regularized(penalty="firth")
+    assert result.converged
+    assert np.abs(result.params).max() < 5
+    assert "Bias-reduced" in str(result.summary())
+
+
+@pytest.mark.slow
+def test_firth_reduces_the_bias_of_sensitivity_models():
+    """Small panels, 400 replications: the mean bias of the scores falls to less than half of that of maximum likelihood."""
+    scores = np.outer([0.6, 1.0, 1.4], [1.0, 0.3, -0.4, -0.9])
+    plain, reduced = [], []
+    for seed in range(400):
+        drawn = simulate_comparisons(scores, near_balanced_design(3, 4, 360, rng=seed), rng=1000 + seed)
+        model = hja.JAModel.from_comparisons(drawn)
+        likelihood, firth_fit = (
+            model.fit(warn_convergence=False),
+            model.fit_regularized(penalty="firth", warn_convergence=False),
+        )
+        if likelihood.converged and firth_fit.converged:
+            plain.append(likelihood.scores.to_numpy())
+            reduced.append(firth_fit.scores.to_numpy())
+    assert len(plain) > 380
+    bias = [np.abs(np.mean(estimates, axis=0) - scores).mean() for estimates in (plain, reduced)]
+    assert bias[1] < 0.5 * bias[0]
+
+
+def test_ridge_satisfies_its_first_order_conditions_with_and_without_terms(data):
+    model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
+    for terms in (False, True):
+        result = model.fit_regularized(alpha=2.0, terms=terms)
+        at, frame = result.estimate.at, result.estimate.frame
+        slopes = gradient(model.cells, evaluate(model.cells, at))
+        assert np.abs(frame.coordinates(slopes.scores + 2.0 * at.scores)).max() < 1e-6
+        assert np.abs(slopes.judge + (2.0 * at.judge if terms else 0.0)).max() < 1e-6
+        assert result.converged
+        assert result.df_model < model.df_model
+    assert "Gaussian prior of variance 0.5" in str(result.summary()).replace("\n    ", " ")
+
+
+def test_weaker_ridges_approach_maximum_likelihood(data):
+    model = hja.JAModel.from_comparisons(data)
+    plain = model.fit()
+    distances = [np.abs(model.fit_regularized(alpha=alpha).params - plain.params).max() for alpha in (10.0, 0.1, 1e-6)]
+    assert distances[0] > distances[1] > distances[2]
+    assert distances[2] < 1e-6
+
+
+def test_ridge_exists_where_maximum_likelihood_does_not():
+    result = undefeated().fit_regularized(alpha=0.1)
+    assert result.converged
+    assert result.estimate.separation is None
+    assert np.isfinite(result.bse).all()
+
+
+def test_cross_validation_prefers_some_shrinkage_for_few_data():
+    panel = heterogeneous_panel(4, 8, 1, rng=2)
+    few = simulate_comparisons(panel.scores, near_balanced_design(4, 8, 400, rng=3), rng=4)
+    columns = pd.DataFrame({"prompt": np.arange(400) % 40})
+    frame = few.to_frame()
+    grouped = hja.Comparisons.from_arrays(
+        frame["judge"], frame["first"], frame["second"], frame["outcome"], columns=columns
+    )
+    result = hja.HJAModel.from_comparisons(grouped, rank=1).fit_regularized(alpha="cv", groups="prompt")
+    validation = result.estimate.penalty.validation
+    assert validation.loss.shape == (len(validation.alphas), 5)
+    assert validation.best == result.estimate.penalty.ridge.scores
+    assert 0.003 < validation.best < 30
+    # Better than a coin flip on verdicts it has not seen.
+    assert validation.loss.mean(axis=1).min() < np.log(2)
+
+
+def test_regularised_likelihoods_are_not_compared(data):
+    model = hja.JAModel.from_comparisons(data)
+    shrunk = model.fit_regularized()
+    with pytest.raises(ComparisonError, match="do not compare"):
+        shrunk.compare_lr_test(hja.BTLModel.from_comparisons(data).fit())
+    with pytest.raises(ComparisonError, match="do not compare"):
+        hja.compare(shrunk, model.fit())
+
+
+def test_options_of_regularisation_are_checked(data):
+    model = hja.HJAModel.from_comparisons(data, rank=1)
+    for alpha in (0, -1, "auto", np.inf, True):
+        with pytest.raises(ValueError, match="alpha must be"):
+            model.fit_regularized(alpha=alpha)
+    with pytest.raises(ValueError, match="penalty must be"):
+        model.fit_regularized(penalty="lasso")
+    with pytest.raises(ValueError, match="BTL and JA"):
+        model.fit_regularized(penalty="firth")
+    with pytest.raises(ValueError, match="n_folds"):
+        model.fit_regularized(alpha="cv", n_folds=1)
+
+
+@pytest.mark.slow
+def test_ridge_intervals_cover_and_its_error_is_small_where_estimates_often_do_not_exist():
+    """The paper's process with 400 comparisons, 300 replications: standard error of the coverage 0.003."""
+    errors, inside, missing = [], [], 0
+    for seed in range(300):
+        panel = heterogeneous_panel(rng=seed)
+        drawn = simulate_comparisons(panel.scores, near_balanced_design(4, 8, 400, rng=1000 + seed), rng=2000 + seed)
+        model = hja.HJAModel.from_comparisons(drawn, rank=1)
+        missing += not model.fit(n_random=0, warn_convergence=False).converged
+        result = model.fit_regularized(n_random=0)
+        error = result.scores.to_numpy() - panel.scores
+        errors.append((error**2).mean())
+        inside.append((np.abs(error) <= 1.959964 * result.scores_se.to_numpy()).mean())
+    assert np.mean(errors) <= 0.3
+    assert 0.93 <= np.mean(inside) <= 0.97
+    assert missing > 15
