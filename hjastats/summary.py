@@ -80,7 +80,9 @@ def _right(results: Any) -> list[tuple[str, list[str]]]:
 
 def _parameters(results: Any, kind: str, name: str, null: float, alpha: float, max_rows: int) -> SimpleTable:
     where = results.model.layout.slices[kind]
-    estimate, error = results.params[where], results.bse[where]
+    runs_away = results.is_separated[where] | (kind == "gamma" and not results.has_consensus)
+    estimate = np.where(runs_away, np.nan, results.params[where])
+    error = np.where(runs_away, np.nan, results.bse[where])
     labels = _labels(results, kind)
     rows = _rows(estimate, error, alpha, null)
     header = ["coef", "std err", "z", "P>|z|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
@@ -99,9 +101,13 @@ def _labels(results: Any, kind: str) -> list[str]:
 def _consensus(results: Any, alpha: float, max_rows: int) -> SimpleTable:
     table = results.consensus
     half = stats.norm.ppf(1 - alpha / 2) * table["std_err"]
-    coordinates = pd.DataFrame(results.decomposition.V, index=list(results.model.items)).loc[table.index].to_numpy()
+    V = np.where(results.is_ambiguous, np.nan, results.decomposition.V)
+    coordinates = pd.DataFrame(V, index=list(results.model.items)).loc[table.index].to_numpy()
     rows = [
-        [str(place + 1), *map(_number, (estimate, error, estimate - h, estimate + h, *coordinates[place]))]
+        [
+            "-" if np.isnan(estimate) else str(place + 1),
+            *map(_number, (estimate, error, estimate - h, estimate + h, *coordinates[place])),
+        ]
         for place, (estimate, error, h) in enumerate(zip(table["estimate"], table["std_err"], half, strict=True))
     ]
     header = ["place", "coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
@@ -113,7 +119,7 @@ def _consensus(results: Any, alpha: float, max_rows: int) -> SimpleTable:
 def _disagreement(results: Any, max_rows: int) -> SimpleTable:
     table = results.leverage()
     n_directions = results.rank
-    loadings = results.decomposition.U
+    loadings = np.where(results.is_ambiguous, np.nan, results.decomposition.U)
     rows = [
         [_number(row["h"]), _number(row["rho"]), *(_number(value) for value in loadings[k])]
         for k, (_, row) in enumerate(table.iterrows())
@@ -131,7 +137,7 @@ def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) ->
     columns = [
         [_number(value) for value in estimate],
         [_number(value) for value in error],
-        [f"{value:.3f}" for value in z],
+        ["-" if np.isnan(value) else f"{value:.3f}" for value in z],
         [_p_value(value) for value in p_value],
         [_number(value) for value in estimate - half],
         [_number(value) for value in estimate + half],

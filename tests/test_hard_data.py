@@ -283,3 +283,62 @@ def test_random_data_give_a_fit_or_one_of_our_errors():
         else:
             outcomes["flagged"] += 1
     assert min(outcomes.values()) > 20
+
+
+def test_rows_that_run_to_infinity_are_left_empty_in_every_table(data):
+    frame = data.to_frame()
+    outcome = np.where(frame["first"] == "item-1", 1.0, np.where(frame["second"] == "item-1", 0.0, frame["outcome"]))
+    result = hja.BTLModel.from_comparisons(changed(data, outcome)).fit(warn_convergence=False)
+    assert np.isnan(result.consensus.loc["item-1", "estimate"])
+    assert result.consensus["estimate"].notna().sum() == 6
+    assert result.scores["item-1"].isna().all()
+    assert result.scores_se["item-1"].isna().all()
+    line = next(line for line in str(result.summary()).splitlines() if line.startswith("item-1"))
+    assert line.split()[2:] == ["-", "-", "-", "-"]
+    outcome = np.where(data.judge_index == 0, 1.0, data.outcome)
+    always = hja.JAModel.from_comparisons(changed(data, outcome), position="judge").fit(warn_convergence=False)
+    assert always.position["estimate"].isna().tolist() == [True, False, False, False, False]
+    shrunk = hja.BTLModel.from_comparisons(changed(data, outcome), position="judge").fit_regularized(terms=True)
+    assert shrunk.converged
+    assert shrunk.position["estimate"].notna().all()
+
+
+def test_light_crowd_workers_can_be_fitted_with_a_ridge(shared_data):
+    """124 crowd workers with a median of 21 comparisons, and two language models."""
+    folder = shared_data / "llmfao"
+    parts = [pd.read_csv(folder / "crowd-comparisons.csv")]
+    parts += [pd.read_csv(folder / f"{name}-crowd-comparisons.csv").assign(worker=name) for name in ("gpt3", "gpt4")]
+    crowd = hja.read_comparisons(pd.concat(parts).astype({"worker": str}), judge="worker")
+    assert (crowd.n_judges, crowd.n_items, crowd.n_comparisons) == (126, 59, 13209)
+    assert hja.BTLModel.from_comparisons(crowd).fit().converged
+    result, text = warned(hja.JAModel.from_comparisons(crowd).fit, hja.SeparationWarning)
+    assert "fit_regularized" in text
+    assert not result.converged
+    shrunk = hja.HJAModel.from_comparisons(crowd, rank=1, position="judge").fit_regularized(alpha=0.5, terms=True)
+    assert shrunk.converged
+    assert np.isfinite(shrunk.bse).all()
+
+
+def test_directions_of_equal_strength_are_withheld_but_not_the_disagreement():
+    base = np.array([[1, -1, 0, 0], [1, 1, -2, 0], [1, 1, 1, -3]]) / np.sqrt([[2], [6], [12]])
+    U = np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]) * 1.0
+    scores = np.outer(np.ones(4), 1.2 * base[0]) + U @ base[1:]
+    data = simulate_comparisons(scores, near_balanced_design(4, 4, 40_000, rng=0), rng=1)
+    result = hja.HJAModel.from_comparisons(data, rank=2).fit()
+    assert result.is_ambiguous.all()
+    assert any("cannot be told apart by their strength" in finding.text for finding in result.findings)
+    assert np.abs(result.disagreement.to_numpy() - U @ base[1:]).max() < 0.15
+    line = next(
+        line for line in str(result.summary()).splitlines() if line.startswith("judge-1") and line.endswith("-")
+    )
+    assert line.split()[-2:] == ["-", "-"]
+
+
+def test_sensitivities_are_withheld_without_a_consensus_to_be_sensitive_to():
+    mu = np.array([1.0, 0.2, -0.4, -0.8])
+    data = simulate_comparisons(np.vstack([mu, -mu]), near_balanced_design(2, 4, 4000, rng=0), rng=1)
+    result = hja.HJAModel.from_comparisons(data, rank=0).fit(warn_convergence=False)
+    if result.converged:
+        assert not result.has_consensus
+        assert result.sensitivity["estimate"].isna().all()
+        assert any("withheld" in finding.text for finding in result.findings)

@@ -226,6 +226,36 @@ class Comparisons:
             dropped=self.dropped[~self.dropped["judge"].isin(vanished)].reset_index(drop=True),
         )
 
+    def pool_rare_judges(self, minimum: float = 30, label: str = "others") -> Comparisons:
+        """Let judges with few comparisons speak with one voice.
+
+        Parameters
+        ----------
+        minimum : float
+            Judges with fewer comparisons are pooled.
+        label : str
+            The name of the pooled judge.
+
+        Examples
+        --------
+        >>> data = Comparisons.from_arrays(["j1"] * 2 + ["j2", "j3"], list("abab"), list("baba"), [1, 0, 1, 0])
+        >>> data.pool_rare_judges(2).judges
+        ('j1', 'others')
+        """
+        if label in self.judges:
+            raise ComparisonError(f"a judge is called {label!r} already: choose another label.")
+        count = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
+        names = np.where(count < minimum, label, np.asarray(self.judges, dtype=object))
+        return Comparisons.from_arrays(
+            names[self.judge_index],
+            pd.Categorical.from_codes(self.first_index, pd.Index(self.items)),
+            pd.Categorical.from_codes(self.second_index, pd.Index(self.items)),
+            self.outcome,
+            self.weight,
+            columns=self.columns,
+            dropped=self.dropped,
+        )
+
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
         """Leave out judges by name."""
         unwanted = [judges] if isinstance(judges, str) else list(judges)

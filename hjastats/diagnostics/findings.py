@@ -241,6 +241,9 @@ def _dropped(data: Comparisons) -> Finding:
 def _sensitivities(results: Any) -> list[Finding]:
     if results.model.layout.slices.get("gamma") is None:
         return []
+    if not results.has_consensus:
+        text = "The consensus cannot be told from none (all mu = 0, p > 0.05): sensitivities to it are withheld."
+        return [Finding("sensitivity", True, text)]
     table = results.sensitivity
     if table["std_err"].isna().any():
         return [Finding("sensitivity", True, "Sensitivities have no standard errors, so none can be told from zero.")]
@@ -258,14 +261,31 @@ def _sensitivities(results: Any) -> list[Finding]:
 def _leverages(results: Any) -> list[Finding]:
     if results.rank == 0:
         return []
+    return [_directions(results), _dominance(results)]
+
+
+def _directions(results: Any) -> Finding:
+    close = np.flatnonzero(results.is_ambiguous) + 1
+    if len(close):
+        text = (
+            f"Disagreement directions {', '.join(map(str, close))} cannot be told apart by their strength: their U and V could "
+            "be rotated into each other and are withheld. The disagreement U V' itself is determined."
+        )
+        return Finding("directions", True, text)
+    return Finding(
+        "directions", False, "The disagreement directions differ in strength, so that U and V are determined."
+    )
+
+
+def _dominance(results: Any) -> Finding:
     table = results.leverage()
     outlying = table[(table["h"] > OUTLYING_LEVERAGE * table["h"].median()) & (table["rho"] > 1)]
     if len(outlying):
         named = ", ".join(f"{judge!r} (h = {row['h']:.2f})" for judge, row in outlying.head(3).iterrows())
         text = f"Disagreement is dominated by {named}, against a median h of {table['h'].median():.2f}: refit without to see."
-        return [Finding("leverage", True, text)]
+        return Finding("leverage", True, text)
     text = "No judge dominates the disagreement (h above 3 times the median and above its consensus part)."
-    return [Finding("leverage", False, text)]
+    return Finding("leverage", False, text)
 
 
 def _sentence(text: str) -> str:

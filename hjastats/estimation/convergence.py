@@ -36,11 +36,19 @@ class Separation:
     scores : ndarray, shape (n_judges, n_items)
     judge_terms : ndarray, shape (n_judges, e)
     shared_terms : ndarray, shape (m,)
+    step : ndarray, shape (n_free,)
+        The movement in free coordinates.
     """
 
     scores: np.ndarray
     judge_terms: np.ndarray
     shared_terms: np.ndarray
+    step: np.ndarray
+
+    @property
+    def is_affected(self) -> np.ndarray:
+        """Which scores run away, shape (n_judges, n_items)."""
+        return np.abs(self.scores) >= _INVOLVED
 
     @property
     def judges(self) -> np.ndarray:
@@ -133,4 +141,4 @@ def _separation(step: np.ndarray, cells: Cells, frame: Frame) -> Separation:
     shared_terms = linear[:m] * np.abs(cells.shared_terms).mean(axis=0)
     parts = (scores, judge_terms, shared_terms)
     largest = max(float(np.abs(part).max(initial=0.0)) for part in parts) or 1.0
-    return Separation(scores / largest, judge_terms / largest, shared_terms / largest)
+    return Separation(scores / largest, judge_terms / largest, shared_terms / largest, step / largest)

@@ -117,7 +117,8 @@ class Estimate:
             moves = [f"for {who} {' and '.join(rise + fall)}", *moves]
         return (
             "the maximum likelihood estimate does not exist: the likelihood keeps improving while "
-            f"{'; '.join(moves) or 'the scores grow'}, without limit. Numbers along this direction are not estimates."
+            f"{'; '.join(moves) or 'the scores grow'}, without limit. Rows along this direction are left empty; "
+            "fit_regularized() gives estimates that exist."
         )
 
     def optima_text(self) -> str:

@@ -14,7 +14,7 @@ from statsmodels.base.wrapper import populate_wrapper
 
 from ..diagnostics.diagnosis import Diagnosis, judge_facts
 from ..diagnostics.findings import Finding, find
-from ..errors import shown
+from ..errors import ContrastError, shown
 from ..geometry.decomposition import Decomposition
 from ..geometry.jacobians import anchor_jacobian
 from ..inference.covariance import propagate, score_standard_errors
@@ -25,6 +25,9 @@ from .inference import InferenceMethods
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
+
+# Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
+DISTINCT_STRENGTHS = 3.0
 
 
 class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
@@ -201,6 +204,8 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         table = self._table("gamma", self.model.judges, "judge")
         # With one judge, and in BTL, gamma is one by definition: there is nothing to test.
         z = (table["estimate"] - 1.0) / table["std_err"].where(table["std_err"] > 1e-10)
+        if not self.has_consensus:
+            table[:], z = np.nan, z * np.nan
         table.insert(2, "z", z)
         table.insert(3, "p_value", 2.0 * stats.norm.sf(np.abs(z)))
         return table
@@ -218,14 +223,60 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         return table
 
     @property
+    def is_separated(self) -> np.ndarray:
+        """Which reported parameters run to infinity; their rows are empty in every table, shape (n_params,)."""
+        separation = self.estimate.separation
+        if separation is None:
+            return np.zeros(len(self.params), dtype=bool)
+        movement = np.abs(self._jacobian @ separation.step)
+        return movement >= 0.3 * max(float(movement.max()), 1e-300)
+
+    @cached_property
+    def has_consensus(self) -> bool:
+        """Whether the consensus can be told from none at all; without one, sensitivities to it mean nothing."""
+        if "gamma" not in self.model.layout.slices or self.n_judges == 1 or not np.isfinite(self.cov_params_free).all():
+            return True
+        try:
+            return bool(self.wald_test(self._zero("mu")).pvalue < 0.05)
+        except ContrastError:
+            return True
+
+    def _zero(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
+        """The hypothesis that all parameters of a kind vanish."""
+        where = self.model.layout.slices[kind]
+        matrix = np.eye(len(self.params))[where]
+        return matrix, np.zeros(len(matrix))
+
+    @property
+    def is_ambiguous(self) -> np.ndarray:
+        """Which directions are not clearly stronger or weaker than a neighbour, so that U and V can be rotated, shape (rank,)."""
+        U = self.decomposition.U
+        result = np.zeros(self.rank, dtype=bool)
+        if self.rank < 2 or not np.isfinite(self.cov_params_free).all():
+            return result
+        strength = np.linalg.norm(U, axis=0)
+        loadings = self._jacobian[self.model.layout.slices["U"]].reshape(self.rank, self.n_judges, -1)
+        gradient = np.einsum("kr,rkd->rd", U / strength, loadings)
+        gaps = np.diff(gradient, axis=0)
+        error = np.sqrt(np.einsum("rd,de,re->r", gaps, self.cov_params_free, gaps))
+        close = -np.diff(strength) < DISTINCT_STRENGTHS * error
+        result[:-1] |= close
+        result[1:] |= close
+        return result
+
+    @property
     def scores(self) -> pd.DataFrame:
-        """Judge-specific scores S, judges by items."""
-        return self._matrix(self.estimate.at.scores)
+        """Judge-specific scores S, judges by items; empty where they run to infinity."""
+        return self._matrix(self._finite(self.estimate.at.scores))
 
     @property
     def scores_se(self) -> pd.DataFrame:
         """Standard errors of :attr:`scores`."""
-        return self._matrix(score_standard_errors(self.estimate.frame, self._score_covariance))
+        return self._matrix(self._finite(score_standard_errors(self.estimate.frame, self._score_covariance)))
+
+    def _finite(self, values: np.ndarray) -> np.ndarray:
+        separation = self.estimate.separation
+        return values if separation is None else np.where(separation.is_affected, np.nan, values)
 
     @property
     def disagreement(self) -> pd.DataFrame:
@@ -252,7 +303,9 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         layout = self.model.layout
         if kind in layout.slices:
             where = layout.slices[kind]
-            return self.params[where], np.sqrt(np.diag(self.cov_params_default)[where])
+            runs_away = self.is_separated[where]
+            error = np.sqrt(np.diag(self.cov_params_default)[where])
+            return np.where(runs_away, np.nan, self.params[where]), np.where(runs_away, np.nan, error)
         parts = self.decomposition
         if kind == "gamma" and "S" not in layout.slices:
             return parts.gamma, np.zeros(self.n_judges)
