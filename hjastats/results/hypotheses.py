@@ -1,0 +1,183 @@
+"""Hypotheses about a fit: linear ones about its parameters, and other models against it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from statsmodels.regression.linear_model import CompareLRTestResult
+from statsmodels.stats.contrast import ContrastResults, WaldTestResults
+
+from ..errors import ContrastError, IdentificationError, shown
+from ..inference.bootstrap import check_options
+from ..inference.likelihood_ratio import (
+    RankTest,
+    bootstrap_rank_test,
+    can_grow,
+    compare_lr_test,
+    saturated_rank_test,
+)
+from ..inference.wald import hypothesis_labels, linear_hypotheses, wald_statistic
+
+
+class HypothesisMethods:
+    """Methods of :class:`hjastats.HJAResults` that test."""
+
+    model: Any
+    estimate: Any
+    params: np.ndarray
+    cov_params_free: np.ndarray
+
+    @property
+    def _jacobian(self) -> np.ndarray:
+        return self.model.layout.jacobian(self.estimate.at, self.estimate.frame)
+
+    # Linear hypotheses
+
+    def t_test(self, r_matrix: Any, cov_p: Any = None, use_t: bool | None = None) -> ContrastResults:
+        """Z tests of linear hypotheses about the reported parameters, one per row.
+
+        Parameters
+        ----------
+        r_matrix : str, list of str, dict, array_like or tuple (R, q)
+            ``"mu[a] - mu[b] = 0, gamma[x] = 1"`` as in patsy.
+        cov_p : array_like, optional
+            Another covariance of the parameters.
+
+        Raises
+        ------
+        ContrastError
+            When a row is fixed by the constraints ("not testable") or cannot be read.
+        """
+        names = self.model.layout.names
+        matrix, values = linear_hypotheses(r_matrix, names)
+        labels = hypothesis_labels(matrix, values, names)
+        jacobian = matrix @ self._jacobian
+        fixed = np.abs(jacobian).max(axis=1) < 1e-10 * np.maximum(np.abs(matrix).max(axis=1), 1e-300)
+        if fixed.any():
+            named = [label for label, is_fixed in zip(labels, fixed, strict=True) if is_fixed]
+            raise ContrastError(f"not testable: the constraints of the model fix {shown(named, 3)}.")
+        covariance = (
+            jacobian @ self.cov_params_free @ jacobian.T if cov_p is None else matrix @ np.asarray(cov_p) @ matrix.T
+        )
+        error = np.sqrt(np.diag(covariance))
+        effect = matrix @ self.params
+        if use_t:
+            raise ValueError("use_t is not available: the tests are asymptotic.")
+        statistic = (effect - values) / error
+        result = ContrastResults(effect=effect, statistic=statistic, sd=error, df_denom=None, distribution="norm")
+        result.c_names = labels
+        return result
+
+    def wald_test(
+        self,
+        r_matrix: Any,
+        cov_p: Any = None,
+        invcov: Any = None,
+        use_f: bool | None = None,
+        df_constraints: int | None = None,
+        scalar: bool | None = None,
+    ) -> ContrastResults:
+        """Joint chi-squared test of linear hypotheses about the reported parameters.
+
+        The hypotheses are carried to the free coordinates: the degrees of freedom are what is left to test after the
+        constraints of the model, and a hypothesis that contradicts them is refused.
+
+        Parameters
+        ----------
+        r_matrix : str, list of str, dict, array_like or tuple (R, q)
+        cov_p : array_like, optional
+            Another covariance of the parameters.
+        invcov, use_f, df_constraints, scalar
+            Accepted for compatibility; only their defaults are supported.
+        """
+        if invcov is not None or use_f or df_constraints is not None:
+            raise ValueError("wald_test supports neither invcov, use_f nor df_constraints: the test is chi-squared.")
+        names = self.model.layout.names
+        matrix, values = linear_hypotheses(r_matrix, names)
+        jacobian = matrix @ self._jacobian
+        covariance = (
+            jacobian @ self.cov_params_free @ jacobian.T if cov_p is None else matrix @ np.asarray(cov_p) @ matrix.T
+        )
+        labels = hypothesis_labels(matrix, values, names)
+        return wald_statistic(jacobian, covariance, matrix @ self.params - values, labels)
+
+    def wald_test_terms(
+        self, skip_single: bool = False, extra_constraints: Any = None, combine_terms: Any = None, scalar: Any = None
+    ) -> WaldTestResults:
+        """Joint tests by kind of parameter: no item differs (mu), all judges are equally sensitive (gamma = 1), and so on.
+
+        Parameters
+        ----------
+        skip_single : bool
+            Leave out kinds with one parameter.
+        """
+        if extra_constraints is not None or combine_terms is not None:
+            raise ValueError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
+        layout = self.model.layout
+        rows = {}
+        for kind, where in layout.slices.items():
+            size = where.stop - where.start
+            if kind in ("U", "V", "S", "tie") or (skip_single and size == 1):
+                continue
+            matrix = np.zeros((size, len(layout.names)))
+            matrix[np.arange(size), np.arange(where.start, where.stop)] = 1.0
+            test = self.wald_test((matrix, np.full(size, 1.0 if kind == "gamma" else 0.0)))
+            rows[kind] = {
+                "statistic": test.statistic,
+                "pvalue": float(test.pvalue),
+                "df_constraint": int(test.df_denom),
+            }
+        if not rows:
+            raise ContrastError("this model has no kinds of parameters to test jointly; use wald_test.")
+        table = pd.DataFrame.from_dict(rows, orient="index")
+        return WaldTestResults(None, "chi2", None, table=table)
+
+    # Comparison with other models
+
+    def compare_lr_test(self, restricted: Any) -> CompareLRTestResult:
+        """Likelihood-ratio test of a restricted model fitted to the same data against this one.
+
+        Returns
+        -------
+        CompareLRTestResult
+            statistic, pvalue, df_diff. Without p-value, and with a warning, when the models differ in the number of
+            disagreement directions: that test is not chi-squared.
+        """
+        return compare_lr_test(self, restricted)
+
+    def rank_test(
+        self,
+        method: str = "saturated",
+        *,
+        n: int = 199,
+        rng: int | np.random.Generator | None = 0,
+        n_jobs: int = 1,
+        progress: bool = False,
+    ) -> RankTest:
+        """Test that the fitted number of disagreement directions is enough.
+
+        Parameters
+        ----------
+        method : {"saturated", "bootstrap"}
+            "saturated": against judge-wise BTL, chi-squared. "bootstrap": against one direction more, whose likelihood ratio is
+            not chi-squared, by parametric bootstrap.
+        n, rng, n_jobs, progress
+            Replications, randomness, parallel jobs and progress bar of the bootstrap.
+        """
+        if "gamma" not in self.model.layout.slices:
+            raise IdentificationError(
+                f"{type(self.model).__name__} has no rank to test; compare models with compare_lr_test."
+            )
+        if not can_grow(self):
+            raise IdentificationError(
+                f"rank {self.model.rank} is the largest possible: there is nothing to test it against."
+            )
+        if method == "saturated":
+            return saturated_rank_test(self, self.model.unrestricted().fit())
+        if method == "bootstrap":
+            check_options(n, "parametric")
+            larger = self.model.with_rank(self.model.rank + 1).fit()
+            return bootstrap_rank_test(self, larger, n=n, rng=rng, n_jobs=n_jobs, progress=progress)
+        raise ValueError(f"method must be 'saturated' or 'bootstrap', got {method!r}.")
