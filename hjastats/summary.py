@@ -54,7 +54,7 @@ def _left(results: Any) -> list[tuple[str, list[str] | None]]:
     return [
         ("Dep. Variable:", None),
         ("Model:", None),
-        ("Method:", ["Maximum likelihood"]),
+        ("Method:", [_method(results)]),
         ("Date:", None),
         ("Time:", None),
         ("No. Comparisons:", [f"{results.nobs:,.10g}"]),
@@ -62,6 +62,11 @@ def _left(results: Any) -> list[tuple[str, list[str] | None]]:
         ("Df Model:", [f"{results.df_model:.0f}"]),
         ("Position:", [str(results.model.position or "none")]),
     ]
+
+
+def _method(results: Any) -> str:
+    penalty = results.estimate.penalty
+    return {"ridge": "Ridge", "firth": "Bias reduction"}[penalty.kind] if penalty else "Maximum likelihood"
 
 
 def _right(results: Any) -> list[tuple[str, list[str]]]:
