@@ -58,8 +58,8 @@ def _left(results: Any) -> list[tuple[str, list[str] | None]]:
         ("Date:", None),
         ("Time:", None),
         ("No. Comparisons:", [f"{results.nobs:,.10g}"]),
-        ("Df Residuals:", [f"{results.df_resid:,.10g}"]),
-        ("Df Model:", [f"{results.df_model:.0f}"]),
+        ("Df Residuals:", [f"{results.df_resid:,.1f}".removesuffix(".0")]),
+        ("Df Model:", [f"{results.df_model:.1f}".removesuffix(".0")]),
         ("Position:", [str(results.model.position or "none")]),
     ]
 

@@ -165,7 +165,6 @@ def test_every_condition_is_stated_either_way(data, result):
         "convergence",
         "optima",
         "ties",
-        "directions",
         "connectivity",
         "first share",
         "position test",

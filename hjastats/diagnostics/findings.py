@@ -209,7 +209,8 @@ def _ties(results: Any, data: Comparisons) -> Finding:
             f"standard errors are off.{robust or ' The robust ones in use are right.'}"
         )
         return Finding("ties", bool(robust) and share > 0.05, text)
-    return Finding("ties", False, f"Ties are rare ({share:.1%}) and count as half wins.")
+    text = f"Ties are rare ({share:.1%}) and count as half wins." if share > 0 else "There are no ties."
+    return Finding("ties", False, text)
 
 
 def _swaps(data: Comparisons) -> list[Finding]:
@@ -261,7 +262,7 @@ def _sensitivities(results: Any) -> list[Finding]:
 def _leverages(results: Any) -> list[Finding]:
     if results.rank == 0:
         return []
-    return [_directions(results), _dominance(results)]
+    return [_dominance(results)] if results.rank == 1 else [_directions(results), _dominance(results)]
 
 
 def _directions(results: Any) -> Finding:
