@@ -199,3 +199,12 @@ def test_scores_of_the_start_need_not_satisfy_the_structure(cells):
     best = maximise(cells, LowRank(1), rough)
     assert best.converged
     canonical(best.at.scores, 1)
+
+
+def test_a_larger_rank_never_fits_worse_than_a_smaller_one():
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        panel = heterogeneous_panel(6, 7, 3, heterogeneity=0.8, rng=rng)
+        data = simulate_comparisons(0.5 * panel.scores, near_balanced_design(6, 7, 900, rng=rng), rng=rng)
+        values = [search(data.cells, LowRank(rank)).best.value for rank in range(4)]
+        assert (np.diff(values) < 1e-6).all()
