@@ -107,6 +107,8 @@ def test_judges_that_never_tie_have_no_tie_propensity(data):
     with pytest.raises(ContrastError, match="never ties"):
         result.contrast("tie[judge-2]")
     assert result.contrast("tie[judge-3] - tie[judge-1]").std_err[0] > 0
+    metadata = pd.DataFrame({"big": [0, 1, 0, 1]}, index=list(data.judges))
+    assert len(result.contrast_formula("tie ~ big", metadata)) == 2
     assert result.bootstrap(3).params.shape == (3, len(result.params))
     assert "tie[" not in str(result.summary()) or "judge-3" in str(result.summary())
 

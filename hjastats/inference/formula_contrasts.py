@@ -116,7 +116,8 @@ def _aligned(metadata: Any, target: str, quantities: Quantities) -> pd.DataFrame
         )
     frame = frame.reset_index() if any(role in frame.index.names for role in roles) else frame
     labels = list(zip(*(frame[role].astype(str) for role in roles), strict=True))
-    known = {"judge": quantities.layout.judges, "item": quantities.layout.items}
+    # Judges that never tie have no tie propensity to explain.
+    known = {"judge": quantities.layout.judges_with(target), "item": quantities.layout.items}
     wanted = (
         [(a,) for a in known[roles[0]]] if len(roles) == 1 else [(a, b) for a in known["judge"] for b in known["item"]]
     )
