@@ -338,7 +338,10 @@ def test_sensitivities_are_withheld_without_a_consensus_to_be_sensitive_to():
     mu = np.array([1.0, 0.2, -0.4, -0.8])
     data = simulate_comparisons(np.vstack([mu, -mu]), near_balanced_design(2, 4, 4000, rng=0), rng=1)
     result = hja.HJAModel.from_comparisons(data, rank=0).fit(warn_convergence=False)
-    if result.converged:
-        assert not result.has_consensus
-        assert result.sensitivity["estimate"].isna().all()
-        assert any("withheld" in finding.text for finding in result.findings)
+    assert result.converged
+    assert np.abs(result.params.filter(like="gamma[")).max() > 10
+    assert not result.has_consensus
+    assert result.sensitivity["estimate"].isna().all()
+    assert any("withheld" in finding.text for finding in result.findings)
+    line = next(line for line in str(result.summary()).splitlines() if line.startswith("judge-1"))
+    assert line.split()[1:] == ["-"] * 6

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.tools.numdiff import approx_fprime
 
 import hjastats as hja
 from hjastats.errors import ContrastError
@@ -94,15 +95,21 @@ def test_letters_are_shared_exactly_by_items_that_do_not_differ():
                         assert (not set(letters[i]) & set(letters[j])) == differs[i, j]
 
 
-def test_quasi_variances_reproduce_the_differences():
+def test_quasi_variances_are_the_least_squares_fit_to_the_log_variances_of_differences():
     result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
     covariance = result.cov_params().filter(like="mu[", axis=0).filter(like="mu[", axis=1).to_numpy()
     q = quasi_variances(covariance)
     errors = pairwise_differences(np.zeros(10), covariance).std_err
     low, high = np.triu_indices(10, 1)
-    approximate = np.sqrt(q[low] + q[high])
-    # The relative errors qvcalc reports for such tables are of this size.
-    assert np.abs(approximate / errors[low, high] - 1).max() < 0.05
+
+    def misfit(log_q):
+        return np.sum(np.log((np.exp(log_q[low]) + np.exp(log_q[high])) / errors[low, high] ** 2) ** 2)
+
+    best = misfit(np.log(q))
+    slope = approx_fprime(np.log(q), misfit, centered=True)
+    assert np.abs(slope).max() < 1e-6
+    rng = np.random.default_rng(0)
+    assert all(misfit(np.log(q) + size * rng.normal(size=10)) > best for size in (0.01, 0.3, 2.0) for _ in range(20))
     np.testing.assert_allclose(result.ranking().loc[list(result.model.items), "quasi_se"], np.sqrt(q), rtol=1e-8)
 
 
