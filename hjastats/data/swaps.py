@@ -50,6 +50,10 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     >>> swap_report(data).loc["j", ["swapped", "consistent", "first", "flip_rate"]].tolist()
     [2.0, 1.0, 1.0, 0.5]
     """
+    if not isinstance(data, Comparisons):
+        raise ComparisonError(
+            f"expected Comparisons, got {type(data).__name__}: read the table first, hja.read_comparisons(data)."
+        )
     name = prompt_column(data, prompt)
     if name is None:
         raise ComparisonError(

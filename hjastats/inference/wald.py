@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -66,10 +68,19 @@ def _parsed(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
     try:
         constraint = DesignInfo(names).linear_constraint(hypothesis)
     except PatsyError as error:
-        raise ContrastError(f"cannot read the hypothesis {hypothesis!r}: {str(error).splitlines()[0]}.") from None
+        reason = _misspelt(hypothesis, names) or str(error).splitlines()[0]
+        raise ContrastError(f"cannot read the hypothesis {hypothesis!r}: {reason}.") from None
     except (ValueError, TypeError, AttributeError, AssertionError) as error:
         raise ContrastError(f"cannot read the hypothesis {hypothesis!r}: {error}.") from None
     return constraint.coefs, constraint.constants.ravel()
+
+
+def _misspelt(hypothesis: Any, names: list[str]) -> str:
+    """What the first unknown name of a hypothesis was probably meant to be."""
+    for word in re.findall(r"\w+\[[^\]]*\]", str(hypothesis)):
+        if word not in names and (near := difflib.get_close_matches(word, names, n=1)):
+            return f"no parameter is called {word!r}, did you mean {near[0]!r}"
+    return ""
 
 
 def hypothesis_labels(matrix: np.ndarray, values: np.ndarray, names: list[str]) -> list[str]:
@@ -120,8 +131,8 @@ def wald_statistic(
     missed = left[:, rank:].T @ distance
     if np.abs(missed).max(initial=0.0) > _CONTRADICTION * max(1.0, np.abs(distance).max()):
         raise ContrastError(
-            f"the hypothesis contradicts the constraints of the model (such as sum(mu) = 0 and mean(gamma) = 1): "
-            f"{shown(labels, 3)} cannot all hold."
+            f"{shown(labels, 3)} cannot all hold: they contradict each other or the constraints of the model (such as "
+            "sum(mu) = 0 and mean(gamma) = 1)."
         )
     tested = left[:, :rank]
     inner = tested.T @ covariance @ tested

@@ -33,6 +33,15 @@ class HypothesisMethods:
     def _jacobian(self) -> np.ndarray:
         return self.model.layout.jacobian(self.estimate.at, self.estimate.frame)
 
+    def _covariance_of(self, matrix: np.ndarray, jacobian: np.ndarray, cov_p: Any) -> np.ndarray:
+        """Covariance of linear combinations, from the fit or from another covariance of the parameters."""
+        if cov_p is None:
+            return jacobian @ self.cov_params_free @ jacobian.T
+        other = np.asarray(cov_p, dtype=float)
+        if other.shape != (matrix.shape[1], matrix.shape[1]):
+            raise ContrastError(f"cov_p must be {matrix.shape[1]} by {matrix.shape[1]}, got shape {other.shape}.")
+        return matrix @ other @ matrix.T
+
     # Linear hypotheses
 
     def t_test(self, r_matrix: Any, cov_p: Any = None, use_t: bool | None = None) -> ContrastResults:
@@ -58,9 +67,7 @@ class HypothesisMethods:
         if fixed.any():
             named = [label for label, is_fixed in zip(labels, fixed, strict=True) if is_fixed]
             raise ContrastError(f"not testable: the constraints of the model fix {shown(named, 3)}.")
-        covariance = (
-            jacobian @ self.cov_params_free @ jacobian.T if cov_p is None else matrix @ np.asarray(cov_p) @ matrix.T
-        )
+        covariance = self._covariance_of(matrix, jacobian, cov_p)
         error = np.sqrt(np.diag(covariance))
         effect = matrix @ self.params
         if use_t:
@@ -97,9 +104,7 @@ class HypothesisMethods:
         names = self.model.layout.names
         matrix, values = linear_hypotheses(r_matrix, names)
         jacobian = matrix @ self._jacobian
-        covariance = (
-            jacobian @ self.cov_params_free @ jacobian.T if cov_p is None else matrix @ np.asarray(cov_p) @ matrix.T
-        )
+        covariance = self._covariance_of(matrix, jacobian, cov_p)
         labels = hypothesis_labels(matrix, values, names)
         return wald_statistic(jacobian, covariance, matrix @ self.params - values, labels)
 
