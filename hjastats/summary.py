@@ -106,7 +106,7 @@ def _labels(results: Any, kind: str) -> list[str]:
 def _consensus(results: Any, alpha: float, max_rows: int) -> SimpleTable:
     table = results.consensus
     half = stats.norm.ppf(1 - alpha / 2) * table["std_err"]
-    V = np.where(results.is_ambiguous, np.nan, results.decomposition.V)
+    V = np.where(results.is_ambiguous | results.is_withheld("V"), np.nan, results.decomposition.V)
     coordinates = pd.DataFrame(V, index=list(results.model.items)).loc[table.index].to_numpy()
     rows = [
         [
@@ -117,14 +117,17 @@ def _consensus(results: Any, alpha: float, max_rows: int) -> SimpleTable:
     ]
     header = ["place", "coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
     header += [f"V{d + 1}" for d in range(coordinates.shape[1])]
-    name = "consensus mu (sums to zero)" + (" and disagreement coordinates V" if results.rank else "")
+    which = "over finite scores" if table["estimate"].isna().any() else ""
+    name = f"consensus mu ({' '.join(['sums to zero', which]).strip()})" + (
+        " and disagreement coordinates V" if results.rank else ""
+    )
     return _table(list(table.index), rows, header, name, max_rows)
 
 
 def _disagreement(results: Any, max_rows: int) -> SimpleTable:
     table = results.leverage()
     n_directions = results.rank
-    loadings = np.where(results.is_ambiguous, np.nan, results.decomposition.U)
+    loadings = np.where(results.is_ambiguous | results.is_withheld("U"), np.nan, results.decomposition.U)
     rows = [
         [_number(row["h"]), _number(row["rho"]), *(_number(value) for value in loadings[k])]
         for k, (_, row) in enumerate(table.iterrows())

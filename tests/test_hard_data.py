@@ -303,6 +303,35 @@ def test_rows_that_run_to_infinity_are_left_empty_in_every_table(data):
     assert shrunk.position["estimate"].notna().all()
 
 
+def test_items_with_finite_scores_keep_their_differences_when_another_runs_to_infinity(data):
+    frame = data.to_frame()
+    involved = (frame["first"] == "item-1") | (frame["second"] == "item-1")
+    outcome = np.where(frame["first"] == "item-1", 1.0, np.where(frame["second"] == "item-1", 0.0, frame["outcome"]))
+    separated = hja.BTLModel.from_comparisons(changed(data, outcome)).fit(warn_convergence=False)
+    # In the limit the comparisons with the undefeated item say nothing about the others.
+    without = hja.BTLModel.from_comparisons(data.subset(~involved.to_numpy())).fit()
+    np.testing.assert_allclose(
+        separated.consensus.drop("item-1")[["estimate", "std_err"]],
+        without.consensus[["estimate", "std_err"]],
+        rtol=1e-5,
+    )
+    assert "sums to zero over finite scores" in str(separated.summary())
+    np.testing.assert_allclose(separated.scores.sum(axis=1), 0.0, atol=1e-10)
+
+
+def test_sensitivities_are_withheld_when_one_judge_carries_the_consensus_to_infinity():
+    data = simulate_comparisons(np.zeros((10, 3)), near_balanced_design(10, 3, 540, rng=2), rng=3)
+    # All prefer item 1, the first judge always; between items 2 and 3 everybody is undecided.
+    share = np.where(data.judge_index == 0, 1.0, 0.7)
+    outcome = np.where(data.first_index == 0, share, np.where(data.second_index == 0, 1.0 - share, 0.5))
+    result = hja.JAModel.from_comparisons(changed(data, outcome)).fit(warn_convergence=False)
+    assert not result.converged
+    assert result.is_withheld("gamma")
+    assert result.sensitivity["estimate"].isna().all()
+    assert result.leverage()["rho"].isna().all()
+    assert any("withheld" in finding.text for finding in result.findings if finding.topic == "sensitivity")
+
+
 def test_light_crowd_workers_can_be_fitted_with_a_ridge(shared_data):
     """124 crowd workers with a median of 21 comparisons, and two language models."""
     folder = shared_data / "llmfao"

@@ -99,10 +99,7 @@ def connectivity(cells: Cells, judges: tuple[str, ...], items: tuple[str, ...]) 
     """
     names = np.asarray(items, dtype=object)
     pooled = _components(cells.first, cells.second, cells.n_items)
-    won = cells.y > 0
-    lost = cells.y < cells.n
-    winner = np.concatenate([cells.first[won], cells.second[lost]])
-    loser = np.concatenate([cells.second[won], cells.first[lost]])
+    winner, loser = _wins(cells, cells.first, cells.second)
     strong = _components(winner, loser, cells.n_items, strong=True)
     has_won = np.zeros(cells.n_items, dtype=bool)
     has_lost = np.zeros(cells.n_items, dtype=bool)
@@ -118,6 +115,34 @@ def connectivity(cells: Cells, judges: tuple[str, ...], items: tuple[str, ...]) 
         undefeated=tuple(names[compared & ~has_lost]),
         winless=tuple(names[compared & ~has_won]),
     )
+
+
+def levels_of_wins(cells: Cells) -> np.ndarray:
+    """How many steps each item stands above those it beat without ever losing to them, shape (n_judges, n_items).
+
+    A judge whose levels are all zero contradicts itself enough for its own scores to exist. Otherwise no item below a level
+    ever beat one above it, and the judge's own scores can move apart there without limit.
+
+    Examples
+    --------
+    >>> cells = Cells(np.zeros(2, int), np.array([0, 1]), np.array([1, 2]), np.full(2, 2.0), np.array([2.0, 1.0]), 1, 3)
+    >>> levels_of_wins(cells)
+    array([[1, 0, 0]])
+    """
+    winner, loser = _wins(cells, cells.first_entry, cells.second_entry)
+    group = _components(winner, loser, cells.n_judges * cells.n_items, strong=True)
+    across = group[winner] != group[loser]
+    above, below = group[winner[across]], group[loser[across]]
+    level = np.zeros(group.max() + 1, dtype=int)
+    while (level[above] <= level[below]).any():
+        np.maximum.at(level, above, level[below] + 1)
+    return level[group].reshape(cells.n_judges, cells.n_items)
+
+
+def _wins(cells: Cells, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Winners and losers; a tie is a win in both directions."""
+    won, lost = cells.y > 0, cells.y < cells.n
+    return np.concatenate([first[won], second[lost]]), np.concatenate([second[won], first[lost]])
 
 
 def _judge_groups(cells: Cells, judges: tuple[str, ...], names: np.ndarray) -> dict[str, tuple[tuple[str, ...], ...]]:

@@ -245,6 +245,9 @@ def _sensitivities(results: Any) -> list[Finding]:
     if not results.has_consensus:
         text = "The consensus cannot be told from none (all mu = 0, p > 0.05): sensitivities to it are withheld."
         return [Finding("sensitivity", True, text)]
+    if results.is_withheld("gamma"):
+        text = "Sensitivities are still changing where the likelihood rises to infinity: they are withheld."
+        return [Finding("sensitivity", True, text)]
     table = results.sensitivity
     if table["std_err"].isna().any():
         return [Finding("sensitivity", True, "Sensitivities have no standard errors, so none can be told from zero.")]
@@ -260,7 +263,7 @@ def _sensitivities(results: Any) -> list[Finding]:
 
 
 def _leverages(results: Any) -> list[Finding]:
-    if results.rank == 0:
+    if results.rank == 0 or results.is_withheld("U"):
         return []
     return [_dominance(results)] if results.rank == 1 else [_directions(results), _dominance(results)]
 

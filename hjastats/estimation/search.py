@@ -10,7 +10,7 @@ from ..data.cells import Cells
 from ..geometry.parameters import NEVER, Coefficients
 from ..geometry.structures import LowRank, ScoreStructure
 from ..likelihood import evaluate, gradient
-from .start import further_scores, starting_scores, unrestricted_gain
+from .start import breakaway_scores, further_scores, starting_scores, unrestricted_gain
 from .trust import NO_RIDGE, Neighbourhood, Optimum, Ridge, maximise
 
 # Two optima are the same when their log-likelihoods differ by less than this.
@@ -74,7 +74,8 @@ def search(
     """Maximise from every start and keep the best.
 
     With the default starts, more are added when several optima are likely: when the judges' own scores fit much better than
-    the structure does, so that different directions compete for the places in it, or when the data are few.
+    the structure does, so that different directions compete for the places in it, or when the data are few. When some judge's
+    own scores have no limit, a finite optimum is not believed before starts in that judge's direction have been tried.
 
     Parameters
     ----------
@@ -95,6 +96,9 @@ def search(
         if structure.rank > 0:
             more.append(_one_direction_more(cells, structure.rank, found.best.at))
         found = runs.after(more)
+    if isinstance(structure, LowRank) and found.best.converged and not ridge:
+        outward = breakaway_scores(cells, structure.rank, FURTHER_STARTS, rng)
+        found = runs.after([no_terms(cells, scores) for scores in outward])
     return found
 
 

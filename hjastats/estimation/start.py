@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..data.cells import Cells
+from ..data.graph import levels_of_wins
 from ..geometry.structures import LowRank, ScoreStructure, centred
 from ..likelihood import Derivatives, bernoulli
 
@@ -12,6 +13,10 @@ from ..likelihood import Derivatives, bernoulli
 START_RIDGE = 0.5
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
+# A judge that breaks away starts at this many log-odds, and weighs so much more than the others that its scores become the
+# leading direction of the panel.
+BREAKAWAY = 12.0
+BREAKAWAY_WEIGHT = 100.0
 
 
 def pooled_scores(cells: Cells) -> np.ndarray:
@@ -77,6 +82,30 @@ def further_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) ->
         else random_scores(judgewise, rank, rng)
         for i in range(n)
     ]
+
+
+def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Starts far out along directions in which one judge's own scores have no limit.
+
+    From there the likelihood may rise to infinity above every finite optimum. Ordinary starts rarely come near, because such a
+    judge has to lead a direction of its own. At most n of these directions are drawn.
+    """
+    levels = levels_of_wins(cells)
+    cuts = [(k, level) for k in range(cells.n_judges) for level in range(1, int(levels[k].max()) + 1)]
+    if len(cuts) > n:
+        cuts = [cuts[i] for i in rng.choice(len(cuts), n, replace=False)]
+    if not cuts:
+        return []
+    judgewise = judgewise_scores(cells)
+    starts = []
+    for k, level in cuts:
+        scores = judgewise.copy()
+        above = (levels[k] >= level).astype(float)
+        scores[k] += 2.0 * BREAKAWAY * (above - above.mean())
+        weight = equal_strength(scores)
+        weight[k] *= BREAKAWAY_WEIGHT
+        starts.append(reweighted(scores, weight, rank))
+    return starts
 
 
 def equal_strength(judgewise: np.ndarray) -> np.ndarray:

@@ -29,6 +29,10 @@ STATIONARY = 1e-6
 _NEAR = 3.0
 # Log-odds beyond which a verdict carries no information any more; no start may lie out there.
 _FLAT = 12.0
+# Log-odds no finite number of verdicts can estimate: a run that uses up its iterations out there is on its way to infinity.
+_BEYOND = 30.0
+# Longest step, in log-odds: where the likelihood is flat its quadratic model would go anywhere.
+_STRIDE = 30.0
 # Share of the strongest direction below which the weakest of a low-rank structure is absent: it has no curvature to use.
 _ABSENT = 1e-7
 
@@ -208,18 +212,23 @@ def maximise(
         if step.damping == 0.0:
             is_minimum = step.is_newton
             distance = np.sqrt(max(-step.slope, 0.0) / unit) if is_minimum else np.nan
-        moved = float(np.abs(there.cells.eta - here.cells.eta).max(initial=0.0))
+        moved = _largest_change(here, there)
+        # Moving on by half a log-odds and more for no gain worth the name: the scores run to infinity. The step is not taken:
+        # what is finite would drown in what is not.
+        diverges = step.expected_gain < 1e-6 * unit and moved > 0.5
+        if diverges:
+            break
         here = there
         path.append(here.value)
         if distance <= STATIONARY and is_minimum and moved < 1e-3:
             break
-        # Moving on by half a log-odds and more for no gain worth the name: the scores run to infinity.
-        diverges = step.expected_gain < 1e-6 * unit and moved > 0.5
-        if diverges or (step.is_negligible(here.value) and not step.is_newton):
+        if step.is_negligible(here.value) and not step.is_newton:
             break
         joined = next((i for i, other in enumerate(known) if other.contains(here.cells, here.value)), None)
         if joined is not None:
             break
+    else:
+        diverges = float(np.abs(here.cells.eta).max(initial=0.0)) > _BEYOND
     at = replace(here.at, scores=centred(here.at.scores))
     return Optimum(
         at, here.value, here.cells.value, float(distance), is_minimum, len(path) - 1, tuple(path), diverges, joined
@@ -257,7 +266,7 @@ def _descend(
             # Below rounding error of the objective the ratio is noise: a step so small is simply taken.
             negligible = step.is_negligible(here.value)
             ratio = 1.0 if negligible else (here.value - there.value) / step.expected_gain
-            if np.isfinite(there.value) and ratio > 1e-3:
+            if np.isfinite(there.value) and ratio > 1e-3 and _largest_change(here, there) < _STRIDE:
                 if ratio < 0.25:
                     damping = max(4.0 * damping, 1e-3 * proposal.scale)
                 elif ratio > 0.75:
@@ -265,6 +274,11 @@ def _descend(
                 return there, damping, step
         damping = max(4.0 * damping, 1e-3 * proposal.scale)
     return None, damping, None
+
+
+def _largest_change(here: _Point, there: _Point) -> float:
+    """The largest change of a fitted log-odds between two points."""
+    return float(np.abs(there.cells.eta - here.cells.eta).max(initial=0.0))
 
 
 class _Proposal:

@@ -112,8 +112,8 @@ class Estimate:
                 if len(judges) == len(layout.judges)
                 else f"judge{'s' if len(judges) > 1 else ''} {shown(judges)}"
             )
-            rise = [f"{shown(items[found.rising])} rise"] if len(found.rising) else []
-            fall = [f"{shown(items[found.falling])} fall"] if len(found.falling) else []
+            rise = [f"{shown(items[found.rising])} rise{_s(found.rising)}"] if len(found.rising) else []
+            fall = [f"{shown(items[found.falling])} fall{_s(found.falling)}"] if len(found.falling) else []
             moves = [f"for {who} {' and '.join(rise + fall)}", *moves]
         return (
             "the maximum likelihood estimate does not exist: the likelihood keeps improving while "
@@ -137,6 +137,11 @@ class Estimate:
             )
         listed = ", ".join(f"{-value:.3f} ({count})" for value, count in zip(values, counts, strict=True))
         return f"The starts ended at {len(values)} optima with log-likelihoods {listed}; the best was kept.{rest}"
+
+
+def _s(subjects: np.ndarray) -> str:
+    """The ending of a verb."""
+    return "s" if len(subjects) == 1 else ""
 
 
 def assess(

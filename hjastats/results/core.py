@@ -15,7 +15,7 @@ from statsmodels.base.wrapper import populate_wrapper
 from ..diagnostics.diagnosis import Diagnosis, judge_facts
 from ..diagnostics.findings import Finding, find
 from ..errors import ContrastError, shown
-from ..geometry.decomposition import Decomposition
+from ..geometry.decomposition import AnchoringError, Decomposition
 from ..geometry.jacobians import anchor_jacobian
 from ..inference.covariance import propagate, score_standard_errors
 from ..inference.estimate import Estimate, reassess, which_information
@@ -194,7 +194,10 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
 
     @property
     def consensus(self) -> pd.DataFrame:
-        """Consensus scores with standard errors and 95% intervals, best item first."""
+        """Consensus scores with standard errors and 95% intervals, best item first.
+
+        They sum to zero over the items that have a finite score.
+        """
         table = self._table("mu", self.model.items, "item")
         return table.sort_values("estimate", ascending=False, kind="stable")
 
@@ -222,14 +225,44 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         table.insert(3, "p_value", 2.0 * stats.norm.sf(np.abs(z)))
         return table
 
-    @property
+    @cached_property
     def is_separated(self) -> np.ndarray:
-        """Which reported parameters run to infinity; their rows are empty in every table, shape (n_params,)."""
+        """Which reported parameters have no finite estimate; their rows are empty in every table, shape (n_params,).
+
+        Coefficients and consensus scores are those that move with the separation. Sensitivities and disagreement are
+        relative to the consensus and to each other: a block of them counts as one, and is affected when it is still
+        changing on the way to infinity.
+        """
         separation = self.estimate.separation
         if separation is None:
             return np.zeros(len(self.params), dtype=bool)
         movement = np.abs(self._jacobian @ separation.step)
-        return movement >= 0.3 * max(float(movement.max()), 1e-300)
+        affected = movement >= 0.3 * max(float(movement.max()), 1e-300)
+        change = np.abs(self._further_out(separation.step) - self.params)
+        for kind in {"gamma", "U", "V"} & set(self.model.layout.slices):
+            block = self.model.layout.slices[kind]
+            moved, size = change[block], np.abs(self.params[block])
+            # The leading judge's sensitivity may have settled at its largest possible value while the others still fall.
+            settled = moved.max(initial=0.0) <= 0.1 * size.max(initial=0.0) and np.median(moved) <= 0.1 * np.median(
+                size
+            )
+            affected[block] = not settled
+        return affected
+
+    def is_withheld(self, kind: str) -> bool:
+        """Whether a whole block of parameters, such as ``"gamma"``, has no finite estimate."""
+        where = self.model.layout.slices.get(kind)
+        return where is not None and bool(self.is_separated[where].all())
+
+    def _further_out(self, step: np.ndarray) -> np.ndarray:
+        """Reported parameters twice as far along the direction of a separation."""
+        layout, estimate = self.model.layout, self.estimate
+        length = float(np.abs(estimate.at.scores).max())
+        free = layout.to_free(estimate.at, estimate.frame)
+        try:
+            return layout.pack(layout.from_free(free + length * step, estimate.frame))
+        except AnchoringError:
+            return np.full(len(self.params), np.nan)
 
     @cached_property
     def has_consensus(self) -> bool:
@@ -266,13 +299,20 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
 
     @property
     def scores(self) -> pd.DataFrame:
-        """Judge-specific scores S, judges by items; empty where they run to infinity."""
-        return self._matrix(self._finite(self.estimate.at.scores))
+        """Judge-specific scores S, judges by items; empty where they run to infinity.
+
+        They sum to zero over the items that have a finite score for the judge.
+        """
+        finite = self._matrix(self._finite(self.estimate.at.scores))
+        return finite.sub(finite.mean(axis=1), axis=0)
 
     @property
     def scores_se(self) -> pd.DataFrame:
-        """Standard errors of :attr:`scores`."""
-        return self._matrix(self._finite(score_standard_errors(self.estimate.frame, self._score_covariance)))
+        """Standard errors of :attr:`scores`; empty for judges with a score that runs to infinity."""
+        errors = score_standard_errors(self.estimate.frame, self._score_covariance)
+        if self.estimate.separation is not None:
+            errors = np.where(self.estimate.separation.is_affected.any(axis=1, keepdims=True), np.nan, errors)
+        return self._matrix(errors)
 
     def _finite(self, values: np.ndarray) -> np.ndarray:
         separation = self.estimate.separation
@@ -285,12 +325,19 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         return self._matrix(self.estimate.at.scores - np.outer(parts.gamma, parts.mu))
 
     def leverage(self) -> pd.DataFrame:
-        """Size of each judge's disagreement, h = |(U V')_k|, and relative to its consensus part, rho."""
+        """Size of each judge's disagreement, h = |(U V')_k|, and relative to its consensus part, rho.
+
+        Empty where the disagreement is still changing on the way to infinity.
+        """
         parts = self.decomposition
         size = np.linalg.norm(self.disagreement.to_numpy(), axis=1)
         consensus = np.abs(parts.gamma) * np.linalg.norm(parts.mu)
         with np.errstate(divide="ignore", invalid="ignore"):
             relative = np.where(consensus > 0, size / consensus, np.inf)
+        if self.is_withheld("U"):
+            size = np.full_like(size, np.nan)
+        if self.is_withheld("gamma"):
+            relative = np.full_like(size, np.nan)
         return pd.DataFrame({"h": size, "rho": relative}, index=pd.Index(self.model.judges, name="judge"))
 
     @property
@@ -304,8 +351,13 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         if kind in layout.slices:
             where = layout.slices[kind]
             runs_away = self.is_separated[where]
-            error = np.sqrt(np.diag(self.cov_params_default)[where])
-            return np.where(runs_away, np.nan, self.params[where]), np.where(runs_away, np.nan, error)
+            estimate, covariance = self.params[where], self.cov_params_default[where, where]
+            if kind == "mu" and runs_away.any() and not runs_away.all():
+                # An infinite score would carry all others with it through the sum to zero.
+                centring = np.eye(len(estimate)) - ~runs_away / (~runs_away).sum()
+                estimate, covariance = centring @ estimate, centring @ covariance @ centring.T
+            error = np.sqrt(np.diag(covariance))
+            return np.where(runs_away, np.nan, estimate), np.where(runs_away, np.nan, error)
         parts = self.decomposition
         if kind == "gamma" and "S" not in layout.slices:
             return parts.gamma, np.zeros(self.n_judges)

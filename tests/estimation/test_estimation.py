@@ -208,3 +208,22 @@ def test_a_larger_rank_never_fits_worse_than_a_smaller_one():
         data = simulate_comparisons(0.5 * panel.scores, near_balanced_design(6, 7, 900, rng=rng), rng=rng)
         values = [search(data.cells, LowRank(rank)).best.value for rank in range(4)]
         assert (np.diff(values) < 1e-6).all()
+
+
+def test_a_finite_optimum_below_a_likelihood_that_rises_to_infinity_is_not_reported():
+    panel = heterogeneous_panel(10, 3, 1, heterogeneity=0.6, rng=333)
+    cells = simulate_comparisons(0.5 * panel.scores, near_balanced_design(10, 3, 450, rng=333), rng=333).cells
+    judgewise = no_terms(cells, judgewise_scores(cells))
+    finite = maximise(cells, LowRank(0), judgewise)
+    assert finite.converged
+    found = search(cells, LowRank(0)).best
+    assert found.diverges
+    assert found.value < finite.value - 1.0
+    assert find_separation(cells, found.at, LowRank(0).frame(found.at.scores), diverges=True) is not None
+
+
+def test_a_run_that_diverges_stops_before_the_finite_scores_drown(cells):
+    extreme = Cells(cells.judge, cells.first, cells.second, cells.n, np.where(cells.judge == 0, cells.n, cells.y), 5, 7)
+    found = maximise(extreme, LowRank(1), no_terms(extreme, judgewise_scores(extreme)))
+    assert found.diverges
+    assert np.abs(found.at.scores).max() < 1e3
