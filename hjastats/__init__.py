@@ -16,6 +16,7 @@ from .errors import (
 )
 from .inference.comparison import compare
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
+from .persistence import load_results
 from .results import HJAResults
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ __all__ = [
     "SeparationWarning",
     "compare",
     "datasets",
+    "load_results",
     "read_comparisons",
     "style_difference",
     "swap_report",

@@ -62,7 +62,9 @@ def find(results: Any) -> list[Finding]:
 def _convergence(results: Any) -> Finding:
     estimate = results.estimate
     if estimate.separation is not None:
-        return Finding("separation", True, _sentence(estimate.separation_text(results.model.layout)))
+        return Finding(
+            "separation", True, _sentence(estimate.separation_text(results.model.layout, results.model.cells))
+        )
     if not estimate.free_covariance.is_identified:
         text = (
             "The information matrix is singular: the data do not determine all parameters, standard errors are withheld. "

@@ -24,7 +24,9 @@ def anchor_jacobian(gamma: np.ndarray, mu: np.ndarray, residual: np.ndarray, fra
     """
     d_mu = consensus_jacobian(frame)
     h_mu = frame.direction_times(mu[:, None])[:, :, 0].T
-    d_gamma = (h_mu - np.outer(gamma, mu @ d_mu) + residual @ d_mu) / (mu @ mu)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Without any consensus there is no sensitivity to it: not a number.
+        d_gamma = (h_mu - np.outer(gamma, mu @ d_mu) + residual @ d_mu) / (mu @ mu)
     return np.vstack([d_gamma, d_mu])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.linalg import LinAlgError
+from scipy.linalg import cho_factor, cho_solve
 
 from ..data.cells import Cells
 from ..errors import shown
@@ -15,6 +17,7 @@ from ..estimation.search import Search
 from ..estimation.trust import NO_RIDGE, Optimum, Ridge
 from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import Frame, ScoreStructure
+from ..likelihood import evaluate, free_gradient, gradient
 from .covariance import FreeCovariance, information_at, invert
 
 
@@ -98,8 +101,8 @@ class Estimate:
             return 0.0
         return self.search.counts[0] / self.search.n_starts
 
-    def separation_text(self, layout: ParameterLayout) -> str:
-        """What runs to infinity, with names."""
+    def separation_text(self, layout: ParameterLayout, cells: Cells) -> str:
+        """What runs to infinity, with names, and what to do about it."""
         found = self.separation
         if found is None:
             return "All scores are finite."
@@ -118,8 +121,18 @@ class Estimate:
         return (
             "the maximum likelihood estimate does not exist: the likelihood keeps improving while "
             f"{'; '.join(moves) or 'the scores grow'}, without limit. Rows along this direction are left empty; "
-            "fit_regularized() gives estimates that exist."
+            f"fit_regularized() gives estimates that exist{self._light_judges(layout, cells)}."
         )
+
+    def _light_judges(self, layout: ParameterLayout, cells: Cells) -> str:
+        """Advice for judges that gave fewer verdicts than there are items to score."""
+        verdicts = np.bincount(cells.judge, cells.n, minlength=cells.n_judges)
+        leading = np.zeros(0, dtype=int) if self.separation is None else self.separation.judges
+        light = leading[verdicts[leading] < len(layout.items)]
+        if not len(light) or len(light) == len(layout.judges):
+            return ""
+        who = f"judge {layout.judges[light[0]]!r} gave only {verdicts[light[0]]:,.0f} verdicts"
+        return f", and since {who}, data.pool_rare_judges({len(layout.items)}) would join judges as light as that"
 
     def optima_text(self) -> str:
         """Which optima the starts ended at."""
@@ -166,6 +179,17 @@ def assess(
     is_held = penalty is not None and not found.best.diverges
     separation = None if is_held else find_separation(cells, at, frame, diverges=found.best.diverges)
     return Estimate(found, frame, covariance, separation, method, information, history, penalty)
+
+
+def stationarity(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge = NO_RIDGE) -> tuple[float, bool]:
+    """How many standard errors a Newton step from here would move, and whether the observed information is positive definite."""
+    slopes = gradient(cells, evaluate(cells, at))
+    slope = free_gradient(ridge.add_to_gradient(cells, slopes, at) if ridge else slopes, frame, cells)
+    try:
+        step = cho_solve(cho_factor(information_at(cells, at, frame, "observed", ridge)), slope)
+    except LinAlgError:
+        return float("nan"), False
+    return float(np.sqrt(max(slope @ step, 0.0) / min(1.0, float(cells.n.mean())))), True
 
 
 def reassess(cells: Cells, estimate: Estimate, information: str) -> Estimate:

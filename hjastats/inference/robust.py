@@ -94,7 +94,7 @@ def robust_covariance(
     return covariance, {
         "description": DESCRIPTIONS["cluster"].format(n=g, by=by),
         "n_groups": g,
-        "groups": name,
+        "groups": cluster if name is None else name,
         "use_correction": cov_kwds.get("use_correction", True),
     }
 

@@ -362,7 +362,7 @@ def _refuse_rank(options: dict[str, Any], reason: str) -> None:
 
 def _warn(estimate: Estimate, model: HJAModel) -> None:
     if estimate.separation is not None:
-        warnings.warn(estimate.separation_text(model.layout), SeparationWarning, stacklevel=3)
+        warnings.warn(estimate.separation_text(model.layout, model.cells), SeparationWarning, stacklevel=3)
     elif not estimate.free_covariance.is_identified:
         warnings.warn(
             "the information matrix is singular at the estimate: the data do not determine all parameters, standard errors "

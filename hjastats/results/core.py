@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from ..inference.covariance import propagate, score_standard_errors
 from ..inference.estimate import Estimate, reassess, which_information
 from ..inference.robust import DESCRIPTIONS, robust_covariance
 from ..summary import summarise
+from .export import to_document
 from .inference import InferenceMethods
 
 if TYPE_CHECKING:
@@ -450,6 +453,25 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
         movement = np.abs(self._jacobian @ (vector / np.linalg.norm(vector)))
         order = np.argsort(-movement, kind="stable")[:n]
         return shown([self.model.layout.names[i] for i in order if movement[i] > 0.1 * movement[order[0]]], n)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Write the data, the estimate and how it was found as JSON, for :func:`hjastats.load_results`.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write.
+
+        Returns
+        -------
+        str
+            The JSON text. A formula is not part of it: covariates are stored as the numbers they were.
+        """
+        self._need_data()
+        text = json.dumps(to_document(self), allow_nan=False)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
 
     def _unavailable(self) -> Any:
         """Refuse what the base class would compute from a singular Hessian in reported coordinates."""

@@ -1,0 +1,184 @@
+"""Fitted models back from their JSON documents: checked field by field, rebuilt from the numbers, compared with what they claim."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .data.comparisons import Comparisons
+from .errors import ComparisonError, IdentificationError
+from .estimation.regularized import CrossValidation
+from .estimation.search import Search
+from .estimation.trust import NO_RIDGE, Optimum, Ridge
+from .geometry.parameters import Coefficients
+from .inference.estimate import Penalty, assess, stationarity
+from .likelihood import evaluate
+from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
+from .results import HJAResultsWrapper
+from .results.export import SCHEMA, VERSION, checksum
+
+MODELS = {cls.__name__: cls for cls in (HJAModel, JAModel, BTLModel, JudgewiseBTLModel)}
+
+
+def load_results(source: str | Path) -> HJAResultsWrapper:
+    """Read the results :meth:`HJAResults.to_json` wrote; nothing in the file is executed.
+
+    The model is rebuilt from the data in the file, and the likelihood of the stored estimate is computed anew: a file that does not
+    agree with itself is refused.
+
+    Parameters
+    ----------
+    source : str or Path
+        A path, or the JSON text itself.
+
+    Raises
+    ------
+    ComparisonError
+        For a file that is not ours, of a later version, incomplete or changed.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+    >>> again = hja.load_results(result.to_json())
+    >>> bool(abs(again.llf - result.llf) < 1e-9), again.converged
+    (True, True)
+    """
+    document = _read(source)
+    try:
+        return _rebuild(document)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        if isinstance(error, ComparisonError):
+            raise
+        raise ComparisonError(
+            f"the file is not a complete hjastats result ({type(error).__name__}: {error}): write it again with to_json()."
+        ) from None
+
+
+def _read(source: str | Path) -> dict[str, Any]:
+    text = str(source)
+    if isinstance(source, Path) or not text.lstrip().startswith("{"):
+        text = Path(source).read_text(encoding="utf-8")
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise ComparisonError(f"expected JSON written by to_json(): {error}.") from None
+    except RecursionError:
+        raise ComparisonError("expected JSON written by to_json(): the file is nested too deeply.") from None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise ComparisonError(f"expected a file with schema {SCHEMA!r}, as written by to_json().")
+    if document.get("version") != VERSION:
+        raise ComparisonError(
+            f"the file has version {document.get('version')!r} of the format, this package reads version {VERSION}."
+        )
+    if document.get("checksum") != checksum(document):
+        raise ComparisonError("the file was changed after it was written (its checksum does not match): not loaded.")
+    return document
+
+
+def _refuse_constant(name: str) -> float:
+    raise ComparisonError(f"the file holds {name}, which to_json() never writes: not loaded.")
+
+
+def _rebuild(document: dict[str, Any]) -> HJAResultsWrapper:
+    model = _model(document["model"], document["data"])
+    stored, fit = document["estimate"], document["fit"]
+    at = Coefficients(
+        np.array(stored["scores"], dtype=float),
+        np.array(stored["judge_terms"], dtype=float).reshape(len(model.judges), -1),
+        np.array(stored["shared_terms"], dtype=float),
+    )
+    shape = (len(model.judges), model.cells.n_judge_terms), (model.cells.n_shared_terms,)
+    if at.scores.shape != (len(model.judges), len(model.items)) or (at.judge.shape, at.shared.shape) != shape:
+        raise ComparisonError("the estimate in the file does not have the shape of its model: not loaded.")
+    loglike = -evaluate(model.cells, at).value
+    if not abs(loglike - stored["loglike"]) <= 1e-8 * max(1.0, abs(loglike)):
+        raise ComparisonError(
+            f"the file claims a log-likelihood of {stored['loglike']:.6f}, its data and estimate give {loglike:.6f}: not loaded."
+        )
+    penalty = _penalty(fit["penalty"])
+    best = _optimum(model, at, fit, penalty)
+    found = Search(best, tuple(fit["optima"]), tuple(fit["starts"]), int(fit["unfinished"]))
+    estimate = assess(
+        model.cells, model.structure, found, method=fit["method"], information=fit["information"], penalty=penalty
+    )
+    groups = fit["groups"] if isinstance(fit["groups"], str) or fit["groups"] is None else np.array(fit["groups"])
+    options = {"groups": groups, "use_correction": fit["use_correction"]} if fit["cov_type"] == "cluster" else None
+    return HJAResultsWrapper(model.results_class(model, estimate, fit["cov_type"], options))
+
+
+def _optimum(model: HJAModel, at: Coefficients, fit: dict[str, Any], penalty: Penalty | None) -> Optimum:
+    """The stored optimum, its convergence judged again from where it lies."""
+    value, negative_loglike = float(fit["objective"]), evaluate(model.cells, at).value
+    if penalty is not None and penalty.kind == "firth":
+        # Stationary for a different objective than ours; the bias-reduced fit said whether it had settled.
+        return Optimum(at, value, negative_loglike, 0.0, True, int(fit["iterations"]), (value,))
+    ridge = NO_RIDGE if penalty is None else penalty.ridge
+    if fit["diverges"]:
+        return Optimum(at, value, negative_loglike, np.inf, False, int(fit["iterations"]), (value,), diverges=True)
+    distance, is_minimum = stationarity(model.cells, at, model.structure.frame(at.scores), ridge)
+    return Optimum(at, value, negative_loglike, distance, is_minimum, int(fit["iterations"]), (value,))
+
+
+def _model(options: dict[str, Any], stored: dict[str, Any]) -> HJAModel:
+    cls = MODELS.get(options["class"])
+    if cls is None:
+        raise ComparisonError(f"the file holds a model called {options['class']!r}; known are {', '.join(MODELS)}.")
+    data = _comparisons(stored)
+    terms = {
+        name: None if stored[name] is None else _frame(stored[name], data.n_rows) for name in ("exog", "judge_exog")
+    }
+    rank: dict[str, Any] = {"rank": int(options["rank"])} if cls is HJAModel else {}
+    model = cls(
+        data.outcome,
+        terms["exog"],
+        comparisons=data,
+        judge_exog=terms["judge_exog"],
+        position=options["position"],
+        # Ties that were dropped are not in the file.
+        ties="half" if options["ties"] == "drop" else options["ties"],
+        tie=options["tie"],
+        **rank,
+    )
+    if options["ties"] == "drop":
+        model.ties, model.n_ties_dropped = "drop", float(options["n_ties_dropped"])
+    return model
+
+
+def _comparisons(stored: dict[str, Any]) -> Comparisons:
+    judges, items = np.asarray(stored["judges"], dtype=object), np.asarray(stored["items"], dtype=object)
+    n_rows = len(stored["outcome"])
+    codes = {}
+    for name, labels in (("judge", judges), ("first", items), ("second", items)):
+        codes[name] = np.asarray(stored[name])
+        if codes[name].dtype.kind != "i" or not ((codes[name] >= 0) & (codes[name] < len(labels))).all():
+            raise ComparisonError(f"the {name} codes in the file do not belong to its labels: not loaded.")
+    data = Comparisons.from_arrays(
+        judges[codes["judge"]],
+        items[codes["first"]],
+        items[codes["second"]],
+        np.asarray(stored["outcome"], dtype=float),
+        np.asarray(stored["weight"], dtype=float),
+        columns=_frame(stored["columns"], n_rows),
+        dropped=_frame(stored["dropped"], None),
+    )
+    if (data.judges, data.items) != (tuple(stored["judges"]), tuple(stored["items"])):
+        raise IdentificationError("the labels in the file are not those of its comparisons")
+    return data
+
+
+def _frame(columns: list[dict[str, Any]], n_rows: int | None) -> pd.DataFrame:
+    index = None if n_rows is None else pd.RangeIndex(n_rows)
+    return pd.DataFrame({column["name"]: column["values"] for column in columns}, index=index)
+
+
+def _penalty(stored: dict[str, Any] | None) -> Penalty | None:
+    if stored is None:
+        return None
+    chosen = stored["validation"]
+    validation = None if chosen is None else CrossValidation(np.array(chosen["alphas"]), np.array(chosen["loss"]))
+    return Penalty(stored["kind"], Ridge(float(stored["scores"]), float(stored["terms"])), validation=validation)
