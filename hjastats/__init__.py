@@ -18,6 +18,7 @@ from .inference.comparison import compare
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from .persistence import load_results
 from .results import HJAResults
+from .selection import RankSelection, select_rank
 
 __version__ = "0.1.0"
 
@@ -34,11 +35,13 @@ __all__ = [
     "JudgewiseBTLModel",
     "LocalOptimaWarning",
     "NonRegularWarning",
+    "RankSelection",
     "SeparationWarning",
     "compare",
     "datasets",
     "load_results",
     "read_comparisons",
+    "select_rank",
     "style_difference",
     "swap_report",
 ]

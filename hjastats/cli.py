@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from . import __version__, datasets
+from .errors import ComparisonError
+from .experiments import EXPERIMENTS, Settings, reproduce
 from .inference.comparison import compare
 from .models import BTLModel, HJAModel, JAModel
 from .summary import frame_text
@@ -25,9 +28,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Fits Bradley-Terry-Luce, judge-aware and heterogeneous judge-aware models to the simulated panel that "
         "comes with the package, with and without position effects, and prints their comparison and a summary.",
     )
-    parser.parse_args(arguments)
-    demo()
+    _add_reproduce(commands)
+    options = parser.parse_args(arguments)
+    if options.command == "demo":
+        demo()
+        return 0
+    try:
+        print(_reproduce(options))
+    except ComparisonError as error:
+        print(f"hjastats: {error}", file=sys.stderr)
+        return 2
     return 0
+
+
+def _add_reproduce(commands: Any) -> None:
+    names = "\n".join(f"  {name:12s} {experiment.title}" for name, experiment in EXPERIMENTS.items())
+    parser = commands.add_parser(
+        "reproduce",
+        help="regenerate the experiments of the paper",
+        description=f"Regenerate the experiments of the paper, with tables and figures in a folder:\n\n{names}\n"
+        "  all          all of them, one after the other",
+        epilog="An interrupted run goes on where it was when started again with the same folder.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=[*EXPERIMENTS, "all"], metavar="NAME", help="one of the above")
+    parser.add_argument(
+        "--data", nargs="+", default=[], metavar="FILE", help="verdicts for table1; by default the embedded panel"
+    )
+    parser.add_argument("--output", default="reproduction", metavar="FOLDER", help="where tables and figures go")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="parallel processes (default 1)")
+    parser.add_argument("--quick", action="store_true", help="a few repetitions, to see that everything works")
+    parser.add_argument(
+        "--noise-volume",
+        type=float,
+        default=Settings.volume,
+        metavar="X",
+        help="records of a noisy judge, in multiples of the mean judge (default %(default)g)",
+    )
+
+
+def _reproduce(options: argparse.Namespace) -> str:
+    settings = Settings(options.quick, tuple(options.data), options.noise_volume)
+    return reproduce(options.name, options.output, settings, jobs=options.jobs, progress=sys.stderr.isatty())
 
 
 def demo() -> None:

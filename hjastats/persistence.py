@@ -11,9 +11,9 @@ import pandas as pd
 
 from .data.comparisons import Comparisons
 from .errors import ComparisonError, IdentificationError
-from .estimation.regularized import CrossValidation
 from .estimation.search import Search
 from .estimation.trust import NO_RIDGE, Optimum, Ridge
+from .estimation.validation import CrossValidation
 from .geometry.parameters import Coefficients
 from .inference.estimate import Penalty, assess, stationarity
 from .likelihood import evaluate

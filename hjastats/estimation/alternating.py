@@ -23,6 +23,8 @@ class AlternatingRun:
     Attributes
     ----------
     at : Coefficients
+    consensus : ndarray, shape (n_items,)
+        The item block that multiplies gamma; the consensus mu when re-anchored.
     values : tuple of float
         Negative log-likelihood at the start and after every iteration; never increases.
     taus : tuple of float
@@ -31,6 +33,7 @@ class AlternatingRun:
     """
 
     at: Coefficients
+    consensus: np.ndarray
     values: tuple[float, ...]
     taus: tuple[float, ...]
     reached_tolerance: bool
@@ -60,6 +63,7 @@ def alternate(
     tau: float = 1e-2,
     tolerance: float = 1e-11,
     maxiter: int = 5000,
+    anchored: bool = True,
 ) -> AlternatingRun:
     """Alternate between judge and item blocks, each a convex problem solved to its minimum, and re-anchor.
 
@@ -69,6 +73,8 @@ def alternate(
         Proximal weight. Raised tenfold and the iteration repeated when re-anchoring fails.
     tolerance : float
         Stop when the relative change of the negative log-likelihood falls below this.
+    anchored : bool
+        Whether every pass ends with re-anchoring (alg:reanchor); the paper's ablation leaves it out.
     """
     parts = canonical(start.scores, rank)
     here = _Blocks(
@@ -78,19 +84,24 @@ def alternate(
     taus: list[float] = []
     reached = False
     for _ in range(maxiter):
-        tau, here = _iterate(cells, here, tau)
+        tau, here = _iterate(cells, here, tau) if anchored else (tau, _pass(cells, here, tau))
         taus.append(tau)
         values.append(here.evaluate(cells).value)
         reached = abs(values[-1] - values[-2]) < tolerance * (1.0 + abs(values[-2]))
         if reached:
             break
-    return AlternatingRun(here.coefficients(), tuple(values), tuple(taus), reached)
+    return AlternatingRun(here.coefficients(), here.items[:, 0], tuple(values), tuple(taus), reached)
+
+
+def _pass(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
+    """Update both blocks, the judges first."""
+    return _update_items(cells, _update_judges(cells, here, tau), tau)
 
 
 def _iterate(cells: Cells, here: _Blocks, tau: float) -> tuple[float, _Blocks]:
     """One pass over both blocks; a failed re-anchoring repeats it with a stronger pull to the current point."""
     while True:
-        tentative = _update_items(cells, _update_judges(cells, here, tau), tau)
+        tentative = _pass(cells, here, tau)
         try:
             anchored = _reanchored(tentative)
         except AnchoringError:

@@ -1,22 +1,19 @@
-"""Estimates that exist when the likelihood has no maximum: bias reduction by adjusted counts, ridge by cross-validation."""
+"""Bias reduction by adjusted counts: estimates that exist when the likelihood has no maximum."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ..data.cells import Cells, collapse, take
+from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame, LowRank, ScoreStructure
 from ..likelihood import Derivatives, evaluate, expected_information, free_design, free_information
 from .search import Search, no_terms, search
 from .start import pooled_scores
-from .trust import Optimum, Ridge, maximise
-
-# Weights a cross-validation chooses from: from hardly any shrinkage to scores of a tenth of a log-odds.
-ALPHAS = tuple(np.geomspace(0.003, 30.0, 9).tolist())
+from .trust import Optimum, maximise
 
 
 def firth(cells: Cells, structure: ScoreStructure, *, maxiter: int = 200) -> Search:
@@ -71,55 +68,3 @@ def _bending(cells: Cells, frame: Frame, covariance: np.ndarray) -> np.ndarray:
     total = 2.0 * (total - frame.shared_judges @ (frame.shared_judges.T @ total))
     shift = (total @ frame.shared_items.T).ravel()
     return shift[cells.first_entry] - shift[cells.second_entry]
-
-
-@dataclass(frozen=True)
-class CrossValidation:
-    """Held-out log-loss per comparison for every ridge weight.
-
-    Attributes
-    ----------
-    alphas : ndarray, shape (n_alphas,)
-    loss : ndarray, shape (n_alphas, n_folds)
-    """
-
-    alphas: np.ndarray
-    loss: np.ndarray
-
-    @property
-    def best(self) -> float:
-        """The weight with the smallest mean loss."""
-        return float(self.alphas[self.loss.mean(axis=1).argmin()])
-
-
-def cross_validate(
-    rows: Cells,
-    structure: ScoreStructure,
-    group: np.ndarray,
-    *,
-    penalise_terms: bool,
-    n_folds: int,
-    rng: np.random.Generator,
-) -> CrossValidation:
-    """Held-out loss of ridge fits, whole groups of rows left out together.
-
-    Parameters
-    ----------
-    rows : Cells
-        One cell per row of the data.
-    group : ndarray of int, shape (n_rows,)
-    """
-    labels = np.unique(group)
-    fold_of_label = rng.permutation(np.arange(len(labels)) % n_folds)
-    fold = fold_of_label[np.searchsorted(labels, group)]
-    loss = np.empty((len(ALPHAS), n_folds))
-    for k in range(n_folds):
-        train, test = collapse(take(rows, np.flatnonzero(fold != k))), collapse(take(rows, np.flatnonzero(fold == k)))
-        at: Coefficients | None = None
-        # From strong shrinkage to weak: each fit starts where the last one ended.
-        for i, alpha in reversed(list(enumerate(ALPHAS))):
-            ridge = Ridge(alpha, alpha if penalise_terms else 0.0)
-            starts = None if at is None else [at]
-            at = search(train, structure, starts=starts, n_random=0, ridge=ridge).best.at
-            loss[i, k] = evaluate(test, at).value / test.n.sum()
-    return CrossValidation(np.array(ALPHAS), loss)

@@ -94,7 +94,7 @@ def search(
         scores = further_scores(cells, structure.rank, FURTHER_STARTS, rng)
         more = [Coefficients(start, found.best.at.judge, found.best.at.shared) for start in scores]
         if structure.rank > 0:
-            more.append(_one_direction_more(cells, structure.rank, found.best.at))
+            more.append(one_direction_more(cells, structure.rank, found.best.at))
         found = runs.after(more)
     if isinstance(structure, LowRank) and found.best.converged and not ridge:
         outward = breakaway_scores(cells, structure.rank, FURTHER_STARTS, rng)
@@ -102,7 +102,7 @@ def search(
     return found
 
 
-def _one_direction_more(cells: Cells, rank: int, near: Coefficients) -> Coefficients:
+def one_direction_more(cells: Cells, rank: int, near: Coefficients) -> Coefficients:
     """The optimum of one rank less, moved along the direction in which the likelihood rises fastest.
 
     A run from here ends no lower than that optimum: a larger rank never fits worse than a smaller one.

@@ -15,9 +15,10 @@ from ..data.rows import check_option
 from ..errors import IdentificationError, LocalOptimaWarning, SeparationWarning, shown
 from ..estimation.alternating import AlternatingRun, alternate
 from ..estimation.delegate import STATSMODELS_METHODS, delegate
-from ..estimation.regularized import CrossValidation, cross_validate, firth
+from ..estimation.regularized import firth
 from ..estimation.search import search
 from ..estimation.trust import Ridge
+from ..estimation.validation import Fold, ridge_losses, split
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from ..inference.estimate import Estimate, Penalty, assess, which_information
@@ -239,7 +240,9 @@ class HJAModel(ComparisonModel):
                 raise ValueError("penalty='firth' is available for BTL and JA with ties as half wins.")
             found, what = firth(self.cells, self.structure), Penalty("firth")
         else:
-            validation = self._cross_validate(groups, terms, n_folds, rng) if alpha == "cv" else None
+            validation = None
+            if alpha == "cv":
+                validation = ridge_losses(self.folds(groups, n_folds, rng), self.structure, penalise_terms=terms)
             weight = self._ridge_weight(alpha) if validation is None else validation.best
             ridge = Ridge(weight, weight if terms else 0.0)
             found = search(self.cells, self.structure, n_random=n_random, rng=rng, ridge=ridge)
@@ -255,14 +258,21 @@ class HJAModel(ComparisonModel):
             raise ValueError(f"alpha must be a positive number or 'cv', got {alpha!r}.")
         return float(alpha)
 
-    def _cross_validate(self, groups: Any, terms: bool, n_folds: int, rng: np.random.Generator) -> CrossValidation:
+    def folds(self, groups: Any, n_folds: int, rng: np.random.Generator) -> list[Fold]:
+        """Divide the comparisons for cross-validation.
+
+        Parameters
+        ----------
+        groups : str or array_like, or None
+            Rows that stay together, such as the verdicts on one prompt; None for single rows.
+        """
         data = self.comparisons
         if data is None:
             raise IdentificationError("the data of this model were removed: cross-validation needs them.")
         code = np.arange(data.n_rows) if groups is None else cluster_codes(groups, data)[0]
         if not 2 <= n_folds <= len(np.unique(code)):
             raise ValueError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")
-        return cross_validate(self.row_cells(), self.structure, code, penalise_terms=terms, n_folds=n_folds, rng=rng)
+        return split(self.row_cells(), code, n_folds, rng)
 
     def with_rank(self, rank: int) -> HJAModel:
         """The HJA model of another rank for the same data and terms."""

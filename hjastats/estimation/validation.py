@@ -1,0 +1,117 @@
+"""How well fits to a part of the data predict the rest: held-out log-loss along ridge weights and along ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from ..data.cells import Cells, collapse, take
+from ..geometry.parameters import Coefficients
+from ..geometry.structures import LowRank, ScoreStructure
+from ..likelihood import evaluate
+from .search import no_terms, one_direction_more, search
+from .start import starting_scores
+from .trust import Ridge
+
+# Weights a cross-validation chooses from: from hardly any shrinkage to scores of a tenth of a log-odds.
+ALPHAS = tuple(np.geomspace(0.003, 30.0, 9).tolist())
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Held-out log-loss per comparison for every ridge weight.
+
+    Attributes
+    ----------
+    alphas : ndarray, shape (n_alphas,)
+    loss : ndarray, shape (n_alphas, n_folds)
+    """
+
+    alphas: np.ndarray
+    loss: np.ndarray
+
+    @property
+    def best(self) -> float:
+        """The weight with the smallest mean loss."""
+        return float(self.alphas[self.loss.mean(axis=1).argmin()])
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Cells to fit and cells to predict."""
+
+    train: Cells
+    test: Cells
+
+    def loss(self, at: Coefficients) -> float:
+        """Log-loss per comparison held out."""
+        return evaluate(self.test, at).value / float(self.test.n.sum())
+
+
+def split(rows: Cells, group: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[Fold]:
+    """Divide the rows into folds, whole groups together.
+
+    Parameters
+    ----------
+    rows : Cells
+        One cell per row of the data.
+    group : ndarray of int, shape (n_rows,)
+    """
+    labels = np.unique(group)
+    fold_of_label = rng.permutation(np.arange(len(labels)) % n_folds)
+    fold = fold_of_label[np.searchsorted(labels, group)]
+    return [
+        Fold(collapse(take(rows, np.flatnonzero(fold != k))), collapse(take(rows, np.flatnonzero(fold == k))))
+        for k in range(n_folds)
+    ]
+
+
+def ridge_losses(folds: Sequence[Fold], structure: ScoreStructure, *, penalise_terms: bool) -> CrossValidation:
+    """Held-out loss of ridge fits for every weight."""
+    loss = np.empty((len(ALPHAS), len(folds)))
+    for k, fold in enumerate(folds):
+        at: Coefficients | None = None
+        # From strong shrinkage to weak: each fit starts where the last one ended.
+        for i, alpha in reversed(list(enumerate(ALPHAS))):
+            ridge = Ridge(alpha, alpha if penalise_terms else 0.0)
+            starts = None if at is None else [at]
+            at = search(fold.train, structure, starts=starts, n_random=0, ridge=ridge).best.at
+            loss[i, k] = fold.loss(at)
+    return CrossValidation(np.array(ALPHAS), loss)
+
+
+def rank_losses(
+    folds: Sequence[Fold], ranks: Sequence[int], *, patience: int | None = None, n_jobs: int = 1
+) -> np.ndarray:
+    """Held-out loss of maximum likelihood fits for increasing ranks, shape (n_ranks, n_folds).
+
+    Every fit starts from the fit of the rank before it, and from the paper's initialisation.
+
+    Parameters
+    ----------
+    patience : int, optional
+        Stop after so many ranks in a row without a smaller mean loss; fewer rows are then returned.
+    """
+    previous: list[Coefficients | None] = [None] * len(folds)
+    losses: list[np.ndarray] = []
+    with Parallel(n_jobs=n_jobs) as parallel:
+        for rank in ranks:
+            fits = parallel(delayed(_fit)(fold, rank, near) for fold, near in zip(folds, previous, strict=True))
+            previous = [at for at, _ in fits]
+            losses.append(np.array([loss for _, loss in fits]))
+            means = [row.mean() for row in losses]
+            if patience is not None and len(means) - 1 - int(np.argmin(means)) >= patience:
+                break
+    return np.array(losses)
+
+
+def _fit(fold: Fold, rank: int, near: Coefficients | None) -> tuple[Coefficients, float]:
+    cells = fold.train
+    starts = [no_terms(cells, starting_scores(cells, LowRank(rank), 0, np.random.default_rng(0))[0])]
+    if near is not None and rank > 0:
+        starts.append(one_direction_more(cells, rank, near))
+    at = search(cells, LowRank(rank), starts=starts).best.at
+    return at, fold.loss(at)

@@ -1,0 +1,248 @@
+"""How many directions of disagreement: information criteria, held-out log-loss and bootstrap tests along the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from tqdm.auto import tqdm
+
+from .data.comparisons import Comparisons
+from .data.rows import check_option
+from .errors import ComparisonError, IdentificationError
+from .estimation.search import one_direction_more, search
+from .estimation.trust import Ridge
+from .estimation.validation import rank_losses
+from .geometry.decomposition import max_rank
+from .geometry.structures import Unrestricted
+from .models import HJAModel
+from .results import HJAResultsWrapper
+from .summary import frame_text
+
+CRITERIA = ("bic", "aic", "cv", "loglik-bootstrap")
+# Without ranks to try, the search ends after so many in a row that did not improve the criterion.
+PATIENCE = 2
+# Judge-wise scores for the scree need not exist; this ridge keeps them finite and is otherwise hardly felt.
+SCREE_RIDGE = 0.1
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, repr=False)
+class RankSelection:
+    """What each rank costs and gains.
+
+    Attributes
+    ----------
+    criterion : str
+    table : pandas.DataFrame
+        Index rank; columns llf, df, aic, bic, converged, and with the criterion cv (held-out log-loss per comparison) with its
+        standard error cv_se, or p_value (bootstrap test against one direction more).
+    best : int
+    results : dict of int to HJAResults
+        The fits behind the table.
+    strengths : ndarray
+        Singular values of the judges' own scores beyond the consensus-only fit: the scree.
+    """
+
+    criterion: str
+    table: pd.DataFrame
+    best: int
+    results: dict[int, HJAResultsWrapper]
+    strengths: np.ndarray
+
+    @property
+    def result(self) -> HJAResultsWrapper:
+        """The fit of the best rank."""
+        return self.results[self.best]
+
+    @property
+    def choices(self) -> dict[str, int]:
+        """The rank each available criterion would take."""
+        choices = {name: _smallest(self.table[name]) for name in ("bic", "aic", "cv") if name in self.table}
+        if self.criterion == "loglik-bootstrap":
+            choices[self.criterion] = self.best
+        return choices
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on what was chosen and whether the criteria agree."""
+        names = {"bic": "BIC", "aic": "AIC", "cv": "cross-validation", "loglik-bootstrap": "the bootstrap test"}
+        text = f"Rank {self.best} by {names[self.criterion]}"
+        others = {names[name]: rank for name, rank in self.choices.items() if name != self.criterion}
+        differing = [f"{name} takes {rank}" for name, rank in others.items() if rank != self.best]
+        if differing:
+            text = f"{text}; the criteria disagree: {', '.join(differing)}. Look at what the further directions are."
+        else:
+            text = f"{text}; {' and '.join(others)} agree{'s' if len(others) == 1 else ''}."
+        if not self.result.converged:
+            # The largest likelihood is approached at infinity: the criterion still knows its value.
+            text += f" Its maximum likelihood estimate does not exist: fit rank {self.best} with fit_regularized()."
+        return text
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.verdict}\n{frame_text(self.table)}\nstrengths of the judge-wise residual: {_listed(self.strengths)}"
+        )
+
+
+def select_rank(
+    data: Comparisons,
+    ranks: Iterable[int] | None = None,
+    criterion: str = "bic",
+    *,
+    exog: Any = None,
+    judge_exog: Any = None,
+    position: str | None = None,
+    ties: str = "half",
+    tie: str = "common",
+    groups: Any = None,
+    n_folds: int = 5,
+    n: int = 199,
+    rng: int | np.random.Generator | None = 0,
+    n_jobs: int = 1,
+    progress: bool = False,
+) -> RankSelection:
+    """Choose the number of disagreement directions.
+
+    Parameters
+    ----------
+    data : Comparisons
+    ranks : iterable of int, optional
+        Ranks to try. By default all from 0 upwards, until the criterion has not improved twice in a row.
+    criterion : {"bic", "aic", "cv", "loglik-bootstrap"}
+        BIC and AIC with all free parameters counted (eq. BIC up to a constant); held-out log-loss; or the smallest rank that a
+        parametric bootstrap does not reject against one direction more at the 5% level.
+    exog, judge_exog, position, ties, tie
+        As in :class:`HJAModel`.
+    groups : str or array_like, optional
+        Rows held out together, such as the verdicts on one prompt; single records by default.
+    n_folds : int
+        Folds of "cv".
+    n : int
+        Replications of "loglik-bootstrap".
+    n_jobs : int
+        Parallel jobs of cross-validation and bootstrap.
+
+    Returns
+    -------
+    RankSelection
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> selection = hja.select_rank(hja.datasets.load_panel(), position="judge")
+    >>> selection.best
+    1
+    >>> selection.verdict
+    'Rank 1 by BIC; AIC agrees.'
+    """
+    check_option("criterion", criterion, CRITERIA)
+    if not isinstance(data, Comparisons):
+        raise ComparisonError(
+            f"expected Comparisons, got {type(data).__name__}: read the table first, hja.read_comparisons(data)."
+        )
+    options = {"position": position, "ties": ties, "tie": tie, "judge_exog": judge_exog}
+    candidates = _candidates(ranks, data)
+    patience = PATIENCE if ranks is None else None
+    rng = np.random.default_rng(rng)
+    model = HJAModel.from_comparisons(data, exog, rank=candidates[0], **options)
+    loss = None
+    if criterion == "cv":
+        loss = rank_losses(model.folds(groups, n_folds, rng), candidates, patience=patience, n_jobs=n_jobs)
+        candidates = candidates[: len(loss)]
+    fits = _Fits(model, candidates, progress)
+    if criterion == "loglik-bootstrap":
+        p_values = fits.until_not_rejected(n, rng, n_jobs)
+        table = fits.table().assign(p_value=pd.Series(p_values))
+        accepted = [rank for rank, p in p_values.items() if not p < LEVEL]
+        return RankSelection(criterion, table, accepted[0] if accepted else candidates[-1], fits.results, fits.scree())
+    fits.until_worse("bic" if criterion == "cv" else criterion, None if criterion == "cv" else patience)
+    table = fits.table()
+    if loss is not None:
+        table = table.assign(cv=loss.mean(axis=1), cv_se=loss.std(axis=1, ddof=1) / np.sqrt(loss.shape[1]))
+    return RankSelection(criterion, table, _smallest(table[criterion]), fits.results, fits.scree())
+
+
+def _smallest(values: pd.Series) -> int:
+    """The rank with the smallest value."""
+    return int(values.index[int(values.to_numpy().argmin())])
+
+
+def _candidates(ranks: Iterable[int] | None, data: Comparisons) -> list[int]:
+    largest = max_rank(data.n_judges, data.n_items)
+    if ranks is None:
+        return list(range(largest + 1))
+    candidates = sorted({int(rank) for rank in ranks})
+    if not candidates or candidates[0] < 0 or candidates[-1] > largest:
+        raise IdentificationError(
+            f"ranks must lie between 0 and min(n_judges - 1, n_items - 2) = {largest}, got {list(candidates)}."
+        )
+    return candidates
+
+
+class _Fits:
+    """Fits of increasing rank, none worse than the one before."""
+
+    def __init__(self, model: HJAModel, ranks: list[int], progress: bool) -> None:
+        self.model, self.ranks, self.progress = model, ranks, progress
+        self.results: dict[int, HJAResultsWrapper] = {}
+
+    def until_worse(self, criterion: str, patience: int | None) -> None:
+        """Fit rank after rank until the criterion has not improved for a while."""
+        for rank in tqdm(self.ranks, desc="ranks", disable=not self.progress):
+            self.fit(rank)
+            values = [getattr(result, criterion) for result in self.results.values()]
+            if patience is not None and len(values) - 1 - int(np.argmin(values)) >= patience:
+                break
+
+    def until_not_rejected(self, n: int, rng: np.random.Generator, n_jobs: int) -> dict[int, float]:
+        """Fit rank after rank until one is not rejected against one direction more."""
+        p_values: dict[int, float] = {}
+        for rank in self.ranks:
+            result = self.fit(rank)
+            if rank == max_rank(result.n_judges, result.n_items):
+                break
+            test = result.rank_test("bootstrap", n=n, rng=rng, n_jobs=n_jobs, progress=self.progress)
+            p_values[rank] = test.p_value
+            if not test.p_value < LEVEL:
+                break
+        return p_values
+
+    def fit(self, rank: int) -> HJAResultsWrapper:
+        """Fit one rank from the default starts and from the rank below."""
+        model = self.model.with_rank(rank)
+        result = model.fit(warn_convergence=False)
+        if self.results and rank > 0:
+            below = self.results[max(self.results)]
+            near = one_direction_more(model.cells, rank, below.estimate.at)
+            warm = model.fit(model.layout.pack(near), warn_convergence=False)
+            result = warm if warm.llf > result.llf + 1e-6 else result
+        self.results[rank] = result
+        return result
+
+    def table(self) -> pd.DataFrame:
+        """One row per fitted rank."""
+        columns = {
+            "llf": [result.llf for result in self.results.values()],
+            "df": [int(result.df_model) for result in self.results.values()],
+            "aic": [result.aic for result in self.results.values()],
+            "bic": [result.bic for result in self.results.values()],
+            "converged": [result.converged for result in self.results.values()],
+        }
+        return pd.DataFrame(columns, index=pd.Index(list(self.results), name="rank"))
+
+    def scree(self) -> np.ndarray:
+        """Singular values of the judges' own scores beyond the consensus."""
+        cells = self.model.cells
+        own = search(cells, Unrestricted(), ridge=Ridge(SCREE_RIDGE)).best.at.scores
+        consensus_only = self.results.get(0) or self.model.with_rank(0).fit(warn_convergence=False)
+        values = np.linalg.svd(own - consensus_only.estimate.at.scores, compute_uv=False)
+        return values[: max_rank(cells.n_judges, cells.n_items)]
+
+
+def _listed(values: np.ndarray, limit: int = 8) -> str:
+    more = ", ..." if len(values) > limit else ""
+    return ", ".join(f"{value:.2f}" for value in values[:limit]) + more
