@@ -57,13 +57,14 @@ def selection(table: pd.DataFrame, path: Path) -> None:
 def convergence(frame: pd.DataFrame, path: Path) -> None:
     """A typical path, the excess likelihood of all, and how many iterations each solver takes."""
     figure, axes = _axes(3)
+    bins = list(range(0, int(frame["iterations"].max()) + 3, 2))
     for i, (solver, rows) in enumerate(frame.groupby("solver", sort=False)):
         first = rows.iloc[0]
         axes[0].plot(first["path"], color=COLOURS[i], marker=MARKERS[i], markersize=3, label=str(solver))
         for _, row in rows.iterrows():
             excess = np.maximum(np.asarray(row["path"]) - row["best"], 1e-10) / max(row["path"][0] - row["best"], 1e-10)
             axes[1].plot(excess, color=COLOURS[i], alpha=0.3, linewidth=0.8)
-        axes[2].hist(rows["iterations"], bins=list(range(0, 102, 2)), color=COLOURS[i], alpha=0.7)
+        axes[2].hist(rows["iterations"], bins=bins, color=COLOURS[i], alpha=0.7)
     axes[1].set_yscale("log")
     titles = (
         "negative log-likelihood, one panel",

@@ -90,8 +90,9 @@ def _position_gain(held_out: pd.DataFrame) -> str:
         wide = rows.pivot_table(index="seed", columns="method", values=["accuracy", "log-loss"])
         told = []
         for measure in ("accuracy", "log-loss"):
-            difference = wide[(measure, "JA + position")] - wide[(measure, "HJA")]
-            told.append(f"{measure} {difference.mean():+.4f} ({float(difference.sem()):.4f})")
+            difference = (wide[(measure, "JA + position")] - wide[(measure, "HJA")]).to_numpy(dtype=float)
+            error = difference.std(ddof=1) / np.sqrt(len(difference))
+            told.append(f"{measure} {difference.mean():+.4f} ({error:.4f})")
         lines.append(f"  {data!s}: {', '.join(told)}")
     return "\n".join(lines)
 

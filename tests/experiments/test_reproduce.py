@@ -1,0 +1,127 @@
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hjastats as hja
+from hjastats.cli import main
+from hjastats.experiments import EXPERIMENTS, Settings, real, reproduce
+from hjastats.experiments.ledger import Ledger, key, work_off
+from hjastats.experiments.synthetic import draw, recovery_tasks
+
+
+def test_a_finished_task_is_never_repeated_and_a_torn_line_is(tmp_path):
+    path = tmp_path / "work.jsonl"
+    calls = []
+
+    def run(n):
+        calls.append(n)
+        return [{"square": n * n}]
+
+    tasks = [{"n": n} for n in range(5)]
+    first = work_off(tasks[:3], run, Ledger(path), jobs=1, label="", progress=False)
+    assert first["square"].tolist() == [0, 1, 4]
+    with path.open("a") as file:
+        file.write('{"task": {"n": 3}, "rows": [{"squ')
+    whole = work_off(tasks, run, Ledger(path), jobs=1, label="", progress=False)
+    assert whole["square"].tolist() == [0, 1, 4, 9, 16]
+    assert calls == [0, 1, 2, 3, 4]
+    assert len(path.read_text().splitlines()) == 5
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_and_gives_what_an_undisturbed_one_gives(tmp_path):
+    command = [sys.executable, "-m", "hjastats.cli", "reproduce", "synthetic", "--quick", "--output"]
+    process = subprocess.Popen([*command, str(tmp_path / "a")], stdout=subprocess.DEVNULL)
+    ledger = tmp_path / "a" / "synthetic.jsonl"
+    deadline = time.monotonic() + 120
+    while not (ledger.exists() and len(ledger.read_text().splitlines()) >= 3):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    before = ledger.read_text().splitlines()
+    assert 3 <= len(before) < 32
+    subprocess.run([*command, str(tmp_path / "a")], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*command, str(tmp_path / "b"), "--jobs", "2"], check=True, stdout=subprocess.DEVNULL)
+    after = ledger.read_text().splitlines()
+    assert after[: len(before) - 1] == before[:-1]
+    tasks = [key(json.loads(line)["task"]) for line in after]
+    assert len(set(tasks)) == len(tasks) == 32
+    pd.testing.assert_frame_equal(
+        pd.read_csv(tmp_path / "a" / "synthetic.csv"), pd.read_csv(tmp_path / "b" / "synthetic.csv"), rtol=1e-8
+    )
+
+
+@pytest.mark.slow
+def test_every_experiment_runs_quickly_and_leaves_tables_and_figures(tmp_path, capsys):
+    assert main(["reproduce", "all", "--quick", "--jobs", "2", "--output", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    for name in EXPERIMENTS:
+        assert f"{name}: {EXPERIMENTS[name].title}" in text
+        assert (tmp_path / f"{name}.csv").stat().st_size > 100
+        assert list(tmp_path.glob(f"{name}*.png")) or name == "table1"
+    table = pd.read_csv(tmp_path / "synthetic.csv").set_index(["sweep", "n", "h", "method"])
+    # The order of the methods is beyond doubt even with eight repetitions.
+    for n in (400, 1600):
+        assert table.loc[("n", n, 1.0, "HJA ridge"), "mse"] < 0.5 * table.loc[("n", n, 1.0, "JA"), "mse"]
+    assert table.loc[("n", 1600, 1.0, "HJA"), "coverage"] > 0.9
+
+
+def test_unknown_experiments_and_files_are_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "table9"])
+    capsys.readouterr()
+    assert main(["reproduce", "table1", "--data", "nowhere.json", "--output", str(tmp_path)]) == 2
+    assert "no file nowhere.json" in capsys.readouterr().err
+    with pytest.raises(hja.ComparisonError, match="no experiment"):
+        reproduce("table9", tmp_path)
+
+
+def test_the_same_task_draws_the_same_panel():
+    one, two = draw(400, 1.0, 3), draw(400, 1.0, 3)
+    np.testing.assert_array_equal(one[1].outcome, two[1].outcome)
+    assert not np.array_equal(one[1].outcome, draw(400, 1.0, 4)[1].outcome)
+    assert len(recovery_tasks((400, 800), (0.0,), 50)) == 150
+    assert len(EXPERIMENTS["synthetic"].tasks(Settings())) == 11 * 50
+
+
+def test_a_noisy_judge_adds_coin_flips_and_leaves_the_others_alone():
+    data = hja.datasets.load_panel()
+    noisy = real.with_noisy_judge(data, "noise", 4000, np.random.default_rng(0))
+    assert noisy.n_judges == data.n_judges + 1
+    assert noisy.n_rows == data.n_rows + 4000
+    np.testing.assert_array_equal(noisy.outcome[: data.n_rows], data.outcome)
+    mine = noisy.to_frame().query("judge == 'noise'")
+    assert abs(mine["outcome"].mean() - 0.5) < 4 * 0.5 / np.sqrt(4000)
+    assert set(mine["first"]) == set(data.items)
+
+
+def test_close_pairs_come_in_thirds_from_the_closest_on_and_without_ties():
+    rows = []
+    # Pairs a-b at 50%, c-d at 60%, e-f at 70%, and g-h too rare to count.
+    for low, high, wins, n in (("a", "b", 20, 40), ("c", "d", 24, 40), ("e", "f", 28, 40), ("g", "h", 5, 10)):
+        rows += [("j", low, high, 1.0)] * wins + [("j", high, low, 1.0)] * (n - wins)
+    rows += [("j", "a", "b", 0.5), ("j", "b", "c", 1.0), ("j", "d", "e", 1.0), ("j", "f", "g", 1.0)]
+    data = hja.Comparisons.from_arrays(*zip(*rows, strict=True))
+    slices = real.near_ties(data, data)
+    frame = data.to_frame()
+    for name, pair in (("closest", {"a", "b"}), ("middle", {"c", "d"}), ("farthest", {"e", "f"})):
+        chosen = frame.iloc[slices[name]]
+        assert set(chosen["first"]) | set(chosen["second"]) == pair
+        assert (chosen["outcome"] != 0.5).all()
+        assert len(chosen) == 40
+
+
+@pytest.mark.slow
+def test_position_effects_predict_held_out_verdicts_better_than_disagreement(shared_data):
+    """JA with position against HJA without, on three splits with fixed seeds."""
+    for name in ("chatbot_arena", "mtbench"):
+        rows = [pd.DataFrame(real.run("held-out", str(shared_data / f"{name}.json"), seed)) for seed in range(3)]
+        means = pd.concat(rows).groupby("method")[["accuracy", "log-loss"]].mean()
+        assert means.loc["JA + position", "log-loss"] < means.loc["HJA", "log-loss"] - 0.005
+        assert means.loc["JA + position", "accuracy"] > means.loc["BTL", "accuracy"] + 0.03
