@@ -137,7 +137,7 @@ def select_rank(
     >>> selection.best
     1
     >>> selection.verdict
-    'Rank 1 by BIC; AIC agrees.'
+    'Rank 1 by BIC; the criteria disagree: AIC takes 2. Look at what the further directions are.'
     """
     check_option("criterion", criterion, CRITERIA)
     if not isinstance(data, Comparisons):

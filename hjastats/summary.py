@@ -12,7 +12,7 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_params
 
-LABEL_WIDTH = 34
+LABEL_WIDTH = 32
 NOTE_WIDTH = 96
 
 

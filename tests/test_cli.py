@@ -1,7 +1,27 @@
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 
+import hjastats as hja
 from hjastats import __version__
 from hjastats.cli import main
+
+WIDTH = 100
+
+
+@pytest.fixture
+def verdicts(tmp_path):
+    path = tmp_path / "verdicts.csv"
+    frame = hja.datasets.load_panel().to_frame()
+    frame["winner"] = np.where(frame["outcome"] == 1, "a", "b")
+    frame.rename(columns={"first": "model_a", "second": "model_b"})[["judge", "model_a", "model_b", "winner"]].to_csv(
+        path, index=False
+    )
+    return str(path)
 
 
 def test_demo_prints_comparison_and_summary(capsys):
@@ -24,3 +44,158 @@ def test_an_unknown_command_is_refused_with_exit_code_two(capsys):
         main(["dance"])
     assert stop.value.code == 2
     assert "invalid choice" in capsys.readouterr().err
+
+
+def test_fit_chooses_the_rank_and_prints_what_the_package_computes(verdicts, capsys):
+    assert main(["fit", verdicts, "--rank", "auto", "--position", "judge"]) == 0
+    text = capsys.readouterr().out
+    assert "Rank 1 by BIC; the criteria disagree: AIC takes 2." in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+    result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+    summary = [line for line in str(result.summary()).splitlines() if "Time:" not in line]
+    assert all(line in text for line in summary)
+    ranking = next(line for line in text.splitlines() if line.startswith("model-I"))
+    assert ranking.split()[1:] == ["1", "1.38", "0.10", "1", "1", "a"]
+
+
+def test_fit_prints_json_for_machines_that_reads_back(verdicts, tmp_path, capsys):
+    kept = tmp_path / "fit.json"
+    arguments = ["fit", verdicts, "--model", "ja", "--robust", "--json", "--save", str(kept)]
+    assert main([*arguments, "--contrast", "mu[model-I] - mu[model-H]"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit(cov_type="HC0")
+    assert document["fit"]["llf"] == pytest.approx(result.llf)
+    assert document["model"]["class"] == "JAModel"
+    leader = result.consensus.iloc[0]
+    assert document["consensus"][0]["item"] == leader.name
+    assert document["consensus"][0]["std_err"] == pytest.approx(leader["std_err"])
+    contrast = result.contrast("mu[model-I] - mu[model-H]")
+    assert document["contrasts"][0]["estimate"] == pytest.approx(contrast.estimate[0])
+    np.testing.assert_allclose(hja.load_results(kept).bse, result.bse, rtol=1e-9)
+
+
+def test_fit_reads_standard_input_and_odd_columns(verdicts, capsys, monkeypatch):
+    frame = hja.datasets.load_panel().to_frame()
+    odd = frame.rename(columns={"judge": "rater", "first": "L", "second": "R"})
+    odd["choice"] = np.where(frame["outcome"] == 1, "1", "2")
+    arguments = [
+        "fit",
+        "-",
+        "--judge",
+        "rater",
+        "--first",
+        "L",
+        "--second",
+        "R",
+        "--outcome",
+        "choice",
+        "--model",
+        "btl",
+    ]
+    arguments += ["--codes", "1=first", "2=second", "--json"]
+    for text in (odd.drop(columns=["outcome", "weight"]).to_csv(index=False), odd.to_json(orient="records")):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+        assert main(arguments) == 0
+        document = json.loads(capsys.readouterr().out)
+        expected = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        assert document["fit"]["llf"] == pytest.approx(expected.llf)
+
+
+def test_separated_data_are_said_to_be_and_unknown_numbers_are_null(tmp_path, capsys):
+    path = tmp_path / "few.csv"
+    path.write_text("judge,model_a,model_b,winner\nj,a,b,a\nj,b,c,a\nk,a,c,a\nk,c,b,a\n")
+    assert main(["fit", str(path), "--model", "btl", "--json"]) == 0
+    captured = capsys.readouterr()
+    document = json.loads(captured.out)
+    assert not document["fit"]["converged"]
+    assert document["ranking"] is None
+    assert next(row for row in document["consensus"] if row["item"] == "a")["estimate"] is None
+    assert "does not exist" in document["warnings"][0]
+    assert "hint: --ridge" in captured.err
+    assert main(["fit", str(path), "--model", "btl", "--ridge", "0.5"]) == 0
+    assert "Ranking" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "nowhere.csv"], "there is no file nowhere.csv"),
+        (["fit", "VERDICTS", "--judge", "raters"], "raters"),
+        (["fit", "VERDICTS", "--rank", "many"], "--rank takes a whole number or auto"),
+        (["fit", "VERDICTS", "--rank", "40"], "rank must be an integer between 0 and"),
+        (["fit", "VERDICTS", "--contrast", "mu[model-Z]"], "model-Z"),
+        (["fit", "VERDICTS", "--groups", "prompt"], "prompt"),
+        (["fit", "VERDICTS", "--codes", "x=first", "y"], "--codes takes"),
+        (["fit", "VERDICTS", "--without-judges", "nobody"], "nobody"),
+        (["compare", "VERDICTS", "--ranks", "0"], "--ranks must lie between"),
+        (["simulate", "--rank", "9"], "rank must lie between"),
+        (["simulate", "--items", "1"], "at least one judge"),
+    ],
+)
+def test_bad_input_is_one_line_with_exit_code_two(verdicts, capsys, arguments, message):
+    assert main([verdicts if argument == "VERDICTS" else argument for argument in arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert len(captured.err.strip().splitlines()) == 1
+
+
+def test_a_bug_has_exit_code_one_and_a_traceback_only_on_request(verdicts, capsys, monkeypatch):
+    def broken(*arguments, **options):
+        raise RuntimeError("two plus two")
+
+    monkeypatch.setattr("hjastats.cli.options.read", broken)
+    assert main(["fit", verdicts]) == 1
+    captured = capsys.readouterr()
+    assert "internal error, RuntimeError: two plus two" in captured.err
+    assert "Traceback" not in captured.err
+    assert main(["fit", verdicts, "--debug"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_compare_names_the_smallest_criteria(verdicts, capsys):
+    assert main(["compare", verdicts]) == 0
+    text = capsys.readouterr().out
+    assert "Smallest BIC: HJA(1) + position; smallest AIC: HJA(1) + position." in text
+    assert main(["compare", verdicts, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["model"] for row in rows} >= {"BTL", "JA", "HJA(1) + position"}
+
+
+def test_simulate_pipes_into_fit():
+    run = [sys.executable, "-m", "hjastats.cli"]
+    panel = subprocess.run(
+        [*run, "simulate", "--judges", "5", "--seed", "3"], capture_output=True, check=True, text=True
+    )
+    assert panel.stdout.splitlines()[0] == "judge,item_a,item_b,winner"
+    assert len(panel.stdout.splitlines()) == 2001
+    fit = subprocess.run([*run, "fit", "-"], input=panel.stdout, capture_output=True, check=True, text=True)
+    assert "2,000 comparisons of 8 items by 5 judges" in fit.stdout
+    # A reader that stops early, such as head, is no error.
+    piped = subprocess.run(
+        f"{sys.executable} -m hjastats.cli simulate --comparisons 200000 | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+    )
+    assert piped.stderr == ""
+    again = subprocess.run(
+        [*run, "simulate", "--judges", "5", "--seed", "3"], capture_output=True, check=True, text=True
+    )
+    assert again.stdout == panel.stdout
+
+
+def test_every_help_text_is_readable(capsys):
+    for command in ("demo", "fit", "compare", "simulate", "reproduce"):
+        with pytest.raises(SystemExit) as stop:
+            main([command, "--help"])
+        assert stop.value.code == 0
+        assert max(map(len, capsys.readouterr().out.splitlines())) <= 120
+
+
+def test_mt_bench_as_a_new_user_would_type_it(shared_data, capsys):
+    assert main(["fit", str(shared_data / "mtbench.json"), "--rank", "auto", "--position", "judge"]) == 0
+    text = capsys.readouterr().out
+    assert "Rank 0 by BIC; AIC agrees." in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert next(line for line in text.splitlines() if line.startswith("gpt-4")).split()[1:3] == ["1", "1.13"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -304,7 +305,12 @@ class Comparisons:
             lines.append(
                 f"  dropped     {int(worst.sum()):,} verdicts labelled {shown(self.dropped['label'].unique())}: {listed}{more}"
             )
-        return "\n".join(lines)
+        return "\n".join(_wrapped(line) for line in lines)
+
+
+def _wrapped(line: str) -> str:
+    """Break a line with long names under its own text."""
+    return textwrap.fill(line, 100, subsequent_indent=14 * " ", break_long_words=False, break_on_hyphens=False)
 
 
 def _series(values: object) -> pd.Series:

@@ -1,0 +1,254 @@
+"""What each command does: read, fit, print."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import datasets
+from ..data.comparisons import Comparisons
+from ..experiments import EXPERIMENTS, Settings, reproduce
+from ..geometry.decomposition import max_rank
+from ..inference.comparison import compare
+from ..models import BTLModel, HJAModel, JAModel
+from ..results import HJAResultsWrapper
+from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from ..summary import frame_text
+from . import options
+from .machine import described, records
+
+RANKING = ["place", "score", "std_err", "place_lower", "place_upper", "group"]
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command with its words and options."""
+
+    help: str
+    description: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], None]
+    epilog: str = ""
+
+
+@contextmanager
+def said() -> Iterator[list[str]]:
+    """Collect warnings as sentences and print them to standard error, one line each."""
+    sentences: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield sentences
+    for warning in caught:
+        sentence = " ".join(str(warning.message).split())
+        if sentence not in sentences:
+            sentences.append(sentence)
+            print(f"warning: {sentence}", file=sys.stderr)
+
+
+# demo
+
+
+def run_demo(chosen: argparse.Namespace) -> None:
+    """Print the data, the comparison of the nested models, and the summary of HJA with position effects."""
+    data = datasets.load_panel()
+    print(data, end="\n\n")
+    fits = _nested(data, ranks=[1])
+    print(
+        "Nested models (simulated data: six judges with one direction of disagreement, one position-biased, one noisy)"
+    )
+    print(frame_text(compare(*fits)), end="\n\n")
+    print(fits[-1].summary())
+
+
+def _nested(data: Comparisons, ranks: list[int], **terms: Any) -> list[HJAResultsWrapper]:
+    """BTL, JA and HJA without and with position effects."""
+    kinds: list[tuple[type[HJAModel], dict[str, Any]]] = [(BTLModel, {}), (JAModel, {})]
+    kinds += [(HJAModel, {"rank": rank}) for rank in ranks]
+    return [
+        model.from_comparisons(data, **rank, position=position, **terms).fit(warn_convergence=False)
+        for position in (None, "judge")
+        for model, rank in kinds
+    ]
+
+
+# fit
+
+
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Data, model and output."""
+    options.add_data(parser)
+    options.add_model(parser)
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--contrast",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help='estimate and test, such as "mu[a] - mu[b]"; repeatable',
+    )
+    group.add_argument("--save", metavar="FILE", help="keep the fit as JSON, for hjastats.load_results")
+    group.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+
+
+def run_fit(chosen: argparse.Namespace) -> None:
+    """Fit, and print the ranking, the summary and the contrasts asked for."""
+    data = options.read(chosen)
+    with said() as sentences:
+        model, selection = options.build(chosen, data)
+        result = options.fit(chosen, model)
+        ranking = result.ranking() if result.converged else None
+        contrasts = [result.contrast(text) for text in chosen.contrast]
+        summary = str(result.summary())
+    if not result.converged:
+        print("hint: --ridge 0.1 fits with shrinkage, --pool-judges 50 joins light judges", file=sys.stderr)
+    if chosen.save is not None:
+        result.to_json(chosen.save)
+    if chosen.json:
+        document = described(result, ranking, selection, contrasts)
+        print(json.dumps(document | {"warnings": sentences}, indent=1, allow_nan=False))
+        return
+    print(data, end="\n\n")
+    if selection is not None:
+        print(selection, end="\n\n")
+    if ranking is not None:
+        print("Ranking (places hold jointly with 95%; items that share a letter cannot be told apart)")
+        print(frame_text(ranking[RANKING]), end="\n\n")
+    print(summary)
+    for contrast in contrasts:
+        print(f"\n{contrast}")
+
+
+# compare
+
+
+def add_compare(parser: argparse.ArgumentParser) -> None:
+    """Data and ranks."""
+    options.add_data(parser)
+    parser.add_argument("--ranks", nargs="+", type=int, default=[1], metavar="N", help="ranks of HJA (default 1)")
+    parser.add_argument("--ties", choices=("half", "drop", "davidson"), default="half", help="as in fit")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run_compare(chosen: argparse.Namespace) -> None:
+    """Fit the nested models and print their comparison."""
+    data = options.read(chosen)
+    largest = max_rank(data.n_judges, data.n_items)
+    if not all(0 < rank <= largest for rank in chosen.ranks):
+        raise options.UsageError(f"--ranks must lie between 1 and {largest} for these data, got {chosen.ranks}.")
+    with said():
+        table = compare(*_nested(data, sorted(set(chosen.ranks)), ties=chosen.ties))
+    if chosen.json:
+        print(json.dumps(records(table, "model"), indent=1, allow_nan=False))
+        return
+    print(data, end="\n\n")
+    print(frame_text(table))
+    print(f"\nSmallest BIC: {table['bic'].idxmin()}; smallest AIC: {table['aic'].idxmin()}.")
+
+
+# simulate
+
+
+def add_simulate(parser: argparse.ArgumentParser) -> None:
+    """Size and kind of the panel."""
+    parser.add_argument("--judges", type=int, default=4, metavar="K", help="number of judges (default 4)")
+    parser.add_argument("--items", type=int, default=8, metavar="N", help="number of items (default 8)")
+    parser.add_argument("--rank", type=int, default=1, metavar="R", help="disagreement directions (default 1)")
+    parser.add_argument("--heterogeneity", type=float, default=1.0, metavar="H", help="their strength (default 1)")
+    parser.add_argument("--comparisons", type=int, default=2000, metavar="T", help="number of verdicts (default 2000)")
+    parser.add_argument("--position", type=float, default=0.0, metavar="X", help="bonus of the item shown first")
+    parser.add_argument("--seed", type=int, default=0, help="of the random numbers (default 0)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="CSV file to write; standard output by default")
+
+
+def run_simulate(chosen: argparse.Namespace) -> None:
+    """Write the verdicts of a simulated panel."""
+    rng = np.random.default_rng(chosen.seed)
+    if min(chosen.judges, chosen.comparisons) < 1 or chosen.items < 2:
+        raise options.UsageError("a panel needs at least one judge, two items and one comparison.")
+    truth = heterogeneous_panel(chosen.judges, chosen.items, chosen.rank, chosen.heterogeneity, rng=rng)
+    design = near_balanced_design(chosen.judges, chosen.items, chosen.comparisons, rng=rng)
+    data = simulate_comparisons(truth.scores, design, position=chosen.position, shuffle_order=True, rng=rng)
+    frame = data.to_frame()
+    table = frame[["judge", "first", "second"]].rename(columns={"first": "item_a", "second": "item_b"})
+    table["winner"] = np.where(data.outcome == 1.0, "a", "b")
+    table.to_csv(chosen.output or sys.stdout, index=False)
+
+
+# reproduce
+
+
+def add_reproduce(parser: argparse.ArgumentParser) -> None:
+    """Experiment, data and folder."""
+    parser.add_argument("name", choices=[*EXPERIMENTS, "all"], metavar="NAME", help="one of the above")
+    parser.add_argument(
+        "--data", nargs="+", default=[], metavar="FILE", help="verdicts for table1; by default the embedded panel"
+    )
+    parser.add_argument("-o", "--output", default="reproduction", metavar="FOLDER", help="where tables and figures go")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="parallel processes (default 1)")
+    parser.add_argument("--quick", action="store_true", help="a few repetitions, to see that everything works")
+    parser.add_argument(
+        "--noise-volume",
+        type=float,
+        default=Settings.volume,
+        metavar="X",
+        help="records of a noisy judge, in multiples of the mean judge (default %(default)g)",
+    )
+
+
+def run_reproduce(chosen: argparse.Namespace) -> None:
+    """Run the experiments and print what they found."""
+    settings = Settings(chosen.quick, tuple(chosen.data), chosen.noise_volume)
+    print(reproduce(chosen.name, chosen.output, settings, jobs=chosen.jobs, progress=sys.stderr.isatty()))
+
+
+_EXPERIMENTS = "\n".join(f"  {name:12s} {experiment.title}" for name, experiment in EXPERIMENTS.items())
+
+COMMANDS = {
+    "demo": Command(
+        "fit BTL, JA and HJA to the embedded simulated panel, compare them and print the summary",
+        "Fits Bradley-Terry-Luce, judge-aware and heterogeneous judge-aware models to the simulated panel that comes\n"
+        "with the package, with and without position effects, and prints their comparison and a summary.",
+        lambda parser: None,
+        run_demo,
+    ),
+    "fit": Command(
+        "rank the items of a file",
+        "Fit a model to a file of verdicts and print the ranking with intervals, the summary and what to distrust.",
+        add_fit,
+        run_fit,
+        "Examples:\n"
+        "  hjastats fit verdicts.csv --position judge\n"
+        "  hjastats fit verdicts.csv --model btl --contrast 'mu[gpt-4] - mu[claude]'\n"
+        "  hjastats fit table.csv --judge rater --first left --second right --outcome choice --codes 1=first 2=second\n"
+        "  cat verdicts.jsonl | hjastats fit - --json",
+    ),
+    "compare": Command(
+        "compare BTL, JA and HJA with and without position effects",
+        "Fit the nested models, without and with a position effect per judge, and print their analysis of deviance.",
+        add_compare,
+        run_compare,
+    ),
+    "simulate": Command(
+        "write a simulated panel as CSV",
+        "Draw a panel from the paper's process and write its verdicts as CSV (judge, item_a, item_b, winner).",
+        add_simulate,
+        run_simulate,
+        "Example:\n  hjastats simulate --judges 6 --items 10 --comparisons 3000 | hjastats fit - --rank auto",
+    ),
+    "reproduce": Command(
+        "regenerate the experiments of the paper",
+        f"Regenerate the experiments of the paper, with tables and figures in a folder:\n\n{_EXPERIMENTS}\n"
+        "  all          all of them, one after the other",
+        add_reproduce,
+        run_reproduce,
+        "An interrupted run goes on where it was when started again with the same folder.",
+    ),
+}

@@ -1,0 +1,75 @@
+"""Parsing, exit codes and errors in one line: 0 all is well, 2 the input is at fault, 1 we are."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from .. import __version__
+from ..errors import ComparisonError, ContrastError, IdentificationError
+from . import commands, options
+
+DESCRIPTION = """\
+Rank items from pairwise verdicts of several judges, with inference.
+
+  hjastats demo                               see what it does, on simulated data
+  hjastats fit verdicts.csv                   rank the items of a file
+  hjastats fit verdicts.csv --rank auto --position judge
+  hjastats report verdicts.csv -o report.html a page to send around
+  hjastats COMMAND --help                     all options of a command
+"""
+EPILOG = "Exit codes: 0 done, 2 something is wrong with the input (one line says what), 1 a bug (please report it)."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    chosen = parser().parse_args(arguments)
+    try:
+        chosen.run(chosen)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of a pipe has seen enough; what is left in the buffer must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        return _stop(chosen.debug, "interrupted", 130)
+    except (ComparisonError, IdentificationError, ContrastError, OSError, options.UsageError) as error:
+        return _stop(chosen.debug, str(error), 2)
+    except Exception as error:
+        reason = f"internal error, {type(error).__name__}: {error} (run again with --debug and report what it prints)"
+        return _stop(chosen.debug, reason, 1)
+    return 0
+
+
+def _stop(debug: bool, reason: str, code: int) -> int:
+    if debug:
+        traceback.print_exc()
+    print("hjastats: " + " ".join(reason.split()), file=sys.stderr)
+    return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands with their options."""
+    top = argparse.ArgumentParser(
+        prog="hjastats",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"hjastats {__version__}")
+    top.set_defaults(debug=False)
+    subparsers = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, command in commands.COMMANDS.items():
+        sub = subparsers.add_parser(
+            name,
+            help=command.help,
+            description=command.description,
+            epilog=command.epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_options(sub)
+        sub.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        sub.set_defaults(run=command.run)
+    return top
