@@ -31,6 +31,7 @@ _NEAR = 3.0
 _FLAT = 12.0
 # Log-odds no finite number of verdicts can estimate: a run that uses up its iterations out there is on its way to infinity.
 _BEYOND = 30.0
+_OUT_OF_SIGHT = 100.0
 # Longest step, in log-odds: where the likelihood is flat its quadratic model would go anywhere.
 _STRIDE = 30.0
 # Share of the strongest direction below which the weakest of a low-rank structure is absent: it has no curvature to use.
@@ -216,6 +217,8 @@ def maximise(
         # Moving on by half a log-odds and more for no gain worth the name: the scores run to infinity. The step is not taken:
         # what is finite would drown in what is not.
         diverges = step.expected_gain < 1e-6 * unit and moved > 0.5
+        # Some valleys rise to infinity ever more slowly; far beyond what verdicts can tell, a small gain is enough.
+        diverges |= step.expected_gain < 1e-2 * unit and _extent(there) > _OUT_OF_SIGHT
         if diverges:
             break
         here = there
@@ -228,7 +231,7 @@ def maximise(
         if joined is not None:
             break
     else:
-        diverges = float(np.abs(here.cells.eta).max(initial=0.0)) > _BEYOND
+        diverges = _extent(here) > _BEYOND
     at = replace(here.at, scores=centred(here.at.scores))
     return Optimum(
         at, here.value, here.cells.value, float(distance), is_minimum, len(path) - 1, tuple(path), diverges, joined
@@ -279,6 +282,11 @@ def _descend(
 def _largest_change(here: _Point, there: _Point) -> float:
     """The largest change of a fitted log-odds between two points."""
     return float(np.abs(there.cells.eta - here.cells.eta).max(initial=0.0))
+
+
+def _extent(point: _Point) -> float:
+    """The largest fitted log-odds."""
+    return float(np.abs(point.cells.eta).max(initial=0.0))
 
 
 class _Proposal:
