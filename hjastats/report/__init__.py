@@ -1,0 +1,5 @@
+"""One self-contained page about a fit: what it says first, then tables, figures and what was checked."""
+
+from .page import render
+
+__all__ = ["render"]

@@ -1,0 +1,62 @@
+"""The first sentences of a report: who leads, who is tied, what to distrust."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+# Items named in a sentence before the rest is counted.
+NAMED = 5
+
+
+def verdict(results: Any, ranking: pd.DataFrame | None) -> list[str]:
+    """What a reader in a hurry should take away."""
+    data = results.model.comparisons
+    counted = (
+        f"{data.n_comparisons:,.0f} verdicts of {_counted(data.n_judges, 'judge')} on {_counted(data.n_items, 'item')}."
+    )
+    if ranking is None:
+        return [
+            "There is no ranking to report: the maximum likelihood estimate does not exist or is not determined. "
+            "What follows shows what can be said; a regularised fit ranks all items.",
+            counted,
+        ]
+    return [leadership(ranking), resolution(ranking), counted]
+
+
+def leadership(ranking: pd.DataFrame) -> str:
+    """Who leads, and who might as well.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"place_lower": [1, 2], "place_upper": [1, 2]}, index=["a", "b"])
+    >>> leadership(table)
+    'a leads: no other item can be first (95%, all comparisons at once).'
+    """
+    first = str(ranking.index[0])
+    candidates = [str(item) for item in ranking.index[ranking["place_lower"] == 1]]
+    if len(candidates) == 1:
+        return f"{first} leads: no other item can be first (95%, all comparisons at once)."
+    others = _listed([item for item in candidates if item != first])
+    return f"{first} has the highest score, but {others} cannot be told apart from the first place."
+
+
+def resolution(ranking: pd.DataFrame) -> str:
+    """How many pairs of items the data can order."""
+    n = len(ranking)
+    groups = [set(str(letters)) for letters in ranking["group"]]
+    told = sum(not groups[i] & groups[j] for i in range(n) for j in range(i))
+    pairs = n * (n - 1) // 2
+    certain = int((ranking["place_lower"] == ranking["place_upper"]).sum())
+    return f"{told} of {pairs} pairs of items can be ordered; {certain} of {n} places are certain."
+
+
+def _listed(names: list[str]) -> str:
+    if len(names) > NAMED:
+        return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
+    return " and ".join(", ".join(names).rsplit(", ", 1))
+
+
+def _counted(n: int, word: str) -> str:
+    return f"{n} {word}{'' if n == 1 else 's'}"
