@@ -14,6 +14,7 @@ from ..errors import ContrastError, shown
 from ..inference.contrasts import Contrast
 from ..inference.quantities import Quantities
 from ..inference.wald import wald_statistic
+from .wording import shortened
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -43,7 +44,7 @@ class Affinity:
     def __repr__(self) -> str:
         def text(frame: pd.DataFrame) -> str:
             shapes = {name: lambda p: f"{p:.3g}" for name in ("p_value", "p_holm")}
-            return frame.to_string(float_format=lambda value: f"{value:.3f}", formatters=shapes)
+            return frame.rename(index=shortened).to_string(float_format=lambda value: f"{value:.3f}", formatters=shapes)
 
         lines = ["Own-family items minus other items, in residual disagreement (log-odds)", text(self.families)]
         if self.joint_test is None:

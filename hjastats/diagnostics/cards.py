@@ -55,10 +55,11 @@ class JudgeCard:
             _line("cycles", _cycles(facts["cycle_rate"])),
             _line("infit, outfit", f"{number(facts['infit'])}, {number(facts['outfit'])} (1 is expected)"),
             _line("disagreement", _disagreement(facts)),
-            _line("information", number(facts["information_share"], ".1%") + " of that about the consensus"),
+            _line("information", _information(facts["information_share"])),
         ]
         near = ", ".join(f"{shortened(name, 20)} ({r:.2f})" for name, r in self.nearest[:2])
-        lines.append(_line("judges like", near or "all judges rank alike in this model"))
+        otherwise = "withheld" if np.isnan(facts["h"]) else "all judges rank alike in this model"
+        lines.append(_line("judges like", near or otherwise))
         return "\n".join(lines)
 
 
@@ -97,6 +98,10 @@ def _position(facts: pd.Series) -> str:
         return f"withheld, {share}"
     whose = " for all judges" if facts["position_kind"] == "common" else ""
     return f"{facts['position']:+.2f} (se {number(facts['position_se'])}){whose}, {share}"
+
+
+def _information(share: float) -> str:
+    return "withheld, some scores run to infinity" if np.isnan(share) else f"{share:.1%} of that about the consensus"
 
 
 def _cycles(rate: float) -> str:

@@ -340,7 +340,7 @@ class HJAResults(InferenceMethods, ExaminationMethods, GenericLikelihoodModelRes
             relative = np.where(consensus > 0, size / consensus, np.inf)
         if self.is_withheld("U"):
             size = np.full_like(size, np.nan)
-        if self.is_withheld("gamma"):
+        if self.is_withheld("gamma") or self.is_withheld("U"):
             relative = np.full_like(size, np.nan)
         return pd.DataFrame({"h": size, "rho": relative}, index=pd.Index(self.model.judges, name="judge"))
 

@@ -173,9 +173,9 @@ class ExaminationMethods:
         4.0
         """
         model, at = self.model, self.estimate.at
-        if self.is_withheld("gamma") or self.is_withheld("mu"):
+        if self.estimate.separation is not None:
             nothing = np.full(len(model.judges), np.nan)
-            return effective_judges(nothing, model.judges, "Sensitivities run to infinity and are withheld.")
+            return effective_judges(nothing, model.judges, "Some scores run to infinity, where verdicts tell nothing.")
         shares = information_shares(model.cells, evaluate(model.cells, at).curvature, self.decomposition.gamma)
         return effective_judges(shares, model.judges)
 
@@ -259,6 +259,12 @@ class ExaminationMethods:
         halves = (data.outcome > 0) & (data.outcome < 1) & (model.tie == "")
         table["has_halves"] = np.bincount(data.judge_index, halves, data.n_judges) > 0
         table["infit"], table["outfit"] = mean_squares(model.row_cells(), self.estimate.at)
+        if self.estimate.separation is not None:
+            # Certainty that grows without limit fits whatever it is certain of.
+            affected = self.estimate.separation.is_affected.any(axis=1) | np.isnan(table["position"]) & bool(
+                model.position
+            )
+            table.loc[affected, ["infit", "outfit"]] = np.nan
         table[["h", "rho"]] = self.leverage()
         table["median_h"] = table["h"].median()
         table["information_share"] = self.effective_judges().shares.loc[table.index]

@@ -91,7 +91,11 @@ def test_withheld_estimates_read_as_words():
     for judge in data.judges:
         card = result.judge_card(judge)
         assert is_readable(card)
-        assert "withheld" in repr(card)
+        assert "sensitivity    withheld" in repr(card)
+        assert "infit, outfit  withheld, withheld" in repr(card)
+        assert "information    withheld" in repr(card)
+        assert "rank alike" not in repr(card)
+    assert result.leverage().isna().all(axis=None)
     regular = hja.HJAModel.from_comparisons(data, rank=1).fit_regularized()
     assert "withheld" not in repr(regular.judge_card("j"))
 
