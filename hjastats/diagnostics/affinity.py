@@ -52,7 +52,8 @@ class Affinity:
         else:
             test = self.joint_test
             lines.append(
-                f"No family favours its own: chi2({int(test.df_denom)}) = {float(test.statistic):.2f}, p = {float(test.pvalue):.3g}"
+                f"Test that no family favours its own: chi2({int(test.df_denom)}) = {float(test.statistic):.2f}, "
+                f"p = {float(test.pvalue):.3g}"
             )
         mean = self.overall
         lines.append(f"Mean over {len(self.judges)} judges: {mean['estimate']:.3f} (se {mean['std_err']:.3f})")
