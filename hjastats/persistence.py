@@ -168,7 +168,16 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
     )
     if (data.judges, data.items) != (tuple(stored["judges"]), tuple(stored["items"])):
         raise IdentificationError("the labels in the file are not those of its comparisons")
-    return data
+    # Files written before there was metadata have none.
+    known = {
+        f"{role}s": None if stored.get(f"{role}_metadata") is None else _labelled(stored[f"{role}_metadata"], labels)
+        for role, labels in (("judge", data.judges), ("item", data.items))
+    }
+    return data.with_metadata(**known)
+
+
+def _labelled(columns: list[dict[str, Any]], labels: tuple[str, ...]) -> pd.DataFrame:
+    return pd.DataFrame({column["name"]: column["values"] for column in columns}, index=list(labels))
 
 
 def _frame(columns: list[dict[str, Any]], n_rows: int | None) -> pd.DataFrame:

@@ -320,3 +320,19 @@ def test_unknown_options_are_refused(data):
         hja.BTLModel.from_comparisons(pd.DataFrame())
     with pytest.raises(ComparisonError, match="unknown item 'item-99'"):
         model.fit().predict(judge="judge-1", item_a="item-99", item_b="item-1")
+
+
+def test_judge_slopes_survive_dropping_ties_and_changing_the_model():
+    frame = hja.datasets.load_panel().to_frame()
+    outcome = np.where(np.arange(len(frame)) % 7 == 0, 0.5, frame["outcome"])
+    data = hja.Comparisons.from_arrays(frame["judge"], frame["first"], frame["second"], outcome)
+    slopes = pd.DataFrame({"length": np.linspace(-1, 1, len(frame))})
+    model = hja.HJAModel.from_comparisons(data, judge_exog=slopes, rank=1, ties="drop")
+    kept = outcome != 0.5
+    for other in (model.with_rank(0), model.with_position("judge"), model.unrestricted()):
+        np.testing.assert_array_equal(other.judge_exog["length"], slopes.loc[kept, "length"])
+    fewer = model.without_judges(["judge-1"])
+    np.testing.assert_array_equal(
+        fewer.judge_exog["length"], slopes.loc[kept & (frame["judge"] != "judge-1"), "length"]
+    )
+    assert "judge-1" not in fewer.judges

@@ -14,6 +14,7 @@ import pandas as pd
 from ..errors import ComparisonError, shown
 from .cells import Cells, collapse
 from .graph import Connectivity, connectivity
+from .metadata import aligned_metadata, restricted_metadata
 
 Labels: TypeAlias = "Sequence[object] | np.ndarray | pd.Series[Any] | pd.Categorical[Any]"
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[Any]"
@@ -40,6 +41,8 @@ class Comparisons:
         Further columns of the table, aligned with the rows (a prompt id, response lengths).
     dropped : pandas.DataFrame
         Verdicts left out when reading: columns judge, label, count.
+    judge_metadata, item_metadata : pandas.DataFrame or None
+        What is known about judges and items (family, provider, size), one row per label; see :meth:`with_metadata`.
 
     Examples
     --------
@@ -61,6 +64,8 @@ class Comparisons:
     items: tuple[str, ...]
     columns: pd.DataFrame
     dropped: pd.DataFrame
+    judge_metadata: pd.DataFrame | None = None
+    item_metadata: pd.DataFrame | None = None
 
     @classmethod
     def from_arrays(
@@ -199,6 +204,40 @@ class Comparisons:
             index=pd.Index(self.judges, name="judge"),
         )
 
+    def with_metadata(self, judges: Any = None, items: Any = None) -> Comparisons:
+        """The same comparisons with what is known about their judges and items.
+
+        Parameters
+        ----------
+        judges, items : pandas.DataFrame or pandas.Series, optional
+            One row per label, in the index or in a column called judge or item. Rows of other labels are left out; what is not
+            given stays as it was.
+
+        Raises
+        ------
+        ComparisonError
+            For labels without a row, or with several.
+
+        Examples
+        --------
+        >>> data = Comparisons.from_arrays(["j1", "j2"], ["a", "a"], ["b", "b"], [1, 0])
+        >>> known = data.with_metadata(judges=pd.DataFrame({"family": ["x", "y"]}, index=["j1", "j2"]))
+        >>> known.without_judges("j1").judge_metadata["family"].tolist()
+        ['y']
+        """
+        return replace(
+            self,
+            judge_metadata=self.judge_metadata if judges is None else aligned_metadata(judges, "judge", self.judges),
+            item_metadata=self.item_metadata if items is None else aligned_metadata(items, "item", self.items),
+        )
+
+    def _with_metadata_of(self, other: Comparisons) -> Comparisons:
+        return replace(
+            self,
+            judge_metadata=restricted_metadata(other.judge_metadata, "judge", self.judges),
+            item_metadata=restricted_metadata(other.item_metadata, "item", self.items),
+        )
+
     def subset(self, rows: np.ndarray) -> Comparisons:
         """The comparisons selected by a boolean mask or positions; judges and items that vanish lose their label.
 
@@ -225,7 +264,7 @@ class Comparisons:
             self.weight[rows],
             columns=self.columns.iloc[rows],
             dropped=self.dropped[~self.dropped["judge"].isin(vanished)].reset_index(drop=True),
-        )
+        )._with_metadata_of(self)
 
     def pool_rare_judges(self, minimum: float = 30, label: str = "others") -> Comparisons:
         """Let judges with few comparisons speak with one voice.
@@ -255,7 +294,7 @@ class Comparisons:
             self.weight,
             columns=self.columns,
             dropped=self.dropped,
-        )
+        )._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
         """Leave out judges by name."""
@@ -298,6 +337,9 @@ class Comparisons:
         ]
         if not self.columns.empty:
             lines.append(f"  columns     {shown(self.columns.columns)}")
+        for role, known in (("judges", self.judge_metadata), ("items", self.item_metadata)):
+            if known is not None:
+                lines.append(f"  metadata    of {role}: {shown(known.columns)}")
         if len(self.dropped):
             worst = self.dropped.groupby("judge")["count"].sum().sort_values(ascending=False)
             listed = ", ".join(f"'{name}' {count}" for name, count in worst.head(3).items())

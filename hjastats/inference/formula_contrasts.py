@@ -10,6 +10,8 @@ import pandas as pd
 from patsy import PatsyError, dmatrix
 from scipy import stats
 
+from ..data.comparisons import Comparisons
+from ..data.metadata import pair_metadata
 from ..errors import ContrastError, shown
 from .contrasts import Contrast
 from .quantities import Quantities
@@ -98,6 +100,25 @@ def contrast_formula(formula: str, metadata: Any, quantities: Quantities, covari
         formula=str(formula).strip(),
         terms=_term_tests(slices, estimate, gradient, cov, names),
     )
+
+
+def stored_metadata(formula: str, data: Comparisons) -> pd.DataFrame:
+    """The metadata of the data that the left side of a formula needs.
+
+    Raises
+    ------
+    ContrastError
+        When the data have none.
+    """
+    roles = _ROLES.get(str(formula).partition("~")[0].strip(), ("judge",))
+    known = {"judge": data.judge_metadata, "item": data.item_metadata}
+    absent = [f"{role}s" for role in roles if known[role] is None]
+    if absent:
+        raise ContrastError(
+            f"the data have no metadata of {' and '.join(absent)}: pass it, or fit to data.with_metadata({absent[0]}=frame)."
+        )
+    frames = [frame for role in roles if (frame := known[role]) is not None]
+    return frames[0] if len(frames) == 1 else pair_metadata(*frames)
 
 
 def _aligned(metadata: Any, target: str, quantities: Quantities) -> pd.DataFrame:

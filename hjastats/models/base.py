@@ -87,7 +87,7 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
             kept = comparisons.outcome != 0.5
             self.n_ties_dropped = float(comparisons.weight[~kept].sum())
             comparisons, endog = comparisons.subset(kept), endog[kept]
-            exog, judge_exog = (None if frame is None else frame[kept] for frame in (exog, judge_exog))
+            exog, judge_exog = (f if f is None else f[kept].reset_index(drop=True) for f in (exog, judge_exog))
         if ties == "davidson" and not np.isin(comparisons.outcome, (0.0, 0.5, 1.0)).all():
             raise ComparisonError(
                 "ties='davidson' needs wins, ties and losses (1, 0.5, 0); soft preferences need ties='half'."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -285,6 +285,19 @@ class HJAModel(ComparisonModel):
     def with_position(self, position: str | None) -> HJAModel:
         """The same model with another position effect."""
         options = self._same_data() | {"position": position}
+        if type(self) is HJAModel:
+            options["rank"] = self.rank
+        return type(self)(**options)
+
+    def without_judges(self, judges: Iterable[str]) -> HJAModel:
+        """The same model for the comparisons of the other judges."""
+        options = self._same_data()
+        unwanted = [judges] if isinstance(judges, str) else list(judges)
+        kept = ~np.isin(self.comparisons.judge_index, [k for k, name in enumerate(self.judges) if name in unwanted])
+        options["comparisons"] = self.comparisons.without_judges(unwanted)
+        options["endog"] = options["comparisons"].outcome
+        for name in ("exog", "judge_exog"):
+            options[name] = None if options[name] is None else options[name].loc[kept].reset_index(drop=True)
         if type(self) is HJAModel:
             options["rank"] = self.rank
         return type(self)(**options)

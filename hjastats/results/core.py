@@ -23,6 +23,7 @@ from ..inference.covariance import propagate, score_standard_errors
 from ..inference.estimate import Estimate, reassess, which_information
 from ..inference.robust import DESCRIPTIONS, robust_covariance
 from ..summary import summarise
+from .examination import ExaminationMethods
 from .export import to_document
 from .inference import InferenceMethods
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 DISTINCT_STRENGTHS = 3.0
 
 
-class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
+class HJAResults(InferenceMethods, ExaminationMethods, GenericLikelihoodModelResults):
     """Results of :meth:`hjastats.HJAModel.fit`.
 
     ``params``, ``bse``, ``tvalues``, ``pvalues``, ``conf_int()``, ``cov_params()``, ``llf``, ``aic``, ``bic`` and the rest keep
@@ -339,7 +340,7 @@ class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
             relative = np.where(consensus > 0, size / consensus, np.inf)
         if self.is_withheld("U"):
             size = np.full_like(size, np.nan)
-        if self.is_withheld("gamma"):
+        if self.is_withheld("gamma") or self.is_withheld("U"):
             relative = np.full_like(size, np.nan)
         return pd.DataFrame({"h": size, "rho": relative}, index=pd.Index(self.model.judges, name="judge"))
 

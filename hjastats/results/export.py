@@ -74,6 +74,8 @@ def _data(model: Any) -> dict[str, Any]:
         "dropped": _columns(data.dropped),
         "exog": None if model.exog is None else _columns(pd.DataFrame(model.exog, columns=model.exog_names)),
         "judge_exog": None if model.judge_exog is None else _columns(model.judge_exog),
+        "judge_metadata": None if data.judge_metadata is None else _columns(data.judge_metadata),
+        "item_metadata": None if data.item_metadata is None else _columns(data.item_metadata),
     }
 
 

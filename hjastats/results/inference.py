@@ -15,7 +15,7 @@ from ..errors import ContrastError, IdentificationError, shown
 from ..geometry.structures import Pooled
 from ..inference.bootstrap import Bootstrap, bootstrap, check_options
 from ..inference.contrasts import Contrast, Spec, contrast
-from ..inference.formula_contrasts import FormulaContrast, contrast_formula
+from ..inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
 from ..inference.quantities import Quantities
 from ..inference.ranks import ranking_table
 from ..inference.resampling import ParametricDraw, RowDraw
@@ -81,7 +81,7 @@ class InferenceMethods(HypothesisMethods):
         """
         return contrast(spec, self.model.layout, self.estimate.at, self.estimate.frame, self.cov_params_free, null=null)
 
-    def contrast_formula(self, formula: str, metadata: pd.DataFrame) -> FormulaContrast:
+    def contrast_formula(self, formula: str, metadata: pd.DataFrame | None = None) -> FormulaContrast:
         """Regress estimated parameters on metadata of judges or items, with the estimates' full covariance.
 
         Parameters
@@ -89,8 +89,10 @@ class InferenceMethods(HypothesisMethods):
         formula : str
             ``"gamma ~ provider"``, ``"mu ~ size"``, ``"position ~ provider"`` or, on judge-item metadata,
             ``"disagreement ~ same_family"`` and ``"scores ~ ..."``; the right side is a patsy formula.
-        metadata : pandas.DataFrame
-            One row per judge or item (or per pair of both), labelled by the index or by columns ``judge`` and ``item``.
+        metadata : pandas.DataFrame, optional
+            One row per judge or item (or per pair of both), labelled by the index or by columns ``judge`` and ``item``. By default
+            that of the data (:meth:`Comparisons.with_metadata`); for pairs, a column ``family`` of judges and items is called
+            ``judge_family``, ``item_family``, and ``same_family`` says where they agree.
 
         Returns
         -------
@@ -98,6 +100,9 @@ class InferenceMethods(HypothesisMethods):
             Coefficients as contrasts, and ``terms`` with a joint Wald test per term. Inference is for this panel: the
             uncertainty is that of the parameters, not of having drawn these judges and items.
         """
+        if metadata is None:
+            self._need_data()
+            metadata = stored_metadata(formula, self.model.comparisons)
         return contrast_formula(formula, metadata, self._quantities, self.cov_params_free)
 
     def relative_loadings(self, alpha: float = 0.05) -> pd.DataFrame:

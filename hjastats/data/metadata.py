@@ -1,0 +1,109 @@
+"""What is known about judges and items besides their verdicts: one row per label, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from ..errors import ComparisonError, shown
+
+
+def aligned_metadata(frame: Any, role: str, labels: Sequence[str]) -> pd.DataFrame:
+    """Metadata with one row per label, in the order of the labels.
+
+    Rows of other labels are left out without a word: one table of models serves many data sets. A label without a row is an error,
+    because a forgotten judge would silently belong to no family.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame or pandas.Series
+        Labels in a column called like the role, or in the index.
+    role : {"judge", "item"}
+    labels : sequence of str
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by the labels; a row may hold missing values.
+
+    Raises
+    ------
+    ComparisonError
+        For labels without a row, or with several.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"item": ["b", "a", "z"], "family": ["y", "x", "x"]})
+    >>> aligned_metadata(table, "item", ("a", "b"))["family"].tolist()
+    ['x', 'y']
+    """
+    if isinstance(frame, pd.Series):
+        frame = frame.to_frame(name=frame.name if frame.name is not None else "family")
+    if not isinstance(frame, pd.DataFrame):
+        raise ComparisonError(
+            f"metadata must be a pandas.DataFrame with one row per {role}, got {type(frame).__name__}."
+        )
+    if role in frame.columns:
+        frame = frame.set_index(role)
+    names = [str(name) for name in frame.columns]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ComparisonError(f"metadata of {role}s has several columns called {shown(repeated)}: rename them.")
+    index = pd.Index([_as_text(label) for label in frame.index], dtype=object)
+    frame = frame.set_axis(index, axis=0).set_axis(names, axis=1)
+    absent = [label for label in labels if label not in index]
+    if absent:
+        raise ComparisonError(f"metadata has no row for {role} {shown(absent)}.{_hint(frame, role, labels)}")
+    several = [label for label in labels if index.tolist().count(label) > 1]
+    if several:
+        raise ComparisonError(f"metadata has several rows for {role} {shown(several)}: keep one of each.")
+    return frame.loc[list(labels)].set_axis(pd.Index(labels, name=role), axis=0)
+
+
+def _as_text(label: object) -> str:
+    """Labels as the comparisons have them: 58.0 is the id 58."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
+def _hint(frame: pd.DataFrame, role: str, labels: Sequence[str]) -> str:
+    for name in frame.columns:
+        if set(labels) <= set(frame[name].astype(str)):
+            return f" Column {name!r} has them all: pass frame.set_index({name!r}), or call it {role!r}."
+    return f" Give every {role} a row, with missing values where nothing is known."
+
+
+def restricted_metadata(frame: pd.DataFrame | None, role: str, labels: Sequence[str]) -> pd.DataFrame | None:
+    """Metadata for a changed set of labels; new ones, such as a pool of judges, get missing values.
+
+    Examples
+    --------
+    >>> known = pd.DataFrame({"family": ["x", "y"]}, index=["a", "b"])
+    >>> restricted_metadata(known, "judge", ("b", "others"))["family"].isna().tolist()
+    [False, True]
+    """
+    return None if frame is None else frame.reindex(pd.Index(labels, name=role))
+
+
+def pair_metadata(judges: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
+    """One row per judge and item: columns ``judge_x`` and ``item_x``, and ``same_x`` where both have an ``x``.
+
+    ``same_x`` is missing where either is missing.
+
+    Examples
+    --------
+    >>> judges, items = pd.DataFrame({"family": ["x"]}, index=["j"]), pd.DataFrame({"family": ["x", "y"]}, index=["a", "b"])
+    >>> pair_metadata(judges, items)["same_family"].tolist()
+    [1.0, 0.0]
+    """
+    index = pd.MultiIndex.from_product([judges.index, items.index], names=["judge", "item"])
+    columns: dict[str, Any] = {}
+    for role, frame in (("judge", judges), ("item", items)):
+        rows = frame.reindex(index.get_level_values(role))
+        columns |= {f"{role}_{name}": rows[name].to_numpy() for name in frame.columns}
+    pairs = pd.DataFrame(columns, index=index)
+    for name in judges.columns.intersection(items.columns):
+        first, second = pairs[f"judge_{name}"], pairs[f"item_{name}"]
+        pairs[f"same_{name}"] = (first == second).astype(float).where(first.notna() & second.notna())
+    return pairs

@@ -1,0 +1,201 @@
+"""Whether judges favour items of their own family beyond what the consensus says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.multitest import multipletests
+
+from ..errors import ContrastError, shown
+from ..inference.contrasts import Contrast
+from ..inference.quantities import Quantities
+from ..inference.wald import wald_statistic
+from .wording import shortened
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Affinity:
+    """Residual disagreement on items of the own family minus that on other items.
+
+    Attributes
+    ----------
+    families : pandas.DataFrame
+        Per family, the mean over its judges: judges, items, estimate, std_err, z, p_value, p_holm, ci_lower, ci_upper.
+    judges : pandas.DataFrame
+        The same per judge, with its family.
+    overall : pandas.Series
+        Mean over all these judges.
+    joint_test : ContrastResults
+        Wald test that no family favours its own; None when nothing can be tested.
+    left_out : tuple of str
+        Judges without items of their family, or without other items.
+    """
+
+    families: pd.DataFrame
+    judges: pd.DataFrame
+    overall: pd.Series
+    joint_test: Any
+    left_out: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        def text(frame: pd.DataFrame) -> str:
+            shapes = {name: lambda p: f"{p:.3g}" for name in ("p_value", "p_holm")}
+            return frame.rename(index=shortened).to_string(float_format=lambda value: f"{value:.3f}", formatters=shapes)
+
+        lines = ["Own-family items minus other items, in residual disagreement (log-odds)", text(self.families)]
+        if self.joint_test is None:
+            lines.append("No joint test: the model fixes these contrasts or they have no standard errors.")
+        else:
+            test = self.joint_test
+            lines.append(
+                f"Test that no family favours its own: chi2({int(test.df_denom)}) = {float(test.statistic):.2f}, "
+                f"p = {float(test.pvalue):.3g}"
+            )
+        mean = self.overall
+        lines.append(f"Mean over {len(self.judges)} judges: {mean['estimate']:.3f} (se {mean['std_err']:.3f})")
+        if self.left_out:
+            lines.append(f"No own or no other items to compare: {shown(self.left_out)}")
+        return "\n".join([*lines, "", text(self.judges)])
+
+
+def family_labels(family: Any, role: str, labels: Sequence[str], known: pd.DataFrame | None) -> list[str | None]:
+    """The family of each label; None where it is missing.
+
+    Parameters
+    ----------
+    family : str, mapping or pandas.Series
+        A column of the data's metadata, or families by label.
+    role : {"judge", "item"}
+    known : pandas.DataFrame or None
+        The metadata of the data.
+
+    Raises
+    ------
+    ContrastError
+
+    Examples
+    --------
+    >>> family_labels({"a": "x", "b": None, "z": "y"}, "item", ["a", "b"], None)
+    ['x', None]
+    """
+    if isinstance(family, str):
+        if known is None or family not in known.columns:
+            there = "none" if known is None else shown(known.columns, 8)
+            raise ContrastError(
+                f"no metadata column of {role}s is called {family!r} (there are: {there}): pass a dict or Series of families, or "
+                f"fit to data.with_metadata({role}s=frame)."
+            )
+        family = known[family]
+    if not isinstance(family, (Mapping, pd.Series)):
+        raise ContrastError(
+            f"{role}_family must be a column name, a dict or a pandas.Series, got {type(family).__name__}."
+        )
+    given = {str(label): value for label, value in family.items()}
+    absent = [label for label in labels if label not in given]
+    if absent:
+        raise ContrastError(f"{role}_family has no entry for {shown(absent)}; give None where there is no family.")
+    return [None if pd.isna(given[label]) else str(given[label]) for label in labels]
+
+
+def affinity(
+    quantities: Quantities,
+    covariance: np.ndarray,
+    judge_family: Sequence[str | None],
+    item_family: Sequence[str | None],
+    alpha: float = 0.05,
+) -> Affinity:
+    """Contrast the residual of own-family items with that of all other items, judge by judge.
+
+    The joint test has one restriction per family, not per judge: a disagreement of rank r gives the judges of one family only r
+    ways to favour it, so restrictions per judge depend on each other where the hypothesis holds.
+
+    A low-rank contrast is a product, of how the judges load on a direction and of what the direction says about their family. Where
+    both vanish (judges without a taste, items without a difference), or where the families together are all items so that one
+    family's gain is the others' loss, the test rejects less often than its level says. It does not reject too often. The contrasts
+    of judge-wise BTL are no products and keep the level everywhere, at the price of more parameters.
+
+    Parameters
+    ----------
+    quantities : Quantities
+        Of the fit.
+    covariance : ndarray, shape (n_free, n_free)
+    judge_family, item_family : sequence of str or None
+        In the order of the labels. Items without family count among the others.
+    alpha : float
+        One minus the level of the intervals.
+
+    Raises
+    ------
+    ContrastError
+        When no judge has both own-family and other items.
+    """
+    judges, items = quantities.layout.judges, quantities.layout.items
+    of_item = np.array(item_family, dtype=object)
+    included, weights = [], []
+    for k, family in enumerate(judge_family):
+        own = of_item == family
+        if family is not None and own.any() and not own.all():
+            included.append(k)
+            weights.append(np.where(own, 1.0 / own.sum(), -1.0 / (~own).sum()))
+    left_out = tuple(judge for k, judge in enumerate(judges) if judge_family[k] is not None and k not in included)
+    if not included:
+        raise ContrastError(
+            "no judge has items of its own family beside others: the families of judges are "
+            f"{shown(sorted({f for f in judge_family if f is not None}))}, those of items "
+            f"{shown(sorted({f for f in item_family if f is not None}))}."
+        )
+    estimate = np.array([w @ quantities.residual[k] for k, w in zip(included, weights, strict=True)])
+    gradient = np.array(
+        [
+            w @ np.array([quantities.gradient("R", (k, i)) for i in range(len(items))])
+            for k, w in zip(included, weights, strict=True)
+        ]
+    )
+    of_judge = np.array([judge_family[k] for k in included], dtype=object)
+    names = sorted(set(of_judge))
+    pooling = np.array([(of_judge == name) / (of_judge == name).sum() for name in names])
+    by_judge = _contrast([judges[k] for k in included], estimate, gradient, covariance)
+    by_family = _contrast(names, pooling @ estimate, pooling @ gradient, covariance)
+    mean = np.full((1, len(included)), 1.0 / len(included))
+    overall = _contrast(["overall"], mean @ estimate, mean @ gradient, covariance)
+    families = _table(by_family, "family", alpha)
+    families.insert(0, "judges", [int((of_judge == name).sum()) for name in names])
+    families.insert(1, "items", [int((of_item == name).sum()) for name in names])
+    table = _table(by_judge, "judge", alpha)
+    table.insert(0, "family", of_judge)
+    return Affinity(families, table, overall.summary_frame(alpha).iloc[0], _joint_test(by_family), left_out)
+
+
+def _contrast(names: list[str], estimate: np.ndarray, gradient: np.ndarray, covariance: np.ndarray) -> Contrast:
+    return Contrast(names, estimate, np.zeros(len(names)), gradient, gradient @ covariance @ gradient.T)
+
+
+def _table(contrast: Contrast, index_name: str, alpha: float) -> pd.DataFrame:
+    frame = contrast.summary_frame(alpha).rename_axis(index_name)
+    p_values = frame["p_value"].to_numpy()
+    known = np.isfinite(p_values)
+    adjusted = np.full(len(p_values), np.nan)
+    if known.any():
+        adjusted[known] = multipletests(p_values[known], method="holm")[1]
+    frame.insert(4, "p_holm", adjusted)
+    return frame
+
+
+def _joint_test(contrast: Contrast) -> Any:
+    """Wald test of the contrasts in units of their standard errors: preferences of very different size are tested alike."""
+    errors = contrast.std_err
+    tested = np.flatnonzero(errors > 0)
+    if not len(tested) or not np.isfinite(contrast.cov).all():
+        return None
+    scale = errors[tested]
+    cov = contrast.cov[np.ix_(tested, tested)] / np.outer(scale, scale)
+    gradient = contrast.gradient[tested] / scale[:, None]
+    names = [contrast.names[i] for i in tested]
+    try:
+        return wald_statistic(gradient, cov, contrast.estimate[tested] / scale, names)
+    except ContrastError:
+        return None

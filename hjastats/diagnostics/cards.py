@@ -1,0 +1,220 @@
+"""Everything a fit and its data say about one judge, on one card."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .findings import EXTREME_SHARE, OUTLYING_LEVERAGE
+from .wording import number, shortened
+
+WIDTH = 80
+# Shares beyond which a habit is worth a clause: ties, verdicts lost when reading, flips and cycles (coins give 1/4).
+OFTEN = {"tie_rate": 0.2, "dropped_rate": 0.1, "flip_rate": 0.2, "cycle_rate": 0.1}
+# Infit outside these bounds is worth a clause (Wright and Linacre 1994, for high stakes), and outfit that distorts the measure.
+MISFIT = (0.8, 1.2)
+DISTORTING = 2.0
+# Log-odds below which a position effect is slight: less than 55% against 45%.
+SLIGHT = 0.2
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class JudgeCard:
+    """One judge, in numbers and in a sentence.
+
+    Attributes
+    ----------
+    judge : str
+    facts : pandas.Series
+        The judge's row of ``judge_cards()``.
+    sentence : str
+        The facts that matter, in words.
+    nearest : tuple of (str, float)
+        Judges with the most similar scores, and the correlation.
+    """
+
+    judge: str
+    facts: pd.Series
+    sentence: str
+    nearest: tuple[tuple[str, float], ...]
+
+    def __repr__(self) -> str:
+        facts = self.facts
+        lines = [shortened(self.judge, WIDTH), *_wrapped(self.sentence), ""]
+        unswapped = "no pair judged in both orders"
+        lines += [
+            _line("comparisons", f"{facts['comparisons']:,.0f}, {_tied(facts)}, {facts['dropped_rate']:.1%} unusable"),
+            _line("sensitivity", _with_error(facts["sensitivity"], facts["sensitivity_se"])),
+            _line("position", _position(facts)),
+            _line("flips", number(facts["flip_rate"], ".1%", unswapped) + _if(facts["flip_rate"], " when swapped")),
+            _line("cycles", _cycles(facts["cycle_rate"])),
+            _line("infit, outfit", f"{number(facts['infit'])}, {number(facts['outfit'])} (1 is expected)"),
+            _line("disagreement", _disagreement(facts)),
+            _line("information", _information(facts["information_share"])),
+        ]
+        near = ", ".join(f"{shortened(name, 20)} ({r:.2f})" for name, r in self.nearest[:2])
+        otherwise = "withheld" if np.isnan(facts["h"]) else "all judges rank alike in this model"
+        lines.append(_line("judges like", near or otherwise))
+        return "\n".join(lines)
+
+
+def _line(name: str, text: str) -> str:
+    return f"  {name:<15}{shortened(text, WIDTH - 17)}"
+
+
+def _wrapped(sentence: str) -> list[str]:
+    lines = textwrap.wrap(sentence, WIDTH, max_lines=4, placeholder=" …")
+    return lines or [""]
+
+
+def _if(value: float, text: str) -> str:
+    return "" if np.isnan(value) else text
+
+
+def _tied(facts: pd.Series) -> str:
+    return "ties left out" if np.isnan(facts["tie_rate"]) else f"{facts['tie_rate']:.1%} ties"
+
+
+def _with_error(value: float, error: float) -> str:
+    if np.isnan(value):
+        return "withheld, it has no finite estimate or there is no consensus"
+    if error == 0 or np.isnan(error):
+        return f"{value:.2f} " + ("by definition of the model" if error == 0 else "without standard error")
+    return f"{value:.2f} (se {error:.2f}, average judge 1)"
+
+
+def _position(facts: pd.Series) -> str:
+    share = "no decided verdict"
+    if pd.notna(facts["first_share"]):
+        share = f"first in {facts['first_share']:.1%} of decided verdicts"
+    if not facts["position_kind"]:
+        return f"not modelled, {share}"
+    if np.isnan(facts["position"]):
+        return f"withheld, {share}"
+    whose = " for all judges" if facts["position_kind"] == "common" else ""
+    return f"{facts['position']:+.2f} (se {number(facts['position_se'])}){whose}, {share}"
+
+
+def _information(share: float) -> str:
+    return "withheld, some scores run to infinity" if np.isnan(share) else f"{share:.1%} of that about the consensus"
+
+
+def _cycles(rate: float) -> str:
+    return "no triple of items decided" if np.isnan(rate) else f"{rate:.1%} of triples go round (coins: 25%)"
+
+
+def _disagreement(facts: pd.Series) -> str:
+    if np.isnan(facts["h"]):
+        return "withheld, it runs to infinity"
+    if facts["h"] < 1e-12:
+        return "none in this model"
+    return f"h = {facts['h']:.2f}, {number(facts['rho'], '.2f')} times its consensus part"
+
+
+def judge_sentence(facts: Mapping[Any, Any]) -> str:
+    """What the row of a judge amounts to, in words.
+
+    Parameters
+    ----------
+    facts : mapping
+        A row of ``judge_cards()`` with ``sensitivity_lower``, ``sensitivity_upper`` and ``median_h``.
+    """
+    clauses = [_follows(facts), _prefers(facts), *_habits(facts), _fits(facts), _departs(facts)]
+    text = "; ".join(clause for clause in clauses if clause)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _follows(facts: Mapping[str, Any]) -> str:
+    value, low, high = facts["sensitivity"], facts["sensitivity_lower"], facts["sensitivity_upper"]
+    if np.isnan(value):
+        return "how closely it follows the consensus is withheld"
+    if np.isnan(low):
+        return f"its sensitivity of {value:.2f} has no standard error"
+    if low == high:
+        return "follows the consensus like every judge in this model"
+    told = f"({value:.2f}, {low:.2f} to {high:.2f})"
+    if high < 0:
+        return f"ranks against the consensus {told}"
+    if low <= 0:
+        doubt = "may not follow the consensus at all" if high < 1 else "its sensitivity is hardly determined"
+        return f"{doubt} {told}"
+    if low > 1:
+        return f"follows the consensus more sharply than average {told}"
+    if high < 1:
+        return f"follows the consensus less sharply than average {told}"
+    return f"follows the consensus about as sharply as average {told}"
+
+
+def _prefers(facts: Mapping[str, Any]) -> str:
+    """The position effect if the judge has one, the share of first choices if none is modelled."""
+    if facts["position_kind"] == "judge":
+        effect, error = facts["position"], facts["position_se"]
+        if np.isnan(effect):
+            return "its position effect has no finite estimate"
+        if not abs(effect) > 1.96 * error:
+            return ""
+        how = "slightly prefers" if abs(effect) < SLIGHT else "prefers"
+        return f"{how} the {'first' if effect > 0 else 'second'} answer ({effect:+.1f} log-odds)"
+    low, high, share = facts["first_lower"], facts["first_upper"], facts["first_share"]
+    if np.isnan(share) or low <= 0.5 <= high or facts["position_kind"] == "common":
+        return ""
+    rate = max(share, 1.0 - share)
+    read = ", which this model takes for taste" if rate >= EXTREME_SHARE else ""
+    return f"picks the {'first' if share > 0.5 else 'second'} answer in {rate:.1%} of its decided verdicts{read}"
+
+
+def _habits(facts: Mapping[str, Any]) -> list[str]:
+    words = {
+        "tie_rate": "ties often ({:.0%})",
+        "dropped_rate": "{:.0%} of its verdicts were unusable",
+        "flip_rate": "follows the position in {:.0%} of swapped pairs",
+        "cycle_rate": "contradicts itself in {:.0%} of triples",
+    }
+    return [text.format(facts[name]) for name, text in words.items() if facts[name] > OFTEN[name]]
+
+
+def _fits(facts: Mapping[str, Any]) -> str:
+    """Misfit, unless ties as half wins are what makes the verdicts vary less than the model says."""
+    if facts["outfit"] > DISTORTING:
+        return f"gives verdicts the model thinks next to impossible (outfit {facts['outfit']:.0f})"
+    if facts["infit"] > MISFIT[1]:
+        return f"is less predictable than the model says (infit {facts['infit']:.1f})"
+    if facts["infit"] < MISFIT[0] and not facts["has_halves"]:
+        return f"is more predictable than the model says (infit {facts['infit']:.1f})"
+    return ""
+
+
+def _departs(facts: Mapping[str, Any]) -> str:
+    if facts["h"] > OUTLYING_LEVERAGE * facts["median_h"] and facts["rho"] > 1:
+        return "has a strong taste of its own"
+    return ""
+
+
+def nearest_judges(scores: pd.DataFrame, n: int = 3) -> dict[str, tuple[tuple[str, float], ...]]:
+    """For each judge the others with the most similar scores, and the correlation.
+
+    Scores that run to infinity are left out, judge by judge. Where all correlations are one up to sign, as in models without
+    disagreement, nobody is nearer than anybody else and nothing is returned.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame([[1.0, 0, -1], [2, 0.1, -2.1], [0, 1, -1]], index=list("abc"))
+    >>> nearest_judges(scores, 1)["a"][0][0]
+    'b'
+    """
+    centred = scores.sub(scores.mean(axis=1), axis=0)
+    flat = centred.abs().max(axis=1) < 1e-12
+    correlation = scores[~flat].T.corr().reindex(index=scores.index, columns=scores.index)
+    others = correlation.mask(np.eye(len(scores), dtype=bool))
+    if not (others.abs() < 1.0 - 1e-9).to_numpy().any():
+        return {str(judge): () for judge in scores.index}
+    nearest: dict[str, tuple[tuple[str, float], ...]] = {}
+    for judge, row in others.iterrows():
+        best = row.dropna().nlargest(n)
+        nearest[str(judge)] = tuple((str(name), float(r)) for name, r in best.items())
+    return nearest

@@ -1,0 +1,138 @@
+"""What the other judges' scores would be without one judge, by a single Newton step from the full estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..data.cells import Cells, take
+from ..estimation.trust import NO_RIDGE, Ridge
+from ..geometry.parameters import Coefficients
+from ..geometry.structures import Frame
+from ..inference.covariance import invert
+from ..likelihood import (
+    Arrow,
+    Derivatives,
+    Gradient,
+    evaluate,
+    expected_information,
+    free_gradient,
+    free_information,
+    gradient,
+)
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """Where the others go when one judge is left out.
+
+    Attributes
+    ----------
+    at : Coefficients or None
+        Coefficients after the step, the row of the judge left out unchanged and without meaning; None if there is no step.
+    gain : float
+        Log-likelihood of the others' comparisons after minus before.
+    note : str
+        Why there is no step, or what to know about it; empty if nothing.
+    """
+
+    at: Coefficients | None
+    gain: float
+    note: str = ""
+
+
+def one_step(cells: Cells, at: Coefficients, frame: Frame, judge: int, ridge: Ridge = NO_RIDGE) -> Deletion:
+    """One Newton step of the likelihood without a judge, started at the estimate with it.
+
+    At the estimate the scores are ``S = P diag(s) B'``, with judge weights P, strengths s and item directions B of the frame. The
+    rows of the others are a member of the same family, ``S_l = a_l (B' + E C')``, with ``a_l = P_l diag(s)``, E = 0 and C the
+    shared item directions. Free are the ``a_l`` of the others and ``D = diag(s) E``, as many parameters as a panel with one judge
+    less has. So dropping the judge's own coordinates, and its rows from the shared sums, leaves gradient g and expected information
+    J of the smaller problem. Newton's matrix H adds to J what the chart's second derivatives ``d a_l diag(1/s) D C'`` make of the
+    gradient G by the scores: ``(G C)_l / s`` between an own and a shared coordinate of the same direction. The step is ``-H^-1 g``.
+    Since the full gradient vanishes, g is minus the judge's own part of it: the pull that ends.
+
+    Flat structures (pooled or unrestricted scores) have no second derivatives; for unrestricted scores without shared terms nothing
+    moves. Where H is not positive definite J takes its place.
+
+    Parameters
+    ----------
+    cells : Cells
+        All of them, with their terms.
+    at : Coefficients
+        The estimate.
+    frame : Frame
+        Free directions at the estimate.
+    judge : int
+        Which judge to leave out.
+    ridge : Ridge
+        The penalty of the fit.
+    """
+    rest = take(cells, np.flatnonzero(cells.judge != judge))
+    here = evaluate(rest, at)
+    without = replace(at, scores=np.where(np.arange(len(at.scores))[:, None] == judge, 0.0, at.scores))
+    slopes = gradient(rest, here)
+    if ridge:
+        slopes = ridge.add_to_gradient(rest, slopes, without)
+    kept = np.flatnonzero(~_belongs_to(judge, cells, frame))
+    expected = _information(rest, here, frame, judge, ridge)
+    note = ""
+    inverse = invert(free_information(_bent(expected, frame, slopes), rest)[np.ix_(kept, kept)])
+    if not inverse.is_identified:
+        inverse = invert(free_information(expected, rest)[np.ix_(kept, kept)])
+        note = "Step with the expected information, the observed one being indefinite."
+    if not inverse.is_identified:
+        return Deletion(None, np.nan, "The other judges alone do not determine the model.")
+    step = np.zeros(cells.is_free.sum() + frame.n_free)
+    step[kept] = -inverse.covariance @ free_gradient(slopes, frame, rest)[kept]
+    there = _moved(at, frame, step, cells)
+    return Deletion(there, here.value - evaluate(rest, there).value, note)
+
+
+def _belongs_to(judge: int, cells: Cells, frame: Frame) -> np.ndarray:
+    """Which free coordinates are the judge's own, shape (n_free,)."""
+    m, e, f = cells.n_shared_terms, cells.n_judge_terms, frame.judge_items.shape[1]
+    linear = np.zeros(m + e * cells.n_judges, dtype=bool)
+    linear[m + e * judge : m + e * (judge + 1)] = True
+    scores = np.zeros(frame.n_free, dtype=bool)
+    scores[f * judge : f * (judge + 1)] = True
+    return np.concatenate([linear[cells.is_free], scores])
+
+
+def _information(rest: Cells, here: Derivatives, frame: Frame, judge: int, ridge: Ridge) -> Arrow:
+    arrow = expected_information(rest, here, frame)
+    if not ridge:
+        return arrow
+    arrow = ridge.add_to_information(rest, arrow, frame)
+    # The ridge on shared movements counts them in every row; the judge's row is gone.
+    weights, n_shared = frame.shared_judges[judge], frame.shared_items.shape[1]
+    moves = len(weights) * n_shared
+    shared = arrow.shared.copy()
+    shared[:moves, :moves] -= ridge.scores * np.kron(np.outer(weights, weights), np.eye(n_shared))
+    return Arrow(arrow.judge, arrow.coupling, shared)
+
+
+def _bent(arrow: Arrow, frame: Frame, slopes: Gradient) -> Arrow:
+    """Add the second derivatives of the chart times the gradient by the scores."""
+    if not frame.strength.size:
+        return arrow
+    along = slopes.scores @ frame.shared_items
+    coupling, n_shared = arrow.coupling.copy(), along.shape[1]
+    for direction, strength in enumerate(frame.strength):
+        coupling[:, direction, direction * n_shared : (direction + 1) * n_shared] += along / strength
+    return Arrow(arrow.judge, coupling, arrow.shared)
+
+
+def _moved(at: Coefficients, frame: Frame, step: np.ndarray, cells: Cells) -> Coefficients:
+    """Follow a step in the chart of ``one_step``."""
+    m, n_linear = cells.n_shared_terms, int(cells.is_free.sum())
+    linear = np.zeros(len(cells.is_free))
+    linear[cells.is_free] = step[:n_linear]
+    own, shared = frame.split(step[n_linear:])
+    if frame.strength.size:
+        turned = frame.judge_items.T + (shared / frame.strength[:, None]) @ frame.shared_items.T
+        scores = (frame.shared_judges * frame.strength + own) @ turned
+    else:
+        scores = at.scores + own @ frame.judge_items.T + frame.shared_judges @ (shared @ frame.shared_items.T)
+    return Coefficients(scores, at.judge + linear[m:].reshape(at.judge.shape), at.shared + linear[:m])

@@ -1,0 +1,98 @@
+"""How many judges the consensus really rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ..data.cells import Cells
+from ..geometry.structures import centred_basis
+from .wording import shortened
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class EffectiveJudges:
+    """Effective number of judges.
+
+    Attributes
+    ----------
+    number : float
+        One over the sum of squared shares: the number of judges if all tell equally much, one if a single judge tells everything.
+    shares : pandas.Series
+        Each judge's share of the information about the consensus, largest first; they sum to one.
+    note : str
+        Why the number is missing; empty if it is not.
+    """
+
+    number: float
+    shares: pd.Series
+    note: str = ""
+
+    def __repr__(self) -> str:
+        if self.note:
+            return f"Effective number of judges: not available. {self.note}"
+        top = ", ".join(f"{shortened(judge, 28)} {share:.0%}" for judge, share in self.shares.head(3).items())
+        return (
+            f"Effective number of judges: {self.number:.1f} of {len(self.shares)}. "
+            f"Largest shares of what is known about the consensus: {top}."
+        )
+
+
+def information_shares(cells: Cells, curvature: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+    """Share of each judge in the information about the consensus, shape (n_judges,).
+
+    When the consensus moves by ``d`` the scores of judge k move by ``gamma_k d``, so its verdicts carry information
+    ``I_k = gamma_k^2 L_k`` about the consensus, L_k the Laplacian of its comparisons weighted by their curvature ``n p (1 - p)``;
+    sensitivities, disagreement and linear terms are held at their estimates. With ``I = sum I_k`` the share is
+    ``w_k = trace(I^-1 I_k) / (n_items - 1)``: averaged over all directions of the consensus, whatever their scale. A judge that
+    ranks against the consensus counts as much as one that ranks with it, and one that ignores it counts nothing.
+
+    Disagreement between judges does not enter as a correlation: ``U V'`` sums to zero over the judges by its definition, so the
+    correlations it implies are negative on average and would make any panel look larger than it is.
+
+    Parameters
+    ----------
+    curvature : ndarray, shape (n_cells,)
+    gamma : ndarray, shape (n_judges,)
+
+    Returns
+    -------
+    ndarray
+        Not a number throughout when the information is singular.
+
+    Examples
+    --------
+    >>> zero, two = np.zeros(2, dtype=int), np.arange(2)
+    >>> cells = Cells(two, zero, zero + 1, np.array([10.0, 30.0]), np.array([6.0, 20.0]), 2, 2)
+    >>> information_shares(cells, cells.n / 4, np.ones(2))
+    array([0.25, 0.75])
+    """
+    basis = centred_basis(cells.n_items)
+    weights = np.eye(cells.n_judges)
+    links = cells.sum_by_pair(curvature, weights)
+    links = links + links.transpose(0, 2, 1)
+    laplacians = -links
+    diagonal = np.arange(cells.n_items)
+    laplacians[:, diagonal, diagonal] += links.sum(axis=2)
+    information = gamma[:, None, None] ** 2 * (basis.T @ laplacians @ basis)
+    total = information.sum(axis=0)
+    if not np.isfinite(total).all() or np.linalg.matrix_rank(total) < len(total):
+        return np.full(cells.n_judges, np.nan)
+    return np.einsum("ab,kba->k", np.linalg.inv(total), information) / len(total)
+
+
+def effective_judges(shares: np.ndarray, judges: tuple[str, ...], note: str = "") -> EffectiveJudges:
+    """Inverse Herfindahl index of the shares.
+
+    Examples
+    --------
+    >>> effective_judges(np.array([0.5, 0.5, 0.0]), ("a", "b", "c"))
+    Effective number of judges: 2.0 of 3. Largest shares of what is known about the consensus: a 50%, b 50%, c 0%.
+    """
+    labelled = pd.Series(shares, index=pd.Index(judges, name="judge"), name="share")
+    if not note and np.isnan(shares).any():
+        note = "The comparisons carry no information about some part of the consensus."
+    number = np.nan if note else float(1.0 / np.sum(shares**2))
+    return EffectiveJudges(number, labelled.sort_values(ascending=False, kind="stable"), note)

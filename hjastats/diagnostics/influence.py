@@ -1,0 +1,197 @@
+"""How much the consensus hangs on each single judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from scipy import stats
+
+from ..data.cells import Cells, take
+from ..errors import shown
+from ..estimation.trust import Ridge
+from ..geometry.decomposition import max_rank
+from ..geometry.parameters import Coefficients, ParameterLayout
+from ..geometry.structures import Frame
+from ..likelihood import evaluate
+from .deletion import one_step
+from .wording import shortened
+
+# Log-likelihood units by which a refit may miss what the old estimate already reaches on the remaining data.
+_WORSE = 1e-4
+COLUMNS = [
+    "rms_change",
+    "largest_change",
+    "largest_item",
+    "kendall",
+    "spearman",
+    "places_changed",
+    "new_leader",
+    "loglike_gain",
+    "note",
+]
+
+
+@dataclass(frozen=True)
+class Without:
+    """The consensus without one judge.
+
+    Attributes
+    ----------
+    consensus : ndarray, shape (n_items,), or None
+        Mean of the remaining judges' scores; None where it is not available.
+    gain : float
+        Log-likelihood the remaining comparisons gain when the judge no longer pulls, per comparison.
+    note : str
+    """
+
+    consensus: np.ndarray | None
+    gain: float = np.nan
+    note: str = ""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Influence:
+    """What leaving out each judge does to the consensus.
+
+    Attributes
+    ----------
+    method : {"one-step", "refit"}
+    table : pandas.DataFrame
+        One row per judge, the most influential first: ``rms_change`` and ``largest_change`` (with its item) of the consensus,
+        ``kendall`` and ``spearman`` correlation of the consensus with and without the judge, ``places_changed``, ``new_leader``
+        (empty if the same item leads), ``loglike_gain`` per remaining comparison, ``note``.
+    consensus : pandas.DataFrame
+        Consensus without each judge, judges by items.
+    """
+
+    method: str
+    table: pd.DataFrame
+    consensus: pd.DataFrame
+
+    def __repr__(self) -> str:
+        how = "one Newton step" if self.method == "one-step" else "refitting"
+        table = self.table.drop(columns=["spearman", "note"]).rename(index=shortened)
+        table["largest_item"] = table["largest_item"].map(lambda item: shortened(item, 20))
+        table["new_leader"] = table["new_leader"].map(lambda item: shortened(item, 20))
+        table.columns = ["rms", "largest", "of", "kendall", "places", "new leader", "gain"]
+        text = table.to_string(
+            float_format=lambda value: f"{value:.3f}",
+            formatters={"gain": lambda v: f"{v:.2g}", "places": lambda v: f"{v:.0f}"},
+        )
+        notes = [f"{shortened(judge)}: {note}" for judge, note in self.table["note"].items() if note]
+        return "\n".join([f"Consensus without each judge, by {how}", text, *notes])
+
+
+def influence_table(
+    method: str, judges: Sequence[str], items: Sequence[str], before: np.ndarray, without: Sequence[Without]
+) -> Influence:
+    """Compare the consensus with all judges to those without one.
+
+    Parameters
+    ----------
+    before : ndarray, shape (n_items,)
+    without : sequence of Without, one per judge
+    """
+    rows = [_changes(before, one, items) for one in without]
+    table = pd.DataFrame(rows, index=pd.Index(judges, name="judge"), columns=COLUMNS)
+    after = [np.full(len(items), np.nan) if one.consensus is None else one.consensus for one in without]
+    consensus = pd.DataFrame(after, index=table.index, columns=pd.Index(items, name="item"))
+    order = table["rms_change"].sort_values(ascending=False, kind="stable").index
+    return Influence(method, table.loc[order], consensus.loc[order])
+
+
+def _changes(before: np.ndarray, one: Without, items: Sequence[str]) -> dict[str, Any]:
+    if one.consensus is None:
+        return dict.fromkeys(COLUMNS, np.nan) | {"largest_item": "", "new_leader": "", "note": one.note}
+    before, after = before - before.mean(), one.consensus - one.consensus.mean()
+    change = after - before
+    largest = int(np.abs(change).argmax())
+    leader = int(after.argmax())
+    is_flat = np.ptp(before) == 0 or np.ptp(after) == 0
+    places = stats.rankdata(-before) != stats.rankdata(-after)
+    return {
+        "rms_change": float(np.sqrt(np.mean(change**2))),
+        "largest_change": float(change[largest]),
+        "largest_item": items[largest],
+        "kendall": np.nan if is_flat else float(stats.kendalltau(before, after).statistic),
+        "spearman": np.nan if is_flat else float(stats.spearmanr(before, after).statistic),
+        "places_changed": int(places.sum()),
+        "new_leader": "" if leader == int(before.argmax()) else items[leader],
+        "loglike_gain": one.gain,
+        "note": one.note,
+    }
+
+
+def unavailable(cells: Cells, layout: ParameterLayout, judge: int) -> str:
+    """Why a model of this kind cannot do without a judge; empty if it can."""
+    if len(layout.judges) == 1:
+        return "There is no other judge."
+    others = cells.judge != judge
+    seen = np.zeros(len(layout.items), dtype=bool)
+    seen[cells.first[others]] = seen[cells.second[others]] = True
+    if not seen.all():
+        lost = [item for item, is_seen in zip(layout.items, seen, strict=True) if not is_seen]
+        return f"No other judge compared {shown(lost)}."
+    if layout.rank > max_rank(len(layout.judges) - 1, len(layout.items)):
+        return f"Rank {layout.rank} needs more than {len(layout.judges) - 1} judges."
+    return ""
+
+
+def by_one_step(
+    cells: Cells, layout: ParameterLayout, at: Coefficients, frame: Frame, ridge: Ridge, judge: int
+) -> Without:
+    """The consensus without a judge after one Newton step, see :func:`~hjastats.diagnostics.deletion.one_step`."""
+    if note := unavailable(cells, layout, judge):
+        return Without(None, note=note)
+    found = one_step(cells, at, frame, judge, ridge)
+    if found.at is None:
+        return Without(None, note=found.note)
+    n_rest = float(cells.n[cells.judge != judge].sum())
+    note = found.note
+    if found.gain < -_WORSE and not ridge:
+        note = f"{note} The step went too far, the others fit worse after it: refit.".strip()
+    # The paper's consensus is the mean over the judges there are.
+    return Without(np.delete(found.at.scores, judge, axis=0).mean(axis=0), found.gain / n_rest, note)
+
+
+def by_refitting(model: Any, at: Coefficients, penalty: Any, n_jobs: int) -> list[Without]:
+    """The consensus without each judge after fitting the model's kind to the other judges' comparisons."""
+    jobs = (delayed(_refitted)(model, at, penalty, k) for k in range(len(model.judges)))
+    return list(Parallel(n_jobs=n_jobs)(jobs))
+
+
+def _refitted(model: Any, at: Coefficients, penalty: Any, judge: int) -> Without:
+    if note := unavailable(model.cells, model.layout, judge):
+        return Without(None, note=note)
+    try:
+        smaller = model.without_judges([model.judges[judge]])
+        result = _fitted(smaller, penalty)
+    except ValueError as error:
+        return Without(None, note=f"Cannot be fitted without: {error}")
+    if not result.converged:
+        return Without(None, note=_failure(result))
+    rest = take(model.cells, np.flatnonzero(model.cells.judge != judge))
+    gain = result.llf + evaluate(rest, at).value
+    note = "The refit ended at a lower optimum than the full fit implies." if gain < -_WORSE and not penalty else ""
+    return Without(result.consensus.loc[list(model.items), "estimate"].to_numpy(), gain / float(rest.n.sum()), note)
+
+
+def _fitted(model: Any, penalty: Any) -> Any:
+    if penalty is None:
+        return model.fit(warn_convergence=False)
+    if penalty.kind == "firth":
+        return model.fit_regularized(penalty="firth", warn_convergence=False)
+    return model.fit_regularized(alpha=penalty.ridge.scores, terms=penalty.ridge.terms > 0, warn_convergence=False)
+
+
+def _failure(result: Any) -> str:
+    if result.estimate.separation is not None:
+        return "Without this judge the estimate does not exist: scores run to infinity."
+    if not result.estimate.free_covariance.is_identified:
+        return "The other judges alone do not determine the model."
+    return "The fit without this judge did not converge."
