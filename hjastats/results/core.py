@@ -25,6 +25,7 @@ from ..inference.robust import DESCRIPTIONS, robust_covariance
 from ..summary import summarise
 from .export import to_document
 from .inference import InferenceMethods
+from .pictures import PictureMethods
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 DISTINCT_STRENGTHS = 3.0
 
 
-class HJAResults(InferenceMethods, GenericLikelihoodModelResults):
+class HJAResults(PictureMethods, InferenceMethods, GenericLikelihoodModelResults):
     """Results of :meth:`hjastats.HJAModel.fit`.
 
     ``params``, ``bse``, ``tvalues``, ``pvalues``, ``conf_int()``, ``cov_params()``, ``llf``, ``aic``, ``bic`` and the rest keep

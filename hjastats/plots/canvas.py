@@ -1,0 +1,52 @@
+"""Where a figure is drawn: matplotlib on first use, and axes large enough for the labels they carry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Inches for one line of labels of FONT_SIZE points, so that neighbours never touch.
+LINE = 0.2
+FONT_SIZE = 8.0
+# Inches for one letter of a label; capitals are wider, most names are not written in them.
+LETTER = 0.068
+
+
+def pyplot() -> Any:
+    """The plotting interface of matplotlib, imported when the first figure is drawn.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib, which is an optional dependency.
+    """
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plots need matplotlib: pip install 'hjastats[plots]'") from None
+    return plt
+
+
+def axes(ax: Axes | None, width: float, height: float) -> Axes:
+    """The axes given, or new ones in a figure of this size in inches whose margins fit its labels."""
+    if ax is not None:
+        return ax
+    figure = pyplot().figure(figsize=(width, height), layout="constrained")
+    return figure.add_subplot()
+
+
+def row_axes(ax: Axes | None, n_rows: int, width: float = 8.0) -> Axes:
+    """Axes with one line of text per row, and room for title and axis."""
+    return axes(ax, width, max(2.4, 1.3 + LINE * n_rows))
+
+
+def label_inches(labels: list[str]) -> float:
+    """Room that the longest of the labels needs."""
+    return LETTER * max(map(len, labels), default=0)
+
+
+def open_frame(ax: Axes) -> None:
+    """Leave out the lines of the frame that carry no scale."""
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,102 @@
+"""Size of each judge's disagreement against its sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from .canvas import FONT_SIZE, axes, open_frame
+from .colours import STRONG, Family, families, family_legend
+from .labels import NO_ESTIMATE, drawable, label_points, shorten, write_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Up to this many judges all names are written where there is room, of more only the outliers.
+MAX_NAMES = 12
+
+
+def plot_leverage(
+    table: pd.DataFrame,
+    *,
+    outliers: Sequence[str] = (),
+    family: Family | None = None,
+    title: str = "Sensitivity and disagreement of the judges",
+    ax: Axes | None = None,
+) -> Axes:
+    """A point per judge; outliers are ringed and named.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row per judge: sensitivity and h. Judges without one of them are listed below the title.
+    outliers : sequence of str
+        Judges to be named in any case.
+    family : pandas.Series or dict, optional
+        Judge to family; families get colours.
+    title : str
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"sensitivity": [1.0, 0.9, 2.1], "h": [0.2, 0.3, 3.0]}, ["j1", "j2", "j3"])
+    >>> ax = plot_leverage(table, outliers=["j3"])
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('sensitivity to the consensus', 'size of the disagreement h (log-odds)')
+    """
+    ax = axes(ax, 8.0, 5.5)
+    is_known = np.isfinite(table[["sensitivity", "h"]].to_numpy(float)).all(axis=1)
+    known = table[is_known]
+    styles, legend = families(known.index, family)
+    x, y = known["sensitivity"].to_numpy(float), known["h"].to_numpy(float)
+    for gamma, h, style in zip(x, y, styles, strict=True):
+        ax.plot(gamma, h, marker=style.marker, color=style.colour, markersize=6, linestyle="none")
+    is_outlier = known.index.isin(list(outliers))
+    ax.plot(x[is_outlier], y[is_outlier], "o", markersize=13, markerfacecolor="none", markeredgecolor=STRONG)
+    ax.axvline(1.0, color="0.4", linewidth=1.0, linestyle="--", zorder=1)
+    ax.margins(x=0.12, y=0.12)
+    ax.set_ylim(bottom=0.0)
+    ax.set_xlabel("sensitivity to the consensus", fontsize=FONT_SIZE + 1)
+    ax.set_ylabel("size of the disagreement h (log-odds)", fontsize=FONT_SIZE + 1)
+    write_title(ax, title)
+    open_frame(ax)
+    family_legend(ax, legend)
+    _list_missing(ax, list(table.index[~is_known]))
+    named = np.ones(len(known), dtype=bool) if len(known) <= MAX_NAMES else is_outlier
+    order = np.argsort(~named, kind="stable")[: int(named.sum())]
+    _name_points(ax, x, y, known.index, order, is_outlier)
+    return ax
+
+
+def _name_points(
+    ax: Axes, x: np.ndarray, y: np.ndarray, labels: pd.Index, chosen: np.ndarray, is_outlier: np.ndarray
+) -> None:
+    """Names of the chosen points, kept off all points."""
+    rest = np.setdiff1d(np.arange(len(x)), chosen)
+    order = np.concatenate([chosen, rest]).astype(int)
+    label_points(ax, x[order], y[order], list(labels[chosen]), list(is_outlier[chosen]))
+
+
+def _list_missing(ax: Axes, judges: list[str]) -> None:
+    if judges:
+        listed = ", ".join(drawable(shorten(judge, 25)) for judge in judges[:4])
+        more = f" and {len(judges) - 4} more" if len(judges) > 4 else ""
+        ax.text(
+            0.0,
+            -0.16,
+            f"{NO_ESTIMATE}: {listed}{more}",
+            transform=ax.transAxes,
+            fontsize=FONT_SIZE,
+            style="italic",
+            color="0.45",
+            va="top",
+            parse_math=False,
+            usetex=False,
+        )
