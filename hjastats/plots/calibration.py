@@ -43,11 +43,10 @@ def plot_calibration(
     ax.plot([0.0, 1.0], [0.0, 1.0], color="0.4", linewidth=1.0, linestyle="--", zorder=1)
     ax.vlines(table["predicted"], table["ci_lower"], table["ci_upper"], color=PLAIN, linewidth=1.4, zorder=2)
     share = table["comparisons"] / table["comparisons"].max()
-    ax.scatter(table["predicted"], table["observed"], s=12.0 + 48.0 * share, color=PLAIN, zorder=3)
+    ax.scatter(table["predicted"], table["observed"], s=12.0 + 48.0 * share, color=PLAIN, zorder=3, clip_on=False)
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
     ax.set_xlabel("predicted probability that the first item is preferred", fontsize=FONT_SIZE + 1)
     ax.set_ylabel("observed share (ties count one half)", fontsize=FONT_SIZE + 1)
     write_title(ax, title)
-    ax.tick_params(labelsize=FONT_SIZE)
     open_frame(ax)
     return ax

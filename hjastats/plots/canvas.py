@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.transforms import Transform
 
 # Inches for one line of labels of FONT_SIZE points, so that neighbours never touch.
 LINE = 0.2
@@ -48,5 +50,21 @@ def label_inches(labels: list[str]) -> float:
 
 
 def open_frame(ax: Axes) -> None:
-    """Leave out the lines of the frame that carry no scale."""
+    """Leave out the lines of the frame that carry no scale, and write the scales as small as the labels."""
     ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelsize=FONT_SIZE)
+
+
+def whole_numbers(axis: Axis) -> None:
+    """Ticks at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def beside(ax: Axes, base: Transform, right: float = 0.0, up: float = 0.0) -> Transform:
+    """The transform shifted on paper by so many points, whatever the size of the axes becomes."""
+    from matplotlib.transforms import ScaledTranslation
+
+    figure: Any = ax.get_figure(root=True)
+    return base + ScaledTranslation(right / 72.0, up / 72.0, figure.dpi_scale_trans)

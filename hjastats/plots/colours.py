@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pandas as pd
 
-from .canvas import FONT_SIZE
+from .canvas import FONT_SIZE, beside
 from .labels import LITERAL, names
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 Family: TypeAlias = "pd.Series[Any] | Mapping[str, str]"
+Where: TypeAlias = Literal["right", "above", "corner"]
 
 # Okabe and Ito (2008), those legible on white first.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
@@ -71,8 +72,8 @@ def families(labels: Iterable[object], family: Family | None) -> tuple[list[Styl
     return [legend[name] for name in member], legend
 
 
-def family_legend(ax: Axes, legend: dict[str, Style], title: str = "family") -> Legend | None:
-    """A legend of families beside the axes."""
+def family_legend(ax: Axes, legend: dict[str, Style], where: Where = "right", shift: float = 0.0) -> Legend | None:
+    """A legend of families; see :func:`name_legend`."""
     if not legend:
         return None
     from matplotlib.lines import Line2D
@@ -81,18 +82,41 @@ def family_legend(ax: Axes, legend: dict[str, Style], title: str = "family") -> 
         Line2D([], [], linestyle="none", marker=style.marker, color=style.colour, markersize=6)
         for style in legend.values()
     ]
-    return outside_legend(ax, handles, list(legend), title)
+    return name_legend(ax, handles, list(legend), "family", where, shift)
 
 
-def outside_legend(ax: Axes, handles: list[Any], labels: list[str], title: str | None = None) -> Legend:
-    """A legend to the right of the axes, its entries written literally."""
+def name_legend(
+    ax: Axes,
+    handles: list[Any],
+    labels: list[str],
+    title: str | None = None,
+    where: Where = "right",
+    shift: float = 0.0,
+) -> Legend:
+    """A legend with names written literally: to the right of the axes, above them, or in their upper right corner.
+
+    Parameters
+    ----------
+    shift : float
+        Further to the right, in points.
+    """
+    place: dict[str, Any] = {
+        "right": ("upper left", (1.0, 1.0), 6.0),
+        "above": ("lower left", (0.0, 1.0), 0.0),
+        "corner": ("upper right", (1.0, 1.0), 0.0),
+    }
+    loc, anchor, right = place[where]
     # A legend leaves out entries that begin with an underscore, so the names are put in afterwards.
     legend = ax.legend(
         handles,
         ["name"] * len(handles),
         title=title,
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
+        loc=loc,
+        bbox_to_anchor=anchor,
+        bbox_transform=beside(ax, ax.transAxes, right + shift, 14.0 if where == "above" else 0.0),
+        borderaxespad=0.0,
+        ncols=4 if where == "above" else 1,
+        alignment="left",
         frameon=False,
         fontsize=FONT_SIZE,
         title_fontsize=FONT_SIZE,
@@ -102,14 +126,14 @@ def outside_legend(ax: Axes, handles: list[Any], labels: list[str], title: str |
     return legend
 
 
-def mark_families(ax: Axes, styles: list[Style], axis: str) -> None:
-    """A marker of its family beside every row ("y") or column ("x") label."""
-    offset = -0.012
-    transform = ax.get_yaxis_transform() if axis == "y" else ax.get_xaxis_transform()
+def mark_families(ax: Axes, styles: list[Style], axis: Literal["x", "y"]) -> None:
+    """A marker of its family between every row ("y") or column ("x") and its label."""
+    is_row = axis == "y"
+    base = ax.get_yaxis_transform() if is_row else ax.get_xaxis_transform()
+    transform = beside(ax, base, right=-6.0 if is_row else 0.0, up=0.0 if is_row else -6.0)
     for position, style in enumerate(styles):
-        where = (offset, position) if axis == "y" else (position, offset)
         ax.plot(
-            *where,
+            *((0.0, position) if is_row else (position, 0.0)),
             marker=style.marker,
             color=style.colour,
             markersize=5,
@@ -117,4 +141,4 @@ def mark_families(ax: Axes, styles: list[Style], axis: str) -> None:
             clip_on=False,
             linestyle="none",
         )
-    ax.tick_params(axis=axis, pad=9)  # type: ignore[arg-type]
+    ax.tick_params(axis=axis, pad=11)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .canvas import FONT_SIZE, LINE, axes, label_inches
-from .colours import Family, families, family_legend, outside_legend
+from .colours import Family, families, family_legend, name_legend
 from .labels import LITERAL, names, write_title
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def plot_comparisons(
     n = len(texts)
     radius = max(1.8, LINE * n / (2.0 * np.pi) * 1.1)
     reach = radius + label_inches(texts) + 0.3
-    ax = axes(ax, 2.0 * reach + 1.4, 2.0 * reach + 0.5)
+    ax = axes(ax, 2.0 * reach + 0.2, 2.0 * reach + 0.5)
     angle = np.pi / 2.0 - 2.0 * np.pi * np.arange(n) / n
     place = radius * np.column_stack([np.cos(angle), np.sin(angle)])
     styles, legend = families(counts.index, family)
@@ -61,7 +61,7 @@ def plot_comparisons(
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     ax.axis("off")
     write_title(ax, title)
-    family_legend(ax, legend)
+    family_legend(ax, legend, "corner")
     return ax
 
 
@@ -77,12 +77,13 @@ def _draw_lines(ax: Axes, counts: np.ndarray, place: np.ndarray, *, has_legend: 
     widest = _WIDEST * min(1.0, 12.0 / len(counts))
     segments = np.stack([place[low], place[high]], axis=1)
     share = number / largest
-    colours = np.column_stack([np.tile([0.25, 0.35, 0.45], (len(share), 1)), 0.15 + 0.55 * share])
+    strength = (0.15 + 0.55 * share) * min(1.0, (200.0 / max(len(share), 1)) ** 0.8)
+    colours = np.column_stack([np.tile([0.25, 0.35, 0.45], (len(share), 1)), strength])
     ax.add_collection(LineCollection(list(segments), linewidths=0.3 + widest * share, colors=colours, zorder=1))
     if has_legend and len(number):
         shown = sorted({float(number.min()), float(np.median(number)), float(largest)})
         handles = [Line2D([], [], color=(0.25, 0.35, 0.45), linewidth=0.3 + widest * n / largest) for n in shown]
-        outside_legend(ax, handles, [f"{n:,.0f}" for n in shown], "comparisons")
+        name_legend(ax, handles, [f"{n:,.0f}" for n in shown], "comparisons", "corner")
 
 
 def _write_names(ax: Axes, texts: list[str], angle: np.ndarray, radius: float) -> None:

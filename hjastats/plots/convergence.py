@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import FONT_SIZE, axes, open_frame
-from .colours import MARKERS, PALE, PALETTE, outside_legend
+from .canvas import FONT_SIZE, axes, open_frame, whole_numbers
+from .colours import MARKERS, PALE, PALETTE, name_legend
 from .labels import write_title
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ def plot_convergence(
     ax.set_xlabel("iteration", fontsize=FONT_SIZE + 1)
     ax.set_ylabel("distance from the best log-likelihood reached", fontsize=FONT_SIZE + 1)
     write_title(ax, title)
-    ax.tick_params(labelsize=FONT_SIZE)
     open_frame(ax)
+    whole_numbers(ax.xaxis)
     named = list(lines)[: MAX_COLOURS + 1]
     hidden = len(lines) - MAX_COLOURS
     labels = [*named[:MAX_COLOURS], f"{hidden} more starts"] if hidden > 1 else named
-    outside_legend(ax, [lines[name] for name in named], labels)
+    name_legend(ax, [lines[name] for name in named], labels)
     return ax

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -55,10 +55,7 @@ def plot_heatmap(
     bar.set_label(_BAR_LABEL, fontsize=FONT_SIZE)
     bar.ax.tick_params(labelsize=FONT_SIZE)
     write_title(ax, title)
-    shown = family_legend(ax, legend)
-    if shown is not None:
-        shown.set_loc("lower left")
-        shown.set_bbox_to_anchor((0.0, 1.06), transform=ax.transAxes)
+    family_legend(ax, legend, "above")
     return ax
 
 
@@ -104,11 +101,10 @@ def plot_disagreement(
     _draw_sensitivity(
         figure.add_subplot(grid[1, 1], label="sensitivity", sharey=heatmap), sensitivity.loc[residual.index]
     )
-    _draw_leverage(figure.add_subplot(grid[1, 2], label="leverage", sharey=heatmap), leverage.loc[residual.index])
+    margin_axes = figure.add_subplot(grid[1, 2], label="leverage", sharey=heatmap)
+    _draw_leverage(margin_axes, leverage.loc[residual.index])
     _draw_colour_bar(figure, figure.add_subplot(grid[0, 1:], label="corner"), image)
-    shown = family_legend(figure.axes[3], legend)
-    if shown is not None:
-        shown.set_bbox_to_anchor((1.05, 1.0), transform=figure.axes[3].transAxes)
+    family_legend(margin_axes, legend)
     figure.suptitle(title, fontsize=FONT_SIZE + 3, x=0.01, ha="left")
     return figure
 
@@ -116,7 +112,8 @@ def plot_disagreement(
 def _body_size(residual: pd.DataFrame) -> tuple[float, float]:
     """Inches of the coloured cells."""
     n_rows, n_columns = residual.shape
-    return max(3.5, _COLUMN * n_columns), max(1.6, (LINE + 0.02) * n_rows)
+    column = max(_COLUMN, min(0.3, 5.0 / n_columns))
+    return max(3.5, column * n_columns), max(1.6, (LINE + 0.02) * n_rows)
 
 
 def _draw_matrix(ax: Axes, residual: pd.DataFrame) -> AxesImage:
@@ -141,7 +138,7 @@ def _draw_families(ax: Axes, residual: pd.DataFrame, family: Family | None) -> d
     if family is None:
         return {}
     known = set(pd.Series(family).index)
-    sides = {"y": residual.index, "x": residual.columns}
+    sides: dict[Literal["x", "y"], pd.Index] = {"y": residual.index, "x": residual.columns}
     told = {axis: labels for axis, labels in sides.items() if known & set(labels)}
     styles, legend = families([label for labels in told.values() for label in labels], family)
     for axis, labels in told.items():

@@ -57,7 +57,9 @@ def plot_leverage(
     styles, legend = families(known.index, family)
     x, y = known["sensitivity"].to_numpy(float), known["h"].to_numpy(float)
     for gamma, h, style in zip(x, y, styles, strict=True):
-        ax.plot(gamma, h, marker=style.marker, color=style.colour, markersize=6, linestyle="none")
+        ax.plot(
+            gamma, h, marker=style.marker, color=style.colour, markersize=6, linestyle="none", clip_on=False, zorder=3
+        )
     is_outlier = known.index.isin(list(outliers))
     ax.plot(x[is_outlier], y[is_outlier], "o", markersize=13, markerfacecolor="none", markeredgecolor=STRONG)
     ax.axvline(1.0, color="0.4", linewidth=1.0, linestyle="--", zorder=1)

@@ -69,10 +69,7 @@ def plot_probabilities(
     if family is not None:
         mark_families(ax, styles, "y")
         mark_families(ax, styles, "x")
-        shown = family_legend(ax, legend)
-        if shown is not None:
-            shown.set_loc("lower left")
-            shown.set_bbox_to_anchor((0.0, 1.06), transform=ax.transAxes)
+        family_legend(ax, legend, "above")
     return ax
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .canvas import FONT_SIZE, open_frame, row_axes
-from .colours import MARKERS, PALE, PALETTE, Family, families, outside_legend
+from .colours import MARKERS, PALE, PALETTE, Family, families, name_legend
 from .labels import label_rows, write_title
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def plot_profiles(
     write_title(ax, title)
     ax.grid(axis="y", color="0.92", linewidth=0.6)
     open_frame(ax)
-    outside_legend(ax, list(entries.values()), list(entries))
+    name_legend(ax, list(entries.values()), list(entries))
     return ax
 
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, row_axes
+from .canvas import FONT_SIZE, beside, row_axes
 from .colours import Family, families, family_legend
 from .intervals import draw_dots, draw_intervals, finish_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Width of one group, as a share of the axes.
-_GROUP_STEP = 0.018
+# Points between the lines of neighbouring groups.
+_GROUP_STEP = 5.0
 
 
 def plot_ranking(
@@ -61,9 +61,7 @@ def plot_ranking(
     draw_dots(ax, table["score"], styles)
     finish_rows(ax, table["score"], xlabel, title)
     n_groups = _draw_groups(ax, table["group"]) if "group" in table else 0
-    shown = family_legend(ax, legend)
-    if shown is not None and n_groups:
-        shown.set_bbox_to_anchor((1.03 + _GROUP_STEP * n_groups, 1.0), transform=ax.transAxes)
+    family_legend(ax, legend, shift=_GROUP_STEP * n_groups + 6.0)
     return ax
 
 
@@ -74,17 +72,25 @@ def _draw_groups(ax: Axes, group: pd.Series) -> int:
     shared = [
         letter for letter in dict.fromkeys(chain.from_iterable(letters)) if sum(letter in own for own in letters) > 1
     ]
-    transform = ax.get_yaxis_transform()
     for column, letter in enumerate(shared):
         rows = np.array([row for row, own in enumerate(letters) if letter in own])
-        x = np.full(len(rows), 1.02 + _GROUP_STEP * column)
-        ax.plot(x, rows, color="0.35", linewidth=1.2, marker="o", markersize=3, transform=transform, clip_on=False)
+        line = beside(ax, ax.get_yaxis_transform(), right=8.0 + _GROUP_STEP * column)
+        ax.plot(
+            np.ones(len(rows)),
+            rows,
+            color="0.35",
+            linewidth=1.2,
+            marker="o",
+            markersize=3,
+            transform=line,
+            clip_on=False,
+        )
     if shared:
         ax.text(
-            1.01,
             1.0,
-            "cannot be told apart",
-            transform=ax.transAxes,
+            1.0,
+            "joined: cannot be told apart",
+            transform=beside(ax, ax.transAxes, right=5.0, up=2.0),
             fontsize=FONT_SIZE - 1,
             color="0.35",
             va="bottom",

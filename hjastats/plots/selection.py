@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, axes, open_frame, pyplot
+from .canvas import FONT_SIZE, axes, open_frame, pyplot, whole_numbers
 from .colours import PLAIN, STRONG
 from .labels import write_title
 
@@ -43,7 +43,7 @@ def plot_scree(values: np.ndarray, *, rank: int | None = None, ax: Axes | None =
     ax.plot(np.arange(1, len(values) + 1), values, marker="o", color=PLAIN)
     if rank is not None:
         ax.axvline(rank + 0.5, color="0.4", linewidth=1.0, linestyle="--")
-    _whole_numbers(ax)
+    whole_numbers(ax.xaxis)
     ax.set_ylim(bottom=0.0)
     _finish(ax, "direction", "singular value (log-odds)", "Strength of the directions of disagreement")
     return ax
@@ -83,7 +83,7 @@ def plot_criterion(table: pd.DataFrame, criterion: str, *, ax: Axes | None = Non
         best = table.index[position]
         ax.plot(best, values.iloc[position], "o", markersize=12, markerfacecolor="none", markeredgecolor=STRONG)
         title = f"{name}: smallest at rank {best}"
-    _whole_numbers(ax)
+    whole_numbers(ax.xaxis)
     _finish(ax, "rank of the disagreement", name, title)
     return ax
 
@@ -114,15 +114,8 @@ def plot_criteria(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def _whole_numbers(ax: Axes) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-
 def _finish(ax: Axes, xlabel: str, ylabel: str, title: str) -> None:
     ax.set_xlabel(xlabel, fontsize=FONT_SIZE + 1)
     ax.set_ylabel(ylabel, fontsize=FONT_SIZE + 1)
     write_title(ax, title)
-    ax.tick_params(labelsize=FONT_SIZE)
     open_frame(ax)

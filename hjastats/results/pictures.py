@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from ..plots.colours import Family
 
 
+# Judges shown in colour when there are too many to show all.
+N_HIGHLIGHTED = 4
+
+
 class PictureMethods:
     """Methods of :class:`hjastats.HJAResults` that draw its tables.
 
@@ -129,15 +133,16 @@ class PictureMethods:
         Parameters
         ----------
         highlight : sequence of str, optional
-            Judges in colour; by default all of up to seven, of more those that dominate the disagreement.
+            Judges in colour; by default all of up to seven, of more the four furthest from the consensus.
         family : pandas.Series or dict, optional
             Judge to family.
         ax : matplotlib.axes.Axes, optional
         """
         self._need_sensitivity()
-        if highlight is None and len(self.model.judges) > plots.profiles.MAX_COLOURS:
-            highlight = list(outlying(self.leverage()).index)
         consensus = self.consensus["estimate"]
+        if highlight is None and len(self.model.judges) > plots.profiles.MAX_COLOURS:
+            distance = self.scores.sub(consensus).pow(2).sum(axis=1)
+            highlight = list(distance.nlargest(N_HIGHLIGHTED).index)
         return plots.plot_profiles(self.scores, consensus, highlight=highlight, family=family, ax=ax)
 
     def plot_leverage(self, *, family: Family | None = None, ax: Axes | None = None) -> Axes:
