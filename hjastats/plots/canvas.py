@@ -39,9 +39,9 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
     return figure.add_subplot()
 
 
-def row_axes(ax: Axes | None, n_rows: int, width: float = 8.0) -> Axes:
-    """Axes with one line of text per row, and room for title and axis."""
-    return axes(ax, width, max(2.4, 1.3 + LINE * n_rows))
+def row_axes(ax: Axes | None, labels: list[str], beside: float = 0.0) -> Axes:
+    """Axes with one line of text per row, and room for labels, title and axis, and for ``beside`` inches at the right."""
+    return axes(ax, max(8.0, 5.5 + label_inches(labels)) + beside, max(2.4, 1.3 + LINE * len(labels)))
 
 
 def label_inches(labels: list[str]) -> float:

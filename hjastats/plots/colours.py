@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pandas as pd
 
-from .canvas import FONT_SIZE, beside
+from .canvas import FONT_SIZE, beside, label_inches
 from .labels import LITERAL, names
 
 if TYPE_CHECKING:
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 Family: TypeAlias = "pd.Series[Any] | Mapping[str, str]"
-Where: TypeAlias = Literal["right", "above", "corner"]
+Where: TypeAlias = Literal["right", "corner"]
 
 # Okabe and Ito (2008), those legible on white first.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 PLAIN, STRONG, PALE = PALETTE[0], PALETTE[1], "0.75"
+# Longest name in a legend, which must leave room for what it explains.
+LEGEND_LETTERS = 30
 UNKNOWN_FAMILY = "no family given"
 
 
@@ -93,37 +95,38 @@ def name_legend(
     where: Where = "right",
     shift: float = 0.0,
 ) -> Legend:
-    """A legend with names written literally: to the right of the axes, above them, or in their upper right corner.
+    """A legend with names written literally: to the right of the axes or in their upper right corner.
 
     Parameters
     ----------
     shift : float
         Further to the right, in points.
     """
-    place: dict[str, Any] = {
-        "right": ("upper left", (1.0, 1.0), 6.0),
-        "above": ("lower left", (0.0, 1.0), 0.0),
-        "corner": ("upper right", (1.0, 1.0), 0.0),
-    }
-    loc, anchor, right = place[where]
+    texts = names(labels, LEGEND_LETTERS)
     # A legend leaves out entries that begin with an underscore, so the names are put in afterwards.
     legend = ax.legend(
         handles,
         ["name"] * len(handles),
         title=title,
-        loc=loc,
-        bbox_to_anchor=anchor,
-        bbox_transform=beside(ax, ax.transAxes, right + shift, 14.0 if where == "above" else 0.0),
+        loc="upper left" if where == "right" else "upper right",
+        bbox_to_anchor=(1.0, 1.0),
+        bbox_transform=beside(ax, ax.transAxes, 6.0 + shift if where == "right" else 0.0),
         borderaxespad=0.0,
-        ncols=4 if where == "above" else 1,
         alignment="left",
         frameon=False,
         fontsize=FONT_SIZE,
         title_fontsize=FONT_SIZE,
     )
-    for text, name in zip(legend.get_texts(), names(labels), strict=True):
+    for text, name in zip(legend.get_texts(), texts, strict=True):
         text.set(text=name, **LITERAL)
     return legend
+
+
+def legend_inches(family: Family | None) -> float:
+    """Room that a legend of these families needs beside the axes."""
+    if family is None:
+        return 0.0
+    return 0.5 + label_inches(names([*pd.Series(family).dropna().unique(), UNKNOWN_FAMILY], LEGEND_LETTERS))
 
 
 def mark_families(ax: Axes, styles: list[Style], axis: Literal["x", "y"]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .canvas import FONT_SIZE, LINE, axes, label_inches, open_frame, pyplot
-from .colours import PLAIN, STRONG, Family, Style, diverging, families, family_legend, mark_families
+from .colours import PLAIN, STRONG, Family, Style, diverging, families, family_legend, legend_inches, mark_families
 from .intervals import draw_dots, draw_intervals
 from .labels import label_columns, label_rows, mark_missing, names, write_title
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _BAR_LABEL = "disagreement with the consensus (log-odds)\nred: judge prefers the item more than the consensus does"
 _COLUMN = 0.17
+# Points that the numbers and the words beside a colour bar take.
+_BAR_WIDTH = 62.0
 
 
 def plot_heatmap(
@@ -47,7 +49,7 @@ def plot_heatmap(
     """
     width, height = _body_size(residual)
     extra = label_inches(names(residual.columns)), label_inches(names(residual.index))
-    ax = axes(ax, width + extra[1] + 1.6, height + extra[0] + 0.8)
+    ax = axes(ax, width + extra[1] + 1.6 + legend_inches(family), height + extra[0] + 0.8)
     image = _draw_matrix(ax, residual)
     legend = _draw_families(ax, residual, family)
     figure: Any = ax.get_figure()
@@ -55,7 +57,7 @@ def plot_heatmap(
     bar.set_label(_BAR_LABEL, fontsize=FONT_SIZE)
     bar.ax.tick_params(labelsize=FONT_SIZE)
     write_title(ax, title)
-    family_legend(ax, legend, "above")
+    family_legend(bar.ax, legend, shift=_BAR_WIDTH)
     return ax
 
 
@@ -91,7 +93,8 @@ def plot_disagreement(
     label_width, label_height = label_inches(names(residual.index)), label_inches(names(residual.columns))
     margin, top = 1.5, 1.2
     figure = pyplot().figure(
-        figsize=(width + label_width + 2 * margin + 0.6, height + label_height + top + 0.7), layout="constrained"
+        figsize=(width + label_width + 2 * margin + 0.6 + legend_inches(family), height + label_height + top + 0.7),
+        layout="constrained",
     )
     grid = figure.add_gridspec(2, 3, width_ratios=[width, margin, margin], height_ratios=[top, height])
     heatmap = figure.add_subplot(grid[1, 0], label="heatmap")

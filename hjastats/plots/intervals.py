@@ -9,7 +9,7 @@ import pandas as pd
 
 from .canvas import FONT_SIZE, open_frame, row_axes
 from .colours import Family, Style, families, family_legend
-from .labels import label_rows, mark_missing, write_title
+from .labels import label_rows, mark_missing, names, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def plot_intervals(
     ['j2', 'j1']
     """
     table = table.sort_values("estimate", ascending=False, kind="stable")
-    ax = row_axes(ax, len(table))
+    ax = row_axes(ax, names(table.index))
     styles, legend = families(table.index, family)
     if reference is not None:
         ax.axvline(reference, color="0.4", linewidth=1.0, linestyle="--", zorder=1)

@@ -121,7 +121,7 @@ def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, labels: Sequence[object
     figure.draw_without_rendering()
     to_pixels = figure.dpi / 72.0
     points = ax.transData.transform(np.column_stack([x, y]))
-    taken = [_box(point, 4.0 * to_pixels) for point in points]
+    taken = [_box(point, 5.0 * to_pixels) for point in points]
     written: list[Text] = []
     texts = names(labels)
     for i in sorted(range(len(texts)), key=lambda i: not must[i]):
@@ -146,12 +146,13 @@ def _place(ax: Axes, point: tuple[float, float], text: str, taken: list[np.ndarr
     # Otherwise the margins would move with the name and the name with the margins.
     annotation.set_in_layout(False)
     inside = np.array(ax.get_window_extent().extents)
-    for distance in (6.0, 14.0, 26.0, 40.0, 60.0, 90.0)[: 6 if is_needed else 2]:
+    # Needed names stand clear of the ring around their point, and go further to find room.
+    for distance in (9.0, 16.0, 26.0, 40.0, 60.0, 90.0) if is_needed else (6.0, 14.0):
         for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)):
             _move(annotation, dx, dy, distance)
             box = np.array(annotation.get_window_extent().extents)
             if _contains(inside, box) and not any(_overlap(box, other) for other in taken):
-                if distance > 14.0:
+                if distance > 16.0:
                     _draw_leader(ax, point, annotation)
                 return annotation
     annotation.remove()

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .canvas import FONT_SIZE, LINE, axes, label_inches
-from .colours import Family, diverging, families, family_legend, mark_families
+from .colours import Family, diverging, families, family_legend, legend_inches, mark_families
 from .labels import label_columns, label_rows, mark_missing, names, write_title
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Up to this many items the numbers fit into the cells.
 MAX_NUMBERS = 20
+# Points that the numbers and the words beside a colour bar take.
+_BAR_WIDTH = 50.0
 
 
 def plot_probabilities(
@@ -51,7 +53,7 @@ def plot_probabilities(
     room = label_inches(names(probability.index))
     cell = 0.34 if n <= MAX_NUMBERS else LINE - 0.02
     side = max(2.4, cell * n)
-    ax = axes(ax, side + room + 1.6, side + room + 0.6)
+    ax = axes(ax, side + room + 1.6 + legend_inches(family), side + room + 0.6)
     image = ax.imshow(
         np.ma.masked_invalid(values), cmap=diverging(), vmin=0.0, vmax=1.0, aspect="auto", interpolation="nearest"
     )
@@ -69,7 +71,7 @@ def plot_probabilities(
     if family is not None:
         mark_families(ax, styles, "y")
         mark_families(ax, styles, "x")
-        family_legend(ax, legend, "above")
+        family_legend(bar.ax, legend, shift=_BAR_WIDTH)
     return ax
 
 

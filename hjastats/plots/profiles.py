@@ -9,7 +9,7 @@ import pandas as pd
 
 from .canvas import FONT_SIZE, open_frame, row_axes
 from .colours import MARKERS, PALE, PALETTE, Family, families, name_legend
-from .labels import label_rows, write_title
+from .labels import label_rows, names, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ def plot_profiles(
         raise ValueError(f"no judge is called {', '.join(map(repr, unknown))}: highlight takes names of judges.")
     if highlight is None:
         highlight = list(scores.index) if len(scores) <= MAX_COLOURS else []
-    ax = row_axes(ax, len(consensus), width=9.0)
+    ax = row_axes(ax, names(consensus.index), beside=1.0)
     scores = scores[consensus.index]
     rows = range(len(consensus))
     entries = {

@@ -12,6 +12,7 @@ import pandas as pd
 from .canvas import FONT_SIZE, beside, row_axes
 from .colours import Family, families, family_legend
 from .intervals import draw_dots, draw_intervals, finish_rows
+from .labels import names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,28 +54,33 @@ def plot_ranking(
     >>> [text.get_text() for text in plot_ranking(table).get_yticklabels()]
     ['x', 'y']
     """
-    ax = row_axes(ax, len(table))
+    groups = _shared_groups(table["group"]) if "group" in table else []
+    ax = row_axes(ax, names(table.index), beside=_GROUP_STEP * len(groups) / 72.0)
     styles, legend = families(table.index, family)
     draw_intervals(ax, table["ci_lower"], table["ci_upper"], styles)
     if "comparison_lower" in table:
         draw_intervals(ax, table["comparison_lower"], table["comparison_upper"], styles, width=6.0, alpha=0.35)
     draw_dots(ax, table["score"], styles)
     finish_rows(ax, table["score"], xlabel, title)
-    n_groups = _draw_groups(ax, table["group"]) if "group" in table else 0
-    family_legend(ax, legend, shift=_GROUP_STEP * n_groups + 6.0)
+    _draw_groups(ax, groups)
+    family_legend(ax, legend, shift=_GROUP_STEP * len(groups) + 6.0)
     return ax
 
 
-def _draw_groups(ax: Axes, group: pd.Series) -> int:
-    """A vertical line per letter with a dot for each of its items; returns the number of letters."""
+def _shared_groups(group: pd.Series) -> list[np.ndarray]:
+    """Rows of every letter that several items share; a letter of one item says only that it differs from all others."""
     letters = [re.findall(r"\(\d+\)|[a-z]", str(text)) for text in group]
-    # Letters with one item say only that it differs from all others.
-    shared = [
-        letter for letter in dict.fromkeys(chain.from_iterable(letters)) if sum(letter in own for own in letters) > 1
+    rows = [
+        np.array([row for row, own in enumerate(letters) if letter in own])
+        for letter in dict.fromkeys(chain.from_iterable(letters))
     ]
-    for column, letter in enumerate(shared):
-        rows = np.array([row for row, own in enumerate(letters) if letter in own])
-        line = beside(ax, ax.get_yaxis_transform(), right=8.0 + _GROUP_STEP * column)
+    return [members for members in rows if len(members) > 1]
+
+
+def _draw_groups(ax: Axes, groups: list[np.ndarray]) -> None:
+    """A vertical line per group with a dot for each of its items."""
+    for column, rows in enumerate(groups):
+        where = beside(ax, ax.get_yaxis_transform(), right=8.0 + _GROUP_STEP * column)
         ax.plot(
             np.ones(len(rows)),
             rows,
@@ -82,10 +88,10 @@ def _draw_groups(ax: Axes, group: pd.Series) -> int:
             linewidth=1.2,
             marker="o",
             markersize=3,
-            transform=line,
+            transform=where,
             clip_on=False,
         )
-    if shared:
+    if groups:
         ax.text(
             1.0,
             1.0,
@@ -95,4 +101,3 @@ def _draw_groups(ax: Axes, group: pd.Series) -> int:
             color="0.35",
             va="bottom",
         )
-    return len(shared)

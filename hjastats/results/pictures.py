@@ -167,7 +167,7 @@ class PictureMethods:
     def plot_convergence(self, *, ax: Axes | None = None) -> Axes:
         """How every start came to its optimum, and the paper's alternating algorithm where it was used."""
         paths = {f"start {i}": path for i, path in enumerate(self.estimate.search.paths, start=1)}
-        if not paths and len(self.estimate.optimum.path):
+        if not paths and len(self.estimate.optimum.path) > 1:
             paths = {self.estimate.method: self.estimate.optimum.path}
         if self.estimate.history is not None:
             paths = {"alternating": self.estimate.history.values, **paths}
