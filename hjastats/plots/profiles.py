@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-# More lines than this cannot be told apart by colour.
-MAX_COLOURS = 7
+# More lines than this cannot be told apart by colour, marker and dashes.
+MAX_COLOURS = 8
 _COLOURS = tuple(colour for colour in PALETTE if colour != "#000000")
 
 
@@ -39,9 +39,9 @@ def plot_profiles(
     consensus : pandas.Series
         Consensus scores, best item first: the order of the rows. Items without one come last.
     highlight : sequence of str, optional
-        Judges drawn in colour, the others in grey; by default all of up to seven judges, of more none.
+        Judges drawn in colour, the others in grey; by default all of up to eight judges, of more none.
     family : pandas.Series or dict, optional
-        Judge to family; lines then have the colours of the families instead.
+        Judge to family; lines then have the colours of the families, those of ``highlight`` if given, else all.
     xlabel, title : str
     ax : matplotlib.axes.Axes, optional
 
@@ -60,7 +60,7 @@ def plot_profiles(
     if unknown:
         raise ValueError(f"no judge is called {', '.join(map(repr, unknown))}: highlight takes names of judges.")
     if highlight is None:
-        highlight = list(scores.index) if len(scores) <= MAX_COLOURS else []
+        highlight = list(scores.index) if len(scores) <= MAX_COLOURS or family is not None else []
     ax = row_axes(ax, names(consensus.index), beside=1.0)
     scores = scores[consensus.index]
     rows = range(len(consensus))
@@ -70,7 +70,8 @@ def plot_profiles(
     if family is None:
         entries |= _draw_highlighted(ax, scores, list(highlight))
     else:
-        entries |= _draw_families(ax, scores, family)
+        entries |= _draw_families(ax, scores.loc[list(highlight)], family)
+    entries |= _draw_others(ax, scores, list(highlight))
     ax.axvline(0.0, color="0.6", linewidth=0.8, linestyle=":", zorder=1)
     label_rows(ax, consensus.index)
     ax.set_xlabel(xlabel, fontsize=FONT_SIZE + 1)
@@ -90,16 +91,22 @@ def _draw_highlighted(ax: Axes, scores: pd.DataFrame, highlight: list[str]) -> d
             color=_COLOURS[number % len(_COLOURS)],
             marker=MARKERS[number % len(MARKERS)],
             markersize=4,
+            linestyle="--" if number >= len(_COLOURS) else "-",
             linewidth=1.2,
             zorder=4,
         )[0]
-    others = [judge for judge in scores.index if judge not in highlight]
-    for judge in others:
-        (line,) = ax.plot(scores.loc[judge], range(scores.shape[1]), color=PALE, linewidth=0.9, zorder=2)
-    if others:
-        name = "the other judge" if len(others) == 1 else f"{len(others)} {'other ' if highlight else ''}judges"
-        entries[name] = line
     return entries
+
+
+def _draw_others(ax: Axes, scores: pd.DataFrame, highlight: list[str]) -> dict[str, Line2D]:
+    others = [judge for judge in scores.index if judge not in highlight]
+    if not others:
+        return {}
+    lines = [
+        ax.plot(scores.loc[judge], range(scores.shape[1]), color=PALE, linewidth=0.9, zorder=2)[0] for judge in others
+    ]
+    name = "the other judge" if len(others) == 1 else f"{len(others)} {'other ' if highlight else ''}judges"
+    return {name: lines[0]}
 
 
 def _draw_families(ax: Axes, scores: pd.DataFrame, family: Family) -> dict[str, Line2D]:

@@ -133,14 +133,14 @@ class PictureMethods:
         Parameters
         ----------
         highlight : sequence of str, optional
-            Judges in colour; by default all of up to seven, of more the four furthest from the consensus.
+            Judges in colour; by default all of up to eight, of more the four furthest from the consensus.
         family : pandas.Series or dict, optional
             Judge to family.
         ax : matplotlib.axes.Axes, optional
         """
         self._need_sensitivity()
         consensus = self.consensus["estimate"]
-        if highlight is None and len(self.model.judges) > plots.profiles.MAX_COLOURS:
+        if highlight is None and family is None and len(self.model.judges) > plots.profiles.MAX_COLOURS:
             distance = self.scores.sub(consensus).pow(2).sum(axis=1)
             highlight = list(distance.nlargest(N_HIGHLIGHTED).index)
         return plots.plot_profiles(self.scores, consensus, highlight=highlight, family=family, ax=ax)
