@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation, Text
 
 MAX_LETTERS = 40
+# A name beside a point has less room than one beside a row.
+POINT_LETTERS = 28
 NO_ESTIMATE = "no finite estimate"
 MISSING_GLYPH = "□"
 # Names are text: neither formulas nor TeX, whatever characters they contain.
@@ -106,7 +108,7 @@ def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, labels: Sequence[object
         All points; names are kept off all of them.
     labels : sequence
         Names of the first points; the rest get none.
-    must : sequence of bool, as long as labels
+    must : sequence of bool, at least as long as labels
         Names to be written in any case, in bold, if need be further away with a line; the others only where there is room.
 
     Returns
@@ -123,16 +125,18 @@ def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, labels: Sequence[object
     points = ax.transData.transform(np.column_stack([x, y]))
     taken = [_box(point, 5.0 * to_pixels) for point in points]
     written: list[Text] = []
-    texts = names(labels)
+    texts = names(labels, POINT_LETTERS)
     for i in sorted(range(len(texts)), key=lambda i: not must[i]):
-        text = _place(ax, (float(x[i]), float(y[i])), texts[i], taken, is_needed=bool(must[i]))
+        text = _place(ax, (float(x[i]), float(y[i])), texts[i], taken, points, is_needed=bool(must[i]))
         if text is not None:
             written.append(text)
             taken.append(np.array(text.get_window_extent().extents))
     return written
 
 
-def _place(ax: Axes, point: tuple[float, float], text: str, taken: list[np.ndarray], *, is_needed: bool) -> Text | None:
+def _place(
+    ax: Axes, point: tuple[float, float], text: str, taken: list[np.ndarray], points: np.ndarray, *, is_needed: bool
+) -> Text | None:
     annotation = ax.annotate(
         text,
         point,
@@ -145,14 +149,16 @@ def _place(ax: Axes, point: tuple[float, float], text: str, taken: list[np.ndarr
     )
     # Otherwise the margins would move with the name and the name with the margins.
     annotation.set_in_layout(False)
-    inside = np.array(ax.get_window_extent().extents)
+    inside, own = np.array(ax.get_window_extent().extents), ax.transData.transform(point)
     # Needed names stand clear of the ring around their point, and go further to find room.
     for distance in (9.0, 16.0, 26.0, 40.0, 60.0, 90.0) if is_needed else (6.0, 14.0):
         for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)):
             _move(annotation, dx, dy, distance)
             box = np.array(annotation.get_window_extent().extents)
-            if _contains(inside, box) and not any(_overlap(box, other) for other in taken):
-                if distance > 16.0:
+            is_far = distance > 16.0
+            is_clear = is_far or _is_nearest(box, own, points)
+            if is_clear and _contains(inside, box) and not any(_overlap(box, other) for other in taken):
+                if is_far:
                     _draw_leader(ax, point, annotation)
                 return annotation
     annotation.remove()
@@ -178,6 +184,13 @@ def _draw_leader(ax: Axes, point: tuple[float, float], annotation: Annotation) -
 
 def _box(point: np.ndarray, half: float) -> np.ndarray:
     return np.array([point[0] - half, point[1] - half, point[0] + half, point[1] + half])
+
+
+def _is_nearest(box: np.ndarray, own: np.ndarray, points: np.ndarray) -> bool:
+    """Whether no other point is nearer to the name than its own: without a line it would be read as the other's."""
+    gap = np.maximum(np.maximum(box[:2] - points, points - box[2:]), 0.0)
+    own_gap = np.maximum(np.maximum(box[:2] - own, own - box[2:]), 0.0)
+    return bool(np.hypot(*own_gap) <= np.hypot(gap[:, 0], gap[:, 1]).min() + 1e-6)
 
 
 def _overlap(one: np.ndarray, other: np.ndarray) -> bool:

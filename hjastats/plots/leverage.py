@@ -15,8 +15,8 @@ from .labels import NO_ESTIMATE, drawable, label_points, shorten, write_title
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Up to this many judges all names are written where there is room, of more only the outliers.
-MAX_NAMES = 12
+# So many names, those of the largest disagreement, are written where there is room; those of outliers always.
+MAX_NAMES = 20
 
 
 def plot_leverage(
@@ -27,7 +27,7 @@ def plot_leverage(
     title: str = "Sensitivity and disagreement of the judges",
     ax: Axes | None = None,
 ) -> Axes:
-    """A point per judge; outliers are ringed and named.
+    """A point per judge, named where there is room; outliers are ringed and named in any case.
 
     Parameters
     ----------
@@ -71,19 +71,10 @@ def plot_leverage(
     open_frame(ax)
     family_legend(ax, legend)
     _list_missing(ax, list(table.index[~is_known]))
-    named = np.ones(len(known), dtype=bool) if len(known) <= MAX_NAMES else is_outlier
-    order = np.argsort(~named, kind="stable")[: int(named.sum())]
-    _name_points(ax, x, y, known.index, order, is_outlier)
+    order = np.lexsort([-y, ~is_outlier])
+    n_named = max(MAX_NAMES, int(is_outlier.sum()))
+    label_points(ax, x[order], y[order], list(known.index[order][:n_named]), list(is_outlier[order]))
     return ax
-
-
-def _name_points(
-    ax: Axes, x: np.ndarray, y: np.ndarray, labels: pd.Index, chosen: np.ndarray, is_outlier: np.ndarray
-) -> None:
-    """Names of the chosen points, kept off all points."""
-    rest = np.setdiff1d(np.arange(len(x)), chosen)
-    order = np.concatenate([chosen, rest]).astype(int)
-    label_points(ax, x[order], y[order], list(labels[chosen]), list(is_outlier[chosen]))
 
 
 def _list_missing(ax: Axes, judges: list[str]) -> None:

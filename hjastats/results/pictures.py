@@ -72,10 +72,13 @@ class PictureMethods:
         >>> result.plot_ranking().get_yticklabels()[0].get_text()
         'model-I'
         """
-        whose = "consensus" if judge is None else "judge's"
+        table = self._ranking_table(judge, level)
+        xlabel = "score (log-odds)" if judge is not None else "consensus score (log-odds)"
+        if "comparison_lower" in table:
+            xlabel += f"; thin lines: {level:.0%} intervals, thick lines: for comparing two items"
         return plots.plot_ranking(
-            self._ranking_table(judge, level),
-            xlabel=f"{whose} score (log-odds); thin lines: {level:.0%} intervals, thick lines: for comparing two items",
+            table,
+            xlabel=xlabel,
             title="Ranking by the consensus" if judge is None else f"Ranking by {judge}",
             family=family,
             ax=ax,

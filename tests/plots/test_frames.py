@@ -7,7 +7,7 @@ from hjastats import plots
 from hjastats.plots.colours import PALETTE, UNKNOWN_FAMILY, families
 from hjastats.plots.labels import NO_ESTIMATE
 
-from .reading import column_names, legend_names, row_names, words
+from .reading import column_names, legend_names, n_overlaps, row_names, words
 
 
 def test_rows_are_in_order_with_a_dot_an_interval_and_the_reference(table):
@@ -103,7 +103,11 @@ def test_leverage_names_outliers_and_lists_judges_without_estimate():
     table.loc["judge 3", "h"] = 9.0
     table.loc["judge 4", "h"] = np.nan
     ax = plots.plot_leverage(table, outliers=["judge 3"])
-    assert words(ax) == [f"{NO_ESTIMATE}: judge 4", "judge 3"]
+    missing, first, *others = ax.texts
+    assert missing.get_text() == f"{NO_ESTIMATE}: judge 4"
+    assert (first.get_text(), first.get_fontweight()) == ("judge 3", "bold")
+    assert {text.get_fontweight() for text in others} == {"normal"}
+    assert n_overlaps([first, *others]) == 0
 
 
 def test_probabilities_have_a_fixed_scale_and_numbers():

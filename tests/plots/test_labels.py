@@ -87,3 +87,17 @@ def test_names_beside_crowded_points_do_not_cover_each_other():
     figure.canvas.draw()
     assert {f"a name of some length {i}" for i in range(5)} <= {text.get_text() for text in written}
     assert n_overlaps(written) == 0
+
+
+def test_a_name_is_left_out_rather_than_read_as_that_of_another_point():
+    figure, ax = plt.subplots(figsize=(4, 4))
+    x, y = np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 0.5])
+    ax.plot(x, y, "o")
+    crowded = label_points(ax, np.repeat(x, 2), np.repeat(y, 2) + np.tile([0.0, 0.02], 3), list("abcdef"), [False] * 6)
+    figure.canvas.draw()
+    points = ax.transData.transform(np.column_stack([np.repeat(x, 2), np.repeat(y, 2) + np.tile([0.0, 0.02], 3)]))
+    for text in crowded:
+        box = text.get_window_extent()
+        middle = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+        nearest = np.linalg.norm(points - middle, axis=1).argmin()
+        assert text.get_text() == "abcdef"[nearest]
