@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 LINE = 0.2
 FONT_SIZE = 8.0
 # Inches for one letter of a label; capitals are wider, most names are not written in them.
-LETTER = 0.068
+LETTER = 0.062
 
 
 def pyplot() -> Any:

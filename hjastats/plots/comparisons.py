@@ -49,7 +49,8 @@ def plot_comparisons(
     texts = names(counts.index)
     n = len(texts)
     radius = max(1.8, LINE * n / (2.0 * np.pi) * 1.1)
-    reach = radius + label_inches(texts) + 0.3
+    # Nothing makes room here for names wider than expected, such as those in capitals.
+    reach = radius + 1.25 * label_inches(texts) + 0.3
     ax = axes(ax, 2.0 * reach + 0.2, 2.0 * reach + 0.5)
     angle = np.pi / 2.0 - 2.0 * np.pi * np.arange(n) / n
     place = radius * np.column_stack([np.cos(angle), np.sin(angle)])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 _BAR_LABEL = "disagreement with the consensus (log-odds)\nred: judge prefers the item more than the consensus does"
-_COLUMN = 0.17
+_COLUMN = 0.155
 # Points that the numbers and the words beside a colour bar take.
 _BAR_WIDTH = 62.0
 
@@ -91,7 +91,7 @@ def plot_disagreement(
     """
     width, height = _body_size(residual)
     label_width, label_height = label_inches(names(residual.index)), label_inches(names(residual.columns))
-    margin, top = 1.5, 1.2
+    margin, top = 1.25, 1.2
     figure = pyplot().figure(
         figsize=(width + label_width + 2 * margin + 0.6 + legend_inches(family), height + label_height + top + 0.7),
         layout="constrained",

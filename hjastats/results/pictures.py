@@ -176,7 +176,8 @@ class PictureMethods:
             paths = {"alternating": self.estimate.history.values, **paths}
         if not paths:
             raise ValueError("the steps of this fit were not kept: fit the model again to see them.")
-        return plots.plot_convergence(paths, ax=ax)
+        title = "Convergence of every start; one that comes near an optimum already found ends there"
+        return plots.plot_convergence(paths, title=title, ax=ax)
 
     def plot_calibration(self, n_bins: int = 10, *, ax: Axes | None = None) -> Axes:
         """Predicted probabilities against observed shares of the data the model was fitted to, in groups of equal size."""
