@@ -66,5 +66,12 @@ def beside(ax: Axes, base: Transform, right: float = 0.0, up: float = 0.0) -> Tr
     """The transform shifted on paper by so many points, whatever the size of the axes becomes."""
     from matplotlib.transforms import ScaledTranslation
 
-    figure: Any = ax.get_figure(root=True)
-    return base + ScaledTranslation(right / 72.0, up / 72.0, figure.dpi_scale_trans)
+    return base + ScaledTranslation(right / 72.0, up / 72.0, root_figure(ax).dpi_scale_trans)
+
+
+def root_figure(ax: Axes) -> Any:
+    """The whole figure, also of axes in a part of it; ``get_figure(root=True)`` needs matplotlib 3.10."""
+    figure: Any = ax.get_figure()
+    while figure.figure is not figure:
+        figure = figure.figure
+    return figure

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .canvas import FONT_SIZE
+from .canvas import FONT_SIZE, root_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,9 +116,9 @@ def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, labels: Sequence[object
     list of Text
         The names written.
     """
-    figure = ax.get_figure(root=True)
-    if figure is None or not len(x):
+    if not len(x):
         return []
+    figure = root_figure(ax)
     # The margins must be settled before distances on paper mean anything.
     figure.draw_without_rendering()
     to_pixels = figure.dpi / 72.0
