@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from ..data.cells import Cells, collapse
@@ -283,11 +284,22 @@ def _directions(results: Any) -> Finding:
     )
 
 
+def outlying(leverage: pd.DataFrame) -> pd.DataFrame:
+    """The judges whose disagreement dominates the panel's: far above its median and larger than their consensus part.
+
+    Examples
+    --------
+    >>> list(outlying(pd.DataFrame({"h": [0.2, 0.3, 4.0], "rho": [0.1, 0.2, 1.5]}, ["j1", "j2", "j3"])).index)
+    ['j3']
+    """
+    return leverage[(leverage["h"] > OUTLYING_LEVERAGE * leverage["h"].median()) & (leverage["rho"] > 1)]
+
+
 def _dominance(results: Any) -> Finding:
     table = results.leverage()
-    outlying = table[(table["h"] > OUTLYING_LEVERAGE * table["h"].median()) & (table["rho"] > 1)]
-    if len(outlying):
-        named = ", ".join(f"{judge!r} (h = {row['h']:.2f})" for judge, row in outlying.head(3).iterrows())
+    dominating = outlying(table)
+    if len(dominating):
+        named = ", ".join(f"{judge!r} (h = {row['h']:.2f})" for judge, row in dominating.head(3).iterrows())
         text = f"Disagreement is dominated by {named}, against a median h of {table['h'].median():.2f}: refit without to see."
         return Finding("leverage", True, text)
     text = "No judge dominates the disagreement (h above 3 times the median and above its consensus part)."

@@ -34,12 +34,16 @@ class Search:
         How many starts ended at each of them.
     n_unfinished : int
         Starts that ended at no optimum: out of iterations, or running to infinity.
+    paths : tuple of tuple of float
+        Objective at every start and after each of its iterations, in the order of the starts; a start that came near an
+        optimum already known ends there. Empty where they were not kept.
     """
 
     best: Optimum
     values: tuple[float, ...]
     counts: tuple[int, ...]
     n_unfinished: int
+    paths: tuple[tuple[float, ...], ...] = ()
 
     @property
     def n_starts(self) -> int:
@@ -126,6 +130,7 @@ class _Runs:
         self.hits: list[int] = []
         self.unfinished: list[Optimum] = []
         self.known: list[Neighbourhood] = []
+        self.paths: list[tuple[float, ...]] = []
 
     def after(self, starts: list[Coefficients]) -> Search:
         """Run further starts and sum up all so far."""
@@ -137,10 +142,12 @@ class _Runs:
             values=tuple(self.optima[i].value for i in order),
             counts=tuple(self.hits[i] for i in order),
             n_unfinished=len(self.unfinished),
+            paths=tuple(self.paths),
         )
 
     def _run(self, start: Coefficients) -> None:
         found = maximise(self.cells, self.structure, start, ridge=self.ridge, maxiter=self.maxiter, known=self.known)
+        self.paths.append(found.path)
         if found.joined is not None:
             self.hits[found.joined] += 1
         elif not found.converged:

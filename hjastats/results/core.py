@@ -26,6 +26,7 @@ from ..summary import summarise
 from .examination import ExaminationMethods
 from .export import to_document
 from .inference import InferenceMethods
+from .pictures import PictureMethods
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 DISTINCT_STRENGTHS = 3.0
 
 
-class HJAResults(InferenceMethods, ExaminationMethods, GenericLikelihoodModelResults):
+class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLikelihoodModelResults):
     """Results of :meth:`hjastats.HJAModel.fit`.
 
     ``params``, ``bse``, ``tvalues``, ``pvalues``, ``conf_int()``, ``cov_params()``, ``llf``, ``aic``, ``bic`` and the rest keep

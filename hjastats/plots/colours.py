@@ -1,0 +1,147 @@
+"""Colours that everybody can tell apart, and families of judges or items told by colour and marker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import pandas as pd
+
+from .canvas import FONT_SIZE, beside, label_inches
+from .labels import LITERAL, names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.legend import Legend
+
+Family: TypeAlias = "pd.Series[Any] | Mapping[str, str]"
+Where: TypeAlias = Literal["right", "corner"]
+
+# Okabe and Ito (2008), those legible on white first.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+PLAIN, STRONG, PALE = PALETTE[0], PALETTE[1], "0.75"
+# Longest name in a legend, which must leave room for what it explains.
+LEGEND_LETTERS = 30
+UNKNOWN_FAMILY = "no family given"
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one judge or item is drawn."""
+
+    colour: str
+    marker: str
+
+
+def style(number: int) -> Style:
+    """A colour, and a marker that differs where colours come round again.
+
+    Examples
+    --------
+    >>> style(0) != style(8), style(0).colour == style(8).colour
+    (True, True)
+    """
+    return Style(PALETTE[number % len(PALETTE)], MARKERS[(number // len(PALETTE)) % len(MARKERS)])
+
+
+def diverging() -> Colormap:
+    """Blue over white to red, which colour-blind readers can tell apart, and grey where there is no value."""
+    from matplotlib import colormaps
+
+    return colormaps["RdBu_r"].with_extremes(bad="0.85")
+
+
+def families(labels: Iterable[object], family: Family | None) -> tuple[list[Style], dict[str, Style]]:
+    """The style of every label, and of every family among them in alphabetical order; no families without ``family``.
+
+    Examples
+    --------
+    >>> styles, legend = families(["a", "b", "c"], {"a": "x", "b": "y", "c": "x"})
+    >>> styles[0] == styles[2] == legend["x"], list(legend)
+    (True, ['x', 'y'])
+    """
+    labels = list(labels)
+    if family is None:
+        return [Style(PLAIN, "o") for _ in labels], {}
+    known = {label: str(name) for label, name in pd.Series(family).dropna().items()}
+    member = [known.get(label, UNKNOWN_FAMILY) for label in labels]
+    legend = {name: style(i) for i, name in enumerate(sorted(set(member) - {UNKNOWN_FAMILY}))}
+    if UNKNOWN_FAMILY in member:
+        legend[UNKNOWN_FAMILY] = Style("0.5", "o")
+    return [legend[name] for name in member], legend
+
+
+def family_legend(ax: Axes, legend: dict[str, Style], where: Where = "right", shift: float = 0.0) -> Legend | None:
+    """A legend of families; see :func:`name_legend`."""
+    if not legend:
+        return None
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], linestyle="none", marker=style.marker, color=style.colour, markersize=6)
+        for style in legend.values()
+    ]
+    return name_legend(ax, handles, list(legend), "family", where, shift)
+
+
+def name_legend(
+    ax: Axes,
+    handles: list[Any],
+    labels: list[str],
+    title: str | None = None,
+    where: Where = "right",
+    shift: float = 0.0,
+) -> Legend:
+    """A legend with names written literally: to the right of the axes or in their upper right corner.
+
+    Parameters
+    ----------
+    shift : float
+        Further to the right, in points.
+    """
+    texts = names(labels, LEGEND_LETTERS)
+    # A legend leaves out entries that begin with an underscore, so the names are put in afterwards.
+    legend = ax.legend(
+        handles,
+        ["name"] * len(handles),
+        title=title,
+        loc="upper left" if where == "right" else "upper right",
+        bbox_to_anchor=(1.0, 1.0),
+        bbox_transform=beside(ax, ax.transAxes, 6.0 + shift if where == "right" else 0.0),
+        borderaxespad=0.0,
+        alignment="left",
+        frameon=False,
+        fontsize=FONT_SIZE,
+        title_fontsize=FONT_SIZE,
+    )
+    for text, name in zip(legend.get_texts(), texts, strict=True):
+        text.set(text=name, **LITERAL)
+    return legend
+
+
+def legend_inches(family: Family | None) -> float:
+    """Room that a legend of these families needs beside the axes."""
+    if family is None:
+        return 0.0
+    return 0.5 + label_inches(names([*pd.Series(family).dropna().unique(), UNKNOWN_FAMILY], LEGEND_LETTERS))
+
+
+def mark_families(ax: Axes, styles: list[Style], axis: Literal["x", "y"]) -> None:
+    """A marker of its family between every row ("y") or column ("x") and its label."""
+    is_row = axis == "y"
+    base = ax.get_yaxis_transform() if is_row else ax.get_xaxis_transform()
+    transform = beside(ax, base, right=-6.0 if is_row else 0.0, up=0.0 if is_row else -6.0)
+    for position, style in enumerate(styles):
+        ax.plot(
+            *((0.0, position) if is_row else (position, 0.0)),
+            marker=style.marker,
+            color=style.colour,
+            markersize=5,
+            transform=transform,
+            clip_on=False,
+            linestyle="none",
+        )
+    ax.tick_params(axis=axis, pad=11)

@@ -1,0 +1,68 @@
+"""The way of every start to its optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .canvas import FONT_SIZE, axes, open_frame, whole_numbers
+from .colours import MARKERS, PALE, PALETTE, name_legend
+from .labels import write_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Differences of log-likelihoods below this are rounding.
+_SMALLEST = 1e-9
+MAX_COLOURS = 7
+
+
+def plot_convergence(
+    paths: Mapping[str, Sequence[float]], *, title: str = "Convergence of every start", ax: Axes | None = None
+) -> Axes:
+    """How far each start was from the best value reached, by iteration, on a logarithmic scale.
+
+    Parameters
+    ----------
+    paths : dict of str to sequence of float
+        Name of the start to the objective (smaller is better) at the start and after every iteration.
+    title : str
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> ax = plot_convergence({"start 1": [10.0, 5.0, 4.0], "start 2": [9.0, 6.0]})
+    >>> len(ax.lines), ax.get_yscale()
+    (2, 'log')
+    """
+    best = min(min(path) for path in paths.values())
+    ax = axes(ax, 7.5, 4.2)
+    lines = {}
+    for number, (name, path) in enumerate(paths.items()):
+        is_coloured = number < MAX_COLOURS
+        (lines[name],) = ax.plot(
+            np.arange(len(path)),
+            np.maximum(np.asarray(path, dtype=float) - best, _SMALLEST),
+            color=PALETTE[number] if is_coloured else PALE,
+            marker=MARKERS[number % len(MARKERS)] if is_coloured else "",
+            markersize=4,
+            linewidth=1.2,
+            zorder=3 if is_coloured else 2,
+        )
+    ax.set_yscale("log")
+    ax.set_xlabel("iteration", fontsize=FONT_SIZE + 1)
+    ax.set_ylabel("distance from the best log-likelihood reached", fontsize=FONT_SIZE + 1)
+    write_title(ax, title)
+    open_frame(ax)
+    whole_numbers(ax.xaxis)
+    named = list(lines)[: MAX_COLOURS + 1]
+    hidden = len(lines) - MAX_COLOURS
+    labels = [*named[:MAX_COLOURS], f"{hidden} more starts"] if hidden > 1 else named
+    name_legend(ax, [lines[name] for name in named], labels)
+    return ax

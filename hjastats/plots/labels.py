@@ -1,0 +1,216 @@
+"""Names as a reader can take them in: short, distinct, drawn literally, and not on top of each other."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .canvas import FONT_SIZE, root_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Annotation, Text
+
+MAX_LETTERS = 40
+# A name beside a point has less room than one beside a row.
+POINT_LETTERS = 28
+NO_ESTIMATE = "no finite estimate"
+MISSING_GLYPH = "□"
+# Names are text: neither formulas nor TeX, whatever characters they contain.
+LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
+
+
+def shorten(label: object, width: int = MAX_LETTERS) -> str:
+    """Cut a long name in the middle.
+
+    Examples
+    --------
+    >>> shorten("organisation/a-model-with-a-long-name-v2", width=20)
+    'organisati…g-name-v2'
+    """
+    text = " ".join(str(label).split())
+    tail = (width - 1) // 2
+    return text if len(text) <= width else f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def drawable(text: str) -> str:
+    """The text without invisible controls, and with a box for what no font in use can draw.
+
+    matplotlib would draw the same box, but only after a warning for every character and every draw.
+    """
+    known = _characters(_families())
+    visible = (letter for letter in text if unicodedata.category(letter) not in ("Cc", "Cf") and letter != "\ufe0f")
+    return "".join(letter if ord(letter) in known else MISSING_GLYPH for letter in visible)
+
+
+def names(labels: Iterable[object], width: int = MAX_LETTERS) -> list[str]:
+    """Labels as they are drawn: shortened, drawable, and still distinct where the labels are.
+
+    Examples
+    --------
+    >>> names(["judge-1", "x" * 30 + "1" + "x" * 30, "x" * 30 + "2" + "x" * 30], width=12)
+    ['judge-1', 'xxxxxx…x (2)', 'xxxxxx…x (3)']
+    """
+    texts = [drawable(shorten(label, width)) for label in labels]
+    for text in {text for text in texts if texts.count(text) > 1}:
+        for position in [i for i, other in enumerate(texts) if other == text]:
+            number = f" ({position + 1})"
+            texts[position] = text[: width - len(number)].rstrip("…") + number
+    return texts
+
+
+def label_rows(ax: Axes, labels: Iterable[object]) -> None:
+    """Name the rows 0, 1, ... of the vertical axis, the first one at the top."""
+    texts = names(labels)
+    ax.set_yticks(range(len(texts)), labels=texts, fontsize=FONT_SIZE, **LITERAL)
+    ax.set_ylim(len(texts) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+
+
+def label_columns(ax: Axes, labels: Iterable[object]) -> None:
+    """Name the columns 0, 1, ... of the horizontal axis, upright so that many fit."""
+    texts = names(labels)
+    ax.set_xticks(range(len(texts)), labels=texts, fontsize=FONT_SIZE, rotation=90, **LITERAL)
+    ax.set_xlim(-0.5, len(texts) - 0.5)
+    ax.tick_params(axis="x", length=0)
+
+
+def write_title(ax: Axes, text: str) -> None:
+    """A title over the left end of the axes; it may contain names."""
+    ax.set_title(drawable(shorten(text, 110)), fontsize=FONT_SIZE + 2, loc="left", **LITERAL)
+
+
+def mark_missing(ax: Axes, rows: Iterable[int]) -> None:
+    """Say in every row without an estimate that there is none, instead of leaving it out."""
+    for row in rows:
+        ax.text(
+            0.02,
+            row,
+            NO_ESTIMATE,
+            transform=ax.get_yaxis_transform(),
+            va="center",
+            fontsize=FONT_SIZE,
+            style="italic",
+            color="0.45",
+        )
+
+
+def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, labels: Sequence[object], must: Sequence[bool]) -> list[Text]:
+    """Write names beside points, each where it covers neither another name nor a point.
+
+    Parameters
+    ----------
+    x, y : ndarray, shape (n_points,)
+        All points; names are kept off all of them.
+    labels : sequence
+        Names of the first points; the rest get none.
+    must : sequence of bool, at least as long as labels
+        Names to be written in any case, in bold, if need be further away with a line; the others only where there is room.
+
+    Returns
+    -------
+    list of Text
+        The names written.
+    """
+    if not len(x):
+        return []
+    figure = root_figure(ax)
+    # The margins must be settled before distances on paper mean anything.
+    figure.draw_without_rendering()
+    to_pixels = figure.dpi / 72.0
+    points = ax.transData.transform(np.column_stack([x, y]))
+    taken = [_box(point, 5.0 * to_pixels) for point in points]
+    written: list[Text] = []
+    texts = names(labels, POINT_LETTERS)
+    for i in sorted(range(len(texts)), key=lambda i: not must[i]):
+        text = _place(ax, (float(x[i]), float(y[i])), texts[i], taken, points, is_needed=bool(must[i]))
+        if text is not None:
+            written.append(text)
+            taken.append(np.array(text.get_window_extent().extents))
+    return written
+
+
+def _place(
+    ax: Axes, point: tuple[float, float], text: str, taken: list[np.ndarray], points: np.ndarray, *, is_needed: bool
+) -> Text | None:
+    annotation = ax.annotate(
+        text,
+        point,
+        xytext=(0, 0),
+        textcoords="offset points",
+        fontsize=FONT_SIZE,
+        fontweight="bold" if is_needed else "normal",
+        annotation_clip=False,
+        **LITERAL,
+    )
+    # Otherwise the margins would move with the name and the name with the margins.
+    annotation.set_in_layout(False)
+    inside, own = np.array(ax.get_window_extent().extents), ax.transData.transform(point)
+    # Needed names stand clear of the ring around their point, and go further to find room.
+    for distance in (9.0, 16.0, 26.0, 40.0, 60.0, 90.0) if is_needed else (6.0, 14.0):
+        for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)):
+            _move(annotation, dx, dy, distance)
+            box = np.array(annotation.get_window_extent().extents)
+            is_far = distance > 16.0
+            is_clear = is_far or _is_nearest(box, own, points)
+            if is_clear and _contains(inside, box) and not any(_overlap(box, other) for other in taken):
+                if is_far:
+                    _draw_leader(ax, point, annotation)
+                return annotation
+    annotation.remove()
+    return None
+
+
+def _move(annotation: Annotation, dx: int, dy: int, distance: float) -> None:
+    annotation.set_position((dx * distance, dy * distance))
+    annotation.set_horizontalalignment({1: "left", -1: "right", 0: "center"}[dx])  # type: ignore[arg-type]
+    annotation.set_verticalalignment({1: "bottom", -1: "top", 0: "center"}[dy])  # type: ignore[arg-type]
+
+
+def _draw_leader(ax: Axes, point: tuple[float, float], annotation: Annotation) -> None:
+    line = ax.annotate(
+        "",
+        point,
+        xytext=annotation.get_position(),
+        textcoords="offset points",
+        arrowprops={"arrowstyle": "-", "color": "0.5", "linewidth": 0.6},
+    )
+    line.set_in_layout(False)
+
+
+def _box(point: np.ndarray, half: float) -> np.ndarray:
+    return np.array([point[0] - half, point[1] - half, point[0] + half, point[1] + half])
+
+
+def _is_nearest(box: np.ndarray, own: np.ndarray, points: np.ndarray) -> bool:
+    """Whether no other point is nearer to the name than its own: without a line it would be read as the other's."""
+    gap = np.maximum(np.maximum(box[:2] - points, points - box[2:]), 0.0)
+    own_gap = np.maximum(np.maximum(box[:2] - own, own - box[2:]), 0.0)
+    return bool(np.hypot(*own_gap) <= np.hypot(gap[:, 0], gap[:, 1]).min() + 1e-6)
+
+
+def _overlap(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
+
+
+def _contains(outer: np.ndarray, inner: np.ndarray) -> bool:
+    return bool((inner[:2] >= outer[:2]).all() and (inner[2:] <= outer[2:]).all())
+
+
+def _families() -> tuple[str, ...]:
+    from matplotlib import rcParams
+
+    return tuple(rcParams["font.family"])
+
+
+@cache
+def _characters(families: tuple[str, ...]) -> frozenset[int]:
+    """Code points that the fonts in use can draw."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    paths = {findfont(FontProperties(family=[family])) for family in families}
+    return frozenset().union(*(get_font(path).get_charmap() for path in paths))

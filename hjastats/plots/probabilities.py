@@ -1,0 +1,83 @@
+"""Who is preferred to whom, and how often."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from .canvas import FONT_SIZE, LINE, axes, label_inches
+from .colours import Family, diverging, families, family_legend, legend_inches, mark_families
+from .labels import label_columns, label_rows, mark_missing, names, write_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Up to this many items the numbers fit into the cells.
+MAX_NUMBERS = 20
+# Points that the numbers and the words beside a colour bar take.
+_BAR_WIDTH = 50.0
+
+
+def plot_probabilities(
+    probability: pd.DataFrame,
+    *,
+    family: Family | None = None,
+    title: str = "Probability that the item of the row is preferred to that of the column",
+    ax: Axes | None = None,
+) -> Axes:
+    """A square of probabilities in the order given, in colours symmetric around one half.
+
+    Parameters
+    ----------
+    probability : pandas.DataFrame
+        Items by items; cells without a value, such as the diagonal, are grey.
+    family : pandas.Series or dict, optional
+        Item to family.
+    title : str
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> ax = plot_probabilities(pd.DataFrame([[np.nan, 0.8], [0.2, np.nan]], ["a", "b"], ["a", "b"]))
+    >>> [text.get_text() for text in ax.texts]
+    ['.80', '.20']
+    """
+    values = probability.to_numpy(float)
+    n = len(values)
+    room = label_inches(names(probability.index))
+    cell = 0.34 if n <= MAX_NUMBERS else LINE - 0.02
+    side = max(2.4, cell * n)
+    ax = axes(ax, side + room + 1.6 + legend_inches(family), side + room + 0.6)
+    image = ax.imshow(
+        np.ma.masked_invalid(values), cmap=diverging(), vmin=0.0, vmax=1.0, aspect="auto", interpolation="nearest"
+    )
+    label_rows(ax, probability.index)
+    label_columns(ax, probability.columns)
+    if n <= MAX_NUMBERS:
+        _write_numbers(ax, values)
+    mark_missing(ax, np.flatnonzero(np.isnan(values).all(axis=1)))
+    figure: Any = ax.get_figure()
+    bar = figure.colorbar(image, ax=ax, shrink=0.8, pad=0.02)
+    bar.set_label("probability of being preferred", fontsize=FONT_SIZE)
+    bar.ax.tick_params(labelsize=FONT_SIZE)
+    write_title(ax, title)
+    styles, legend = families(probability.index, family)
+    if family is not None:
+        mark_families(ax, styles, "y")
+        mark_families(ax, styles, "x")
+        family_legend(bar.ax, legend, shift=_BAR_WIDTH)
+    return ax
+
+
+def _write_numbers(ax: Axes, values: np.ndarray) -> None:
+    for row, column in np.argwhere(np.isfinite(values)):
+        value = values[row, column]
+        text = f"{value:.2f}".removeprefix("0")
+        colour = "white" if abs(value - 0.5) > 0.35 else "black"
+        ax.text(column, row, text, ha="center", va="center", fontsize=FONT_SIZE - 1, color=colour)

@@ -1,0 +1,231 @@
+"""Figures of a fit: which of its tables each one shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from .. import plots
+from ..diagnostics.biclustering import bicluster
+from ..diagnostics.calibration import calibration_table
+from ..diagnostics.findings import outlying
+from ..diagnostics.preferences import comparison_counts, preference_probabilities
+from ..errors import shown
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..plots.colours import Family
+
+
+# Judges shown in colour when there are too many to show all.
+N_HIGHLIGHTED = 4
+
+
+class PictureMethods:
+    """Methods of :class:`hjastats.HJAResults` that draw its tables.
+
+    Every one takes ``ax``, the matplotlib axes to draw in (a new figure by default), and returns the axes. Where it takes
+    ``family``, a Series or dict from judge or item to family, families get colours. matplotlib is needed:
+    ``pip install 'hjastats[plots]'``.
+    """
+
+    model: Any
+    estimate: Any
+    consensus: Any
+    sensitivity: Any
+    position: Any
+    scores: Any
+    disagreement: Any
+    leverage: Any
+    ranking: Any
+    is_withheld: Any
+    fittedvalues: Any
+    _need_data: Any
+
+    def plot_ranking(
+        self, judge: str | None = None, *, level: float = 0.95, family: Family | None = None, ax: Axes | None = None
+    ) -> Axes:
+        """Items, best first, with intervals, comparison intervals and tied groups.
+
+        Two items whose comparison intervals (score and quasi-standard error) do not overlap differ; items joined at the right
+        cannot be told apart in the simultaneous comparison of :meth:`ranking`.
+
+        Parameters
+        ----------
+        judge : str, optional
+            Rank by this judge's scores instead of the consensus.
+        level : float
+        family : pandas.Series or dict, optional
+            Item to family.
+        ax : matplotlib.axes.Axes, optional
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.plot_ranking().get_yticklabels()[0].get_text()
+        'model-I'
+        """
+        table = self._ranking_table(judge, level)
+        xlabel = "score (log-odds)" if judge is not None else "consensus score (log-odds)"
+        if "comparison_lower" in table:
+            xlabel += f"; thin lines: {level:.0%} intervals, thick lines: for comparing two items"
+        return plots.plot_ranking(
+            table,
+            xlabel=xlabel,
+            title="Ranking by the consensus" if judge is None else f"Ranking by {judge}",
+            family=family,
+            ax=ax,
+        )
+
+    def plot_sensitivity(self, *, family: Family | None = None, ax: Axes | None = None) -> Axes:
+        """Sensitivity of each judge with 95% intervals, against one, the panel's average."""
+        self._need_sensitivity()
+        return plots.plot_intervals(
+            self.sensitivity,
+            reference=1.0,
+            xlabel="sensitivity to the consensus (panel average 1) with 95% intervals",
+            title="Sensitivity of the judges",
+            family=family,
+            ax=ax,
+        )
+
+    def plot_position(self, *, family: Family | None = None, ax: Axes | None = None) -> Axes:
+        """Position effects with 95% intervals, against zero."""
+        if self.model.position is None:
+            raise ValueError("this model has no position effects: fit it with position='judge' or position='common'.")
+        return plots.plot_intervals(
+            self.position,
+            reference=0.0,
+            xlabel="bonus of the item shown first (log-odds) with 95% intervals",
+            title="Position effects of the judges",
+            family=family,
+            ax=ax,
+        )
+
+    def plot_disagreement(self, *, family: Family | None = None, ax: Axes | None = None) -> Figure | Axes:
+        """Residual heatmap, similar judges and items side by side, with consensus, sensitivity and leverage at the margins.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            With ``ax``, only the heatmap is drawn, and its axes are returned.
+        """
+        residual = self._residual()
+        # Withheld cells have no disagreement to be alike in.
+        alike = bicluster(residual.fillna(0.0))
+        residual = residual.loc[list(alike.judge_order), list(alike.item_order)]
+        if ax is not None:
+            return plots.plot_heatmap(residual, family=family, ax=ax)
+        return plots.plot_disagreement(
+            residual,
+            consensus=self.consensus,
+            sensitivity=self.sensitivity,
+            leverage=self.leverage()["h"],
+            family=family,
+        )
+
+    def plot_profiles(
+        self, *, highlight: Sequence[str] | None = None, family: Family | None = None, ax: Axes | None = None
+    ) -> Axes:
+        """Scores of every judge over the items in the order of the consensus.
+
+        Parameters
+        ----------
+        highlight : sequence of str, optional
+            Judges in colour; by default all of up to eight, of more the four furthest from the consensus.
+        family : pandas.Series or dict, optional
+            Judge to family.
+        ax : matplotlib.axes.Axes, optional
+        """
+        self._need_sensitivity()
+        consensus = self.consensus["estimate"]
+        if highlight is None and family is None and len(self.model.judges) > plots.profiles.MAX_COLOURS:
+            distance = self.scores.sub(consensus).pow(2).sum(axis=1)
+            highlight = list(distance.nlargest(N_HIGHLIGHTED).index)
+        return plots.plot_profiles(self.scores, consensus, highlight=highlight, family=family, ax=ax)
+
+    def plot_leverage(self, *, family: Family | None = None, ax: Axes | None = None) -> Axes:
+        """Size of each judge's disagreement against its sensitivity; those that dominate the panel are named."""
+        self._need_disagreement()
+        leverage = self.leverage()
+        table = pd.DataFrame({"sensitivity": self.sensitivity["estimate"], "h": leverage["h"]})
+        return plots.plot_leverage(table, outliers=list(outlying(leverage).index), family=family, ax=ax)
+
+    def plot_probabilities(
+        self, judge: str | None = None, *, family: Family | None = None, ax: Axes | None = None
+    ) -> Axes:
+        """Probability that one item is preferred to another, position left aside, by the consensus or one judge.
+
+        With ties as an outcome of their own, it is the probability among decided verdicts.
+        """
+        order = self.consensus["estimate"]
+        scores = order if judge is None else self.scores.loc[self._judge(judge), order.index]
+        title = "P(row preferred to column), " + ("consensus" if judge is None else judge)
+        return plots.plot_probabilities(preference_probabilities(scores), title=title, family=family, ax=ax)
+
+    def plot_convergence(self, *, ax: Axes | None = None) -> Axes:
+        """How every start came to its optimum, and the paper's alternating algorithm where it was used."""
+        paths = {f"start {i}": path for i, path in enumerate(self.estimate.search.paths, start=1)}
+        if not paths and len(self.estimate.optimum.path) > 1:
+            paths = {self.estimate.method: self.estimate.optimum.path}
+        if self.estimate.history is not None:
+            paths = {"alternating": self.estimate.history.values, **paths}
+        if not paths:
+            raise ValueError("the steps of this fit were not kept: fit the model again to see them.")
+        title = "Convergence of every start; one that comes near an optimum already found ends there"
+        return plots.plot_convergence(paths, title=title, ax=ax)
+
+    def plot_calibration(self, n_bins: int = 10, *, ax: Axes | None = None) -> Axes:
+        """Predicted probabilities against observed shares of the data the model was fitted to, in groups of equal size."""
+        self._need_data()
+        data = self.model.comparisons
+        return plots.plot_calibration(
+            calibration_table(self.fittedvalues, data.outcome, data.weight, n_bins=n_bins), ax=ax
+        )
+
+    def plot_comparisons(self, *, family: Family | None = None, ax: Axes | None = None) -> Axes:
+        """Which items were compared how often, items in the order of the consensus."""
+        self._need_data()
+        order = self.consensus.index
+        return plots.plot_comparisons(comparison_counts(self.model.comparisons).loc[order, order], family=family, ax=ax)
+
+    def _ranking_table(self, judge: str | None, level: float) -> pd.DataFrame:
+        scores = self.consensus["estimate"] if judge is None else self.scores.loc[self._judge(judge)]
+        if scores.isna().any() or self.consensus["std_err"].isna().any():
+            # Places and groups are those of all items; without a finite score for each there are none.
+            table = self.consensus.rename(columns={"estimate": "score"})
+            if judge is not None:
+                table = pd.DataFrame({"score": scores, "ci_lower": np.nan, "ci_upper": np.nan})
+            return table.sort_values("score", ascending=False, kind="stable")
+        table = self.ranking(judge, level=level)
+        half = stats.norm.ppf(0.5 + level / 2.0) * table["quasi_se"]
+        return table.assign(comparison_lower=table["score"] - half, comparison_upper=table["score"] + half)
+
+    def _residual(self) -> pd.DataFrame:
+        """Disagreement where it is finite and determined."""
+        self._need_disagreement()
+        is_finite = self.scores.notna() & (not self.is_withheld("U"))
+        return self.disagreement.where(is_finite)
+
+    def _judge(self, judge: str) -> str:
+        if judge not in self.model.judges:
+            raise ValueError(f"no judge is called {judge!r}; the judges are {shown(self.model.judges, 10)}.")
+        return judge
+
+    def _need_sensitivity(self) -> None:
+        if not {"gamma", "S"} & set(self.model.layout.slices):
+            raise ValueError(
+                "all judges of this model have the same scores: fit JAModel or HJAModel to tell them apart."
+            )
+
+    def _need_disagreement(self) -> None:
+        self._need_sensitivity()
+        if not self.model.rank and "S" not in self.model.layout.slices:
+            raise ValueError("this model has no disagreement: fit HJAModel with rank 1 or more.")

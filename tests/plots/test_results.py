@@ -1,0 +1,168 @@
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import hjastats as hja
+from hjastats.plots.labels import NO_ESTIMATE
+
+from .reading import column_names, extents, is_inside, legend_names, n_overlaps, row_names, words
+
+ON_AXES = ["ranking", "sensitivity", "position", "profiles", "leverage", "probabilities", "comparisons"]
+
+
+@pytest.mark.parametrize("name", [*ON_AXES, "convergence", "calibration"])
+def test_every_figure_is_returned_as_axes_that_explain_themselves(result, name):
+    ax = getattr(result, f"plot_{name}")()
+    assert isinstance(ax, Axes)
+    assert ax.get_title(loc="left")
+    if name not in ("probabilities", "comparisons"):
+        assert ax.get_xlabel()
+
+
+def test_ranking_follows_the_table(result):
+    ax = result.plot_ranking()
+    assert row_names(ax) == list(result.ranking().index)
+    assert row_names(result.plot_ranking("judge-1")) == list(result.ranking("judge-1").index)
+
+
+def test_sensitivity_is_against_one_and_position_against_zero(result):
+    assert set(result.plot_sensitivity().lines[0].get_xdata()) == {1.0}
+    ax = result.plot_position()
+    assert set(ax.lines[0].get_xdata()) == {0.0}
+    assert row_names(ax)[0] == "judge-first"
+
+
+def test_the_composite_figure_shows_the_same_order_in_all_its_parts(result):
+    figure = result.plot_disagreement(family={"judge-1": "one", "model-A": "two"})
+    assert isinstance(figure, Figure)
+    parts = {ax.get_label(): ax for ax in figure.axes}
+    heatmap = parts["heatmap"]
+    residual = result.disagreement.loc[row_names(heatmap), column_names(heatmap)]
+    np.testing.assert_allclose(heatmap.images[0].get_array(), residual)
+    low, high = heatmap.images[0].get_clim()
+    assert -low == high == np.abs(residual.to_numpy()).max()
+    heights = [bar.get_height() for bar in parts["consensus"].patches]
+    np.testing.assert_allclose(heights, result.consensus.loc[residual.columns, "estimate"])
+    widths = [bar.get_width() for bar in parts["leverage"].patches]
+    np.testing.assert_allclose(widths, result.leverage().loc[residual.index, "h"])
+    assert legend_names(parts["leverage"]) == ["one", "two", "no family given"]
+
+
+def test_with_axes_only_the_heatmap_is_drawn(result):
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    assert result.plot_disagreement(ax=ax) is ax
+
+
+def test_probabilities_are_those_of_the_model_without_position(result):
+    ax = result.plot_probabilities("judge-2")
+    items = row_names(ax)
+    expected = result.predict(judge="judge-2", item_a=items[0], item_b=items[1], position=False)
+    assert ax.images[0].get_array()[0, 1] == pytest.approx(float(expected[0]))
+
+
+def test_convergence_shows_every_start(result):
+    assert len(result.plot_convergence().lines) == result.estimate.search.n_starts
+    alternating = hja.HJAModel.from_comparisons(hja.datasets.load_panel()).fit(method="alternating")
+    assert "alternating" in legend_names(alternating.plot_convergence())
+
+
+def test_models_without_the_quantity_say_so():
+    data = hja.datasets.load_panel()
+    btl, ja = hja.BTLModel.from_comparisons(data).fit(), hja.JAModel.from_comparisons(data).fit()
+    for name in ("sensitivity", "profiles", "disagreement", "leverage"):
+        with pytest.raises(ValueError, match="all judges of this model have the same scores"):
+            getattr(btl, f"plot_{name}")()
+    for name in ("disagreement", "leverage"):
+        with pytest.raises(ValueError, match="no disagreement: fit HJAModel with rank 1"):
+            getattr(ja, f"plot_{name}")()
+    with pytest.raises(ValueError, match="no position effects"):
+        ja.plot_position()
+    with pytest.raises(ValueError, match="no judge is called 'nobody'"):
+        ja.plot_probabilities("nobody")
+    assert ja.plot_sensitivity().get_yticklabels()
+
+
+def test_the_judge_wise_model_has_all_figures():
+    model = hja.JudgewiseBTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+    for name in ("ranking", "sensitivity", "disagreement", "profiles", "leverage"):
+        getattr(model, f"plot_{name}")()
+
+
+def test_results_read_from_a_file_have_figures(result, tmp_path):
+    path = tmp_path / "result.json"
+    result.to_json(path)
+    loaded = hja.load_results(path)
+    assert row_names(loaded.plot_ranking()) == row_names(result.plot_ranking())
+    with pytest.raises(ValueError, match="the steps of this fit were not kept"):
+        loaded.plot_convergence()
+
+
+def test_items_that_run_to_infinity_are_shown_as_such(separated):
+    ax = separated.plot_ranking()
+    assert row_names(ax)[-1] == "i4"
+    assert words(ax) == [NO_ESTIMATE]
+    ax = separated.plot_probabilities()
+    assert NO_ESTIMATE in words(ax)
+    figure = separated.plot_disagreement()
+    figure.canvas.draw()
+    heatmap = next(ax for ax in figure.axes if ax.get_label() == "heatmap")
+    assert np.ma.getmaskarray(heatmap.images[0].get_array())[:, column_names(heatmap).index("i4")].all()
+    for name in ("sensitivity", "profiles", "leverage", "comparisons"):
+        getattr(separated, f"plot_{name}")().get_figure().canvas.draw()
+
+
+@pytest.mark.parametrize("name", ["ranking", "sensitivity", "position", "profiles", "probabilities"])
+@pytest.mark.parametrize("has_family", [False, True])
+def test_twenty_judges_and_fifty_items_with_long_names_stay_legible(crowd, name, has_family):
+    ax = getattr(crowd, f"plot_{name}")(family=_families(crowd) if has_family else None)
+    figure = ax.get_figure()
+    figure.canvas.draw()
+    low, high = sorted(ax.get_xlim())
+    on_scale = [text for text in ax.get_xticklabels() if low <= text.get_position()[0] <= high]
+    for labels in (ax.get_yticklabels(), on_scale):
+        assert n_overlaps(labels) == 0
+        assert is_inside(figure, labels)
+    legend = ax.get_legend()
+    if legend is not None:
+        assert n_overlaps(legend.get_texts()) == 0
+        assert is_inside(figure, legend.get_texts())
+        assert n_overlaps([*legend.get_texts(), *ax.get_yticklabels()]) == 0
+
+
+def test_the_composite_figure_of_a_crowd_stays_legible(crowd):
+    figure = crowd.plot_disagreement(family=_families(crowd))
+    figure.canvas.draw()
+    parts = {ax.get_label(): ax for ax in figure.axes}
+    heatmap, legend = parts["heatmap"], parts["leverage"].get_legend().get_texts()
+    assert len(heatmap.get_yticklabels()) == 20
+    assert len(heatmap.get_xticklabels()) == 50
+    labels = [*heatmap.get_yticklabels(), *heatmap.get_xticklabels(), *legend]
+    assert n_overlaps(labels) == 0
+    assert is_inside(figure, labels)
+
+
+def test_names_around_the_circle_leave_room_for_each_other(crowd):
+    ax = crowd.plot_comparisons()
+    figure = ax.get_figure()
+    figure.canvas.draw()
+    assert len(ax.texts) == 50
+    assert is_inside(figure, ax.texts)
+    place = ax.transData.transform([text.get_position() for text in ax.texts])
+    gap = np.linalg.norm(np.diff(place, axis=0), axis=1).min() * 72 / figure.dpi
+    assert gap > ax.texts[0].get_fontsize()
+
+
+def test_names_of_outliers_do_not_cover_each_other(crowd):
+    ax = crowd.plot_leverage(family=_families(crowd))
+    ax.get_figure().canvas.draw()
+    assert not ax.texts or n_overlaps(ax.texts) == 0
+    assert not ax.texts or (extents(ax.texts)[:, 2] <= ax.get_window_extent().x1 + 1).all()
+
+
+def _families(fit):
+    labels = [*fit.model.judges, *fit.model.items]
+    return pd.Series([label.split("/")[0] for label in labels], index=labels)
