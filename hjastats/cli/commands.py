@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import util
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,34 @@ def run_compare(chosen: argparse.Namespace) -> None:
     print(f"\nSmallest BIC: {table['bic'].idxmin()}; smallest AIC: {table['aic'].idxmin()}.")
 
 
+# report
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Data, model and the page to write."""
+    options.add_data(parser)
+    options.add_model(parser)
+    parser.add_argument(
+        "-o", "--output", default="report.html", metavar="FILE", help="page to write (default report.html)"
+    )
+    parser.add_argument("--title", metavar="TEXT", help="heading of the page")
+
+
+def run_report(chosen: argparse.Namespace) -> None:
+    """Fit and write the page."""
+    missing = [name for name in ("jinja2", "matplotlib") if util.find_spec(name) is None]
+    if missing:
+        raise options.UsageError(f"reports need {' and '.join(missing)}: pip install 'hjastats[report]'.")
+    data = options.read(chosen)
+    with said():
+        model, selection = options.build(chosen, data)
+        result = options.fit(chosen, model)
+        result.report(chosen.output, title=chosen.title or f"Ranking of {data.n_items} items by {data.n_judges} judges")
+    if selection is not None:
+        print(selection.verdict)
+    print(f"wrote {chosen.output}")
+
+
 # simulate
 
 
@@ -235,6 +264,14 @@ COMMANDS = {
         "Fit the nested models, without and with a position effect per judge, and print their analysis of deviance.",
         add_compare,
         run_compare,
+    ),
+    "report": Command(
+        "write one HTML page about a file of verdicts",
+        "Fit a model and write one self-contained HTML page: who leads, who is tied, what to distrust, tables that sort,\n"
+        "figures, model comparison and diagnostics. Nothing on it is loaded from elsewhere.",
+        add_report,
+        run_report,
+        "Example:\n  hjastats report verdicts.csv --position judge -o report.html",
     ),
     "simulate": Command(
         "write a simulated panel as CSV",

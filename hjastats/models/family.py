@@ -278,6 +278,10 @@ class HJAModel(ComparisonModel):
         """The HJA model of another rank for the same data and terms."""
         return HJAModel(**self._same_data(), rank=rank)
 
+    def pooled(self) -> BTLModel:
+        """Pooled BTL for the same data and terms."""
+        return BTLModel(**self._same_data())
+
     def unrestricted(self) -> JudgewiseBTLModel:
         """Judge-wise BTL for the same data and terms."""
         return JudgewiseBTLModel(**self._same_data())

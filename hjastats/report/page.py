@@ -41,7 +41,6 @@ JUDGES = {
     "outfit": ("outfit", ".2f"),
     "h": ("disagreement h", ".2f"),
     "information_share": ("information", ".1%"),
-    "sentence": ("in words", ""),
 }
 MODELS = {
     "df": ("parameters", "d"),
@@ -78,13 +77,15 @@ def render(results: Any, title: str | None = None) -> str:
 def _content(results: Any, title: str | None) -> dict[str, Any]:
     ranking = results.ranking() if results.converged else None
     findings = results.findings
+    cards = results.judge_cards()
     return {
         "title": title or "Ranking report",
         "verdict": verdict(results, ranking),
         "warnings": [finding.text for finding in findings if finding.is_warning],
         "checks": [finding.text for finding in findings if not finding.is_warning],
         "ranking": _ranking_table(results, ranking),
-        "judges": table(results.judge_cards(), "Judges; a click on a heading sorts", JUDGES, "judge"),
+        "judges": table(cards, "What the data and the model say about each judge", JUDGES, "judge"),
+        "sentences": list(cards["sentence"].items()),
         "models": _model_table(results),
         "summary": str(results.summary()),
         "pictures": _pictures(results),
@@ -98,15 +99,15 @@ def _ranking_table(results: Any, ranking: pd.DataFrame | None) -> Table:
         shown = results.consensus
         shown = shown.assign(interval=_interval(shown))
         return table(shown, "Consensus scores; items without one run to infinity", SCORES, "item")
-    places = [_range(row.place_lower, row.place_upper) for row in ranking.itertuples()]
+    places = [_range(low, high) for low, high in zip(ranking["place_lower"], ranking["place_upper"], strict=True)]
     shown = ranking.assign(interval=_interval(ranking), places=places)
     caption = "Possible places hold for all items at once with 95%; items that share a letter cannot be told apart"
     return table(shown, caption, RANKING, "item")
 
 
-def _interval(frame: pd.DataFrame) -> list[str | None]:
+def _interval(frame: pd.DataFrame) -> list[str]:
     return [
-        None if pd.isna(low) else f"{low:.2f} to {high:.2f}"
+        "–" if pd.isna(low) else f"{low:.2f} to {high:.2f}"
         for low, high in zip(frame["ci_lower"], frame["ci_upper"], strict=True)
     ]
 
@@ -144,7 +145,10 @@ def _pictures(results: Any) -> dict[str, Picture]:
         ),
         "leverage": (results.plot_leverage, "Size of the disagreement against the sensitivity."),
         "profiles": (results.plot_profiles, "Scores of every judge over the items in the order of the consensus."),
-        "probabilities": (results.plot_probabilities, "Probability that the item of the row is preferred to that of the column."),
+        "probabilities": (
+            results.plot_probabilities,
+            "Probability that the item of the row is preferred to that of the column.",
+        ),
         "calibration": (results.plot_calibration, "Predicted against observed shares."),
         "comparisons": (results.plot_comparisons, "How often items were compared."),
     }
@@ -180,5 +184,5 @@ def _facts(results: Any) -> list[tuple[str, str]]:
 
 
 def _citation() -> str:
-    version = metadata.version("hjastats")
-    return f"The hjastats developers ({datetime.now():%Y}). hjastats: ranking from pairwise verdicts of several judges, version {version}."
+    software = f"hjastats: ranking from pairwise verdicts of several judges, version {metadata.version('hjastats')}"
+    return f"The hjastats developers ({datetime.now():%Y}). {software}."

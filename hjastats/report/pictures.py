@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 # Text as text: small files that can be searched; every browser has a sans-serif font.
-SETTINGS = {"svg.fonttype": "none", "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Arial", "sans-serif"]}
+SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Arial", "sans-serif"],
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ def picture(draw: Any, caption: str, name: str) -> Picture:
         drawn = draw()
         figure = getattr(drawn, "figure", drawn)
         file = io.StringIO()
-        figure.savefig(file, format="svg", bbox_inches="tight", metadata={"Date": None})
+        figure.savefig(file, format="svg", metadata={"Date": None})
         plt.close(figure)
     return Picture(_inline(file.getvalue(), name, caption), caption)
 

@@ -39,7 +39,7 @@ def leadership(ranking: pd.DataFrame) -> str:
     if len(candidates) == 1:
         return f"{first} leads: no other item can be first (95%, all comparisons at once)."
     others = _listed([item for item in candidates if item != first])
-    return f"{first} has the highest score, but {others} cannot be told apart from the first place."
+    return f"{first} has the highest score, but {others} may be first as well (95%, all comparisons at once)."
 
 
 def resolution(ranking: pd.DataFrame) -> str:

@@ -22,6 +22,7 @@ from ..geometry.jacobians import anchor_jacobian
 from ..inference.covariance import propagate, score_standard_errors
 from ..inference.estimate import Estimate, reassess, which_information
 from ..inference.robust import DESCRIPTIONS, robust_covariance
+from ..report import render
 from ..summary import summarise
 from .examination import ExaminationMethods
 from .export import to_document
@@ -455,6 +456,33 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
         movement = np.abs(self._jacobian @ (vector / np.linalg.norm(vector)))
         order = np.argsort(-movement, kind="stable")[:n]
         return shown([self.model.layout.names[i] for i in order if movement[i] > 0.1 * movement[order[0]]], n)
+
+    def report(self, path: str | Path | None = None, title: str | None = None) -> str:
+        """Write one self-contained HTML page: the verdict, tables that sort, figures, and what to distrust.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write.
+        title : str, optional
+
+        Returns
+        -------
+        str
+            The page. It loads nothing from elsewhere. jinja2 and matplotlib are needed: ``pip install 'hjastats[report]'``.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+        >>> "model-I leads" in result.report(title="Six judges and two others")
+        True
+        """
+        self._need_data()
+        page = render(self, title)
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Write the data, the estimate and how it was found as JSON, for :func:`hjastats.load_results`.
