@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.cluster.hierarchy import leaves_list, linkage
 
 
 def clustered(matrix: pd.DataFrame) -> pd.DataFrame:
@@ -36,4 +35,7 @@ def leaf_order(rows: np.ndarray) -> np.ndarray:
     """
     if len(rows) < 3:
         return np.arange(len(rows))
+    # Importing it takes longer than all figures' own modules together, and only this figure needs it.
+    from scipy.cluster.hierarchy import leaves_list, linkage
+
     return leaves_list(linkage(rows, method="average", optimal_ordering=True))
