@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from tqdm.auto import tqdm
 
+from . import plots
 from .data.comparisons import Comparisons
 from .data.rows import check_option
 from .errors import ComparisonError, IdentificationError
@@ -21,6 +22,10 @@ from .geometry.structures import Unrestricted
 from .models import HJAModel
 from .results import HJAResultsWrapper
 from .summary import frame_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 CRITERIA = ("bic", "aic", "cv", "loglik-bootstrap")
 # Without ranks to try, the search ends after so many in a row that did not improve the criterion.
@@ -82,10 +87,19 @@ class RankSelection:
             text += f" Its maximum likelihood estimate does not exist: fit rank {self.best} with fit_regularized()."
         return text
 
+    def plot(self) -> Figure:
+        """Every criterion against the rank, its smallest value marked (matplotlib)."""
+        return plots.plot_criteria(self.table)
+
+    def plot_scree(self, ax: Axes | None = None) -> Axes:
+        """Strengths of the judge-wise residual, with a line after the chosen rank (matplotlib)."""
+        return plots.plot_scree(self.strengths, rank=self.best, ax=ax)
+
     def __repr__(self) -> str:
-        return (
-            f"{self.verdict}\n{frame_text(self.table)}\nstrengths of the judge-wise residual: {_listed(self.strengths)}"
-        )
+        table = self.table.copy()
+        for name in {"cv", "cv_se", "p_value"} & set(table.columns):
+            table[name] = table[name].map("{:.4f}".format)
+        return f"{self.verdict}\n{frame_text(table)}\nstrengths of the judge-wise residual: {_listed(self.strengths)}"
 
 
 def select_rank(

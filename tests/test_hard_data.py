@@ -293,6 +293,9 @@ def test_rows_that_run_to_infinity_are_left_empty_in_every_table(data):
     assert result.consensus["estimate"].notna().sum() == 6
     assert result.scores["item-1"].isna().all()
     assert result.scores_se["item-1"].isna().all()
+    assert result.disagreement["item-1"].isna().all()
+    with pytest.raises(IdentificationError, match="run to infinity"):
+        result.ranking()
     line = next(line for line in str(result.summary()).splitlines() if line.startswith("item-1"))
     assert line.split()[2:] == ["-", "-", "-", "-"]
     outcome = np.where(data.judge_index == 0, 1.0, data.outcome)

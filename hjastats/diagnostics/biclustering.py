@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 
 from ..errors import ContrastError
 from .wording import shortened
@@ -87,6 +86,9 @@ def bicluster(frame: pd.DataFrame, n_groups: int | tuple[int, int] | None = None
 def _clustered(
     rows: np.ndarray, labels: pd.Index, role: str, n_groups: int | None
 ) -> tuple[list[str], pd.Series, np.ndarray]:
+    # Costs more to import than all the rest of this package's diagnostics.
+    from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
+
     n = len(rows)
     if n_groups is not None and (isinstance(n_groups, bool) or not 1 <= n_groups <= n):
         raise ContrastError(f"n_groups must lie between 1 and {n}, the number of {role}s, got {n_groups!r}.")

@@ -30,7 +30,8 @@ def ranking_table(
     -------
     pandas.DataFrame
         Best item first: place, score, std_err, ci_lower, ci_upper (of the single score), place_lower, place_upper, group
-        (items that share a letter cannot be told apart), quasi_se (comparison intervals that do not overlap differ).
+        (items that share a letter cannot be told apart), quasi_se (quasi-standard errors:
+        two scores differ by about their root sum of squares).
     """
     n = len(items)
     pairs = pairwise_differences(estimate, covariance)

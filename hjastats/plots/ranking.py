@@ -31,7 +31,7 @@ def plot_ranking(
 ) -> Axes:
     """Items, best first, with the intervals of their scores, comparison intervals and tied groups.
 
-    A thin line is the interval of a single score; a thick one is for comparing items: two that do not overlap differ.
+    A thin line is the interval of a single score; a thick one is for comparing two items: where they part, the items differ.
     To the right, every vertical line joins items that cannot be told apart.
 
     Parameters

@@ -326,9 +326,17 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
 
     @property
     def disagreement(self) -> pd.DataFrame:
-        """Residual disagreement ``U V'``, judges by items: what the consensus does not explain."""
+        """Residual disagreement ``U V'``, judges by items: what the consensus does not explain.
+
+        Empty where scores run to infinity.
+        """
+        residual = self._residual
+        return self._matrix(np.full_like(residual, np.nan) if self.is_withheld("U") else self._finite(residual))
+
+    @property
+    def _residual(self) -> np.ndarray:
         parts = self.decomposition
-        return self._matrix(self.estimate.at.scores - np.outer(parts.gamma, parts.mu))
+        return self.estimate.at.scores - np.outer(parts.gamma, parts.mu)
 
     def leverage(self) -> pd.DataFrame:
         """Size of each judge's disagreement, h = |(U V')_k|, and relative to its consensus part, rho.
@@ -336,7 +344,7 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
         Empty where the disagreement is still changing on the way to infinity.
         """
         parts = self.decomposition
-        size = np.linalg.norm(self.disagreement.to_numpy(), axis=1)
+        size = np.linalg.norm(self._residual, axis=1)
         consensus = np.abs(parts.gamma) * np.linalg.norm(parts.mu)
         with np.errstate(divide="ignore", invalid="ignore"):
             relative = np.where(consensus > 0, size / consensus, np.inf)
@@ -367,7 +375,7 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
         parts = self.decomposition
         if kind == "gamma" and "S" not in layout.slices:
             return parts.gamma, np.zeros(self.n_judges)
-        jacobian = anchor_jacobian(parts.gamma, parts.mu, self.disagreement.to_numpy(), self.estimate.frame)
+        jacobian = anchor_jacobian(parts.gamma, parts.mu, self._residual, self.estimate.frame)
         variance = np.diag(propagate(jacobian, self._score_covariance))
         where = slice(0, self.n_judges) if kind == "gamma" else slice(self.n_judges, None)
         return getattr(parts, kind), np.sqrt(variance[where])

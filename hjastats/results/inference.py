@@ -214,6 +214,11 @@ class InferenceMethods(HypothesisMethods):
         pandas.DataFrame
             Best item first: place, score, std_err, ci_lower, ci_upper, place_lower, place_upper, group, quasi_se.
 
+        Raises
+        ------
+        IdentificationError
+            When scores run to infinity or are not determined.
+
         Examples
         --------
         >>> import hjastats as hja
@@ -227,6 +232,10 @@ class InferenceMethods(HypothesisMethods):
         """
         if not 0 < level < 1:
             raise ContrastError(f"level must lie between 0 and 1, got {level!r}.")
+        if self.estimate.separation is not None:
+            raise IdentificationError(
+                "some scores run to infinity, so there are no places with intervals: use fit_regularized()."
+            )
         if judge is None:
             labels, estimate, covariance = self._vector("mu")
         else:

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from .. import plots
+from ..diagnostics.affinity import family_labels
 from ..diagnostics.biclustering import bicluster
 from ..diagnostics.calibration import calibration_table
 from ..diagnostics.findings import outlying
@@ -31,8 +32,8 @@ class PictureMethods:
     """Methods of :class:`hjastats.HJAResults` that draw its tables.
 
     Every one takes ``ax``, the matplotlib axes to draw in (a new figure by default), and returns the axes. Where it takes
-    ``family``, a Series or dict from judge or item to family, families get colours. matplotlib is needed:
-    ``pip install 'hjastats[plots]'``.
+    ``family``, families get colours: a Series or dict from judge or item to family, or the name of a metadata column
+    (:meth:`Comparisons.with_metadata`). matplotlib is needed: ``pip install 'hjastats[plots]'``.
     """
 
     model: Any
@@ -49,11 +50,17 @@ class PictureMethods:
     _need_data: Any
 
     def plot_ranking(
-        self, judge: str | None = None, *, level: float = 0.95, family: Family | None = None, ax: Axes | None = None
+        self,
+        judge: str | None = None,
+        *,
+        level: float = 0.95,
+        family: Family | str | None = None,
+        ax: Axes | None = None,
     ) -> Axes:
         """Items, best first, with intervals, comparison intervals and tied groups.
 
-        Two items whose comparison intervals (score and quasi-standard error) do not overlap differ; items joined at the right
+        Two items whose comparison intervals (thick, from quasi-standard errors) do not overlap differ at about this level, one
+        pair at a time; items joined at the right
         cannot be told apart in the simultaneous comparison of :meth:`ranking`.
 
         Parameters
@@ -80,11 +87,11 @@ class PictureMethods:
             table,
             xlabel=xlabel,
             title="Ranking by the consensus" if judge is None else f"Ranking by {judge}",
-            family=family,
+            family=self._family(family, "item"),
             ax=ax,
         )
 
-    def plot_sensitivity(self, *, family: Family | None = None, ax: Axes | None = None) -> Axes:
+    def plot_sensitivity(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
         """Sensitivity of each judge with 95% intervals, against one, the panel's average."""
         self._need_sensitivity()
         return plots.plot_intervals(
@@ -92,11 +99,11 @@ class PictureMethods:
             reference=1.0,
             xlabel="sensitivity to the consensus (panel average 1) with 95% intervals",
             title="Sensitivity of the judges",
-            family=family,
+            family=self._family(family, "judge"),
             ax=ax,
         )
 
-    def plot_position(self, *, family: Family | None = None, ax: Axes | None = None) -> Axes:
+    def plot_position(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
         """Position effects with 95% intervals, against zero."""
         if self.model.position is None:
             raise ValueError("this model has no position effects: fit it with position='judge' or position='common'.")
@@ -105,11 +112,11 @@ class PictureMethods:
             reference=0.0,
             xlabel="bonus of the item shown first (log-odds) with 95% intervals",
             title="Position effects of the judges",
-            family=family,
+            family=self._family(family, "judge"),
             ax=ax,
         )
 
-    def plot_disagreement(self, *, family: Family | None = None, ax: Axes | None = None) -> Figure | Axes:
+    def plot_disagreement(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Figure | Axes:
         """Residual heatmap, similar judges and items side by side, with consensus, sensitivity and leverage at the margins.
 
         Returns
@@ -117,22 +124,23 @@ class PictureMethods:
         matplotlib.figure.Figure
             With ``ax``, only the heatmap is drawn, and its axes are returned.
         """
-        residual = self._residual()
+        self._need_disagreement()
+        residual = self.disagreement
         # Withheld cells have no disagreement to be alike in.
         alike = bicluster(residual.fillna(0.0))
         residual = residual.loc[list(alike.judge_order), list(alike.item_order)]
         if ax is not None:
-            return plots.plot_heatmap(residual, family=family, ax=ax)
+            return plots.plot_heatmap(residual, family=self._family(family, "judge", "item"), ax=ax)
         return plots.plot_disagreement(
             residual,
             consensus=self.consensus,
             sensitivity=self.sensitivity,
             leverage=self.leverage()["h"],
-            family=family,
+            family=self._family(family, "judge", "item"),
         )
 
     def plot_profiles(
-        self, *, highlight: Sequence[str] | None = None, family: Family | None = None, ax: Axes | None = None
+        self, *, highlight: Sequence[str] | None = None, family: Family | str | None = None, ax: Axes | None = None
     ) -> Axes:
         """Scores of every judge over the items in the order of the consensus.
 
@@ -149,17 +157,21 @@ class PictureMethods:
         if highlight is None and family is None and len(self.model.judges) > plots.profiles.MAX_COLOURS:
             distance = self.scores.sub(consensus).pow(2).sum(axis=1)
             highlight = list(distance.nlargest(N_HIGHLIGHTED).index)
-        return plots.plot_profiles(self.scores, consensus, highlight=highlight, family=family, ax=ax)
+        return plots.plot_profiles(
+            self.scores, consensus, highlight=highlight, family=self._family(family, "judge"), ax=ax
+        )
 
-    def plot_leverage(self, *, family: Family | None = None, ax: Axes | None = None) -> Axes:
+    def plot_leverage(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
         """Size of each judge's disagreement against its sensitivity; those that dominate the panel are named."""
         self._need_disagreement()
         leverage = self.leverage()
         table = pd.DataFrame({"sensitivity": self.sensitivity["estimate"], "h": leverage["h"]})
-        return plots.plot_leverage(table, outliers=list(outlying(leverage).index), family=family, ax=ax)
+        return plots.plot_leverage(
+            table, outliers=list(outlying(leverage).index), family=self._family(family, "judge"), ax=ax
+        )
 
     def plot_probabilities(
-        self, judge: str | None = None, *, family: Family | None = None, ax: Axes | None = None
+        self, judge: str | None = None, *, family: Family | str | None = None, ax: Axes | None = None
     ) -> Axes:
         """Probability that one item is preferred to another, position left aside, by the consensus or one judge.
 
@@ -168,7 +180,9 @@ class PictureMethods:
         order = self.consensus["estimate"]
         scores = order if judge is None else self.scores.loc[self._judge(judge), order.index]
         title = "P(row preferred to column), " + ("consensus" if judge is None else judge)
-        return plots.plot_probabilities(preference_probabilities(scores), title=title, family=family, ax=ax)
+        return plots.plot_probabilities(
+            preference_probabilities(scores), title=title, family=self._family(family, "item"), ax=ax
+        )
 
     def plot_convergence(self, *, ax: Axes | None = None) -> Axes:
         """How every start came to its optimum, and the paper's alternating algorithm where it was used."""
@@ -190,11 +204,13 @@ class PictureMethods:
             calibration_table(self.fittedvalues, data.outcome, data.weight, n_bins=n_bins), ax=ax
         )
 
-    def plot_comparisons(self, *, family: Family | None = None, ax: Axes | None = None) -> Axes:
+    def plot_comparisons(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
         """Which items were compared how often, items in the order of the consensus."""
         self._need_data()
         order = self.consensus.index
-        return plots.plot_comparisons(comparison_counts(self.model.comparisons).loc[order, order], family=family, ax=ax)
+        return plots.plot_comparisons(
+            comparison_counts(self.model.comparisons).loc[order, order], family=self._family(family, "item"), ax=ax
+        )
 
     def _ranking_table(self, judge: str | None, level: float) -> pd.DataFrame:
         scores = self.consensus["estimate"] if judge is None else self.scores.loc[self._judge(judge)]
@@ -205,19 +221,29 @@ class PictureMethods:
                 table = pd.DataFrame({"score": scores, "ci_lower": np.nan, "ci_upper": np.nan})
             return table.sort_values("score", ascending=False, kind="stable")
         table = self.ranking(judge, level=level)
-        half = stats.norm.ppf(0.5 + level / 2.0) * table["quasi_se"]
+        # A difference has about the root sum of squares of two quasi-standard errors. With equal ones, half the critical difference
+        # is z / sqrt(2) of them: lines of this length part where a pair differs at this level.
+        half = stats.norm.ppf(0.5 + level / 2.0) / np.sqrt(2.0) * table["quasi_se"]
         return table.assign(comparison_lower=table["score"] - half, comparison_upper=table["score"] + half)
-
-    def _residual(self) -> pd.DataFrame:
-        """Disagreement where it is finite and determined."""
-        self._need_disagreement()
-        is_finite = self.scores.notna() & (not self.is_withheld("U"))
-        return self.disagreement.where(is_finite)
 
     def _judge(self, judge: str) -> str:
         if judge not in self.model.judges:
             raise ValueError(f"no judge is called {judge!r}; the judges are {shown(self.model.judges, 10)}.")
         return judge
+
+    def _family(self, family: Family | str | None, *roles: str) -> Family | None:
+        """Families by label, taken from the metadata where a column is named."""
+        if not isinstance(family, str):
+            return family
+        self._need_data()
+        data = self.model.comparisons
+        known = {"judge": (data.judges, data.judge_metadata), "item": (data.items, data.item_metadata)}
+        named: dict[str, str] = {}
+        for role in roles:
+            labels, metadata = known[role]
+            given = family_labels(family, role, labels, metadata)
+            named |= {label: group for label, group in zip(labels, given, strict=True) if group is not None}
+        return named
 
     def _need_sensitivity(self) -> None:
         if not {"gamma", "S"} & set(self.model.layout.slices):
