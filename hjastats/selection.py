@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from tqdm.auto import tqdm
 
 from . import plots
 from .data.comparisons import Comparisons
@@ -206,6 +205,8 @@ class _Fits:
 
     def until_worse(self, criterion: str, patience: int | None) -> None:
         """Fit rank after rank until the criterion has not improved for a while."""
+        from tqdm.auto import tqdm
+
         for rank in tqdm(self.ranks, desc="ranks", disable=not self.progress):
             self.fit(rank)
             values = [getattr(result, criterion) for result in self.results.values()]

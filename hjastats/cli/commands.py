@@ -218,7 +218,11 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
     """Experiment, data and folder."""
     parser.add_argument("name", choices=[*EXPERIMENTS, "all"], metavar="NAME", help="one of the above")
     parser.add_argument(
-        "--data", nargs="+", default=[], metavar="FILE", help="verdicts for table1; by default the embedded panel"
+        "--data",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="verdicts for table1 and diagnostics; by default the embedded panel",
     )
     parser.add_argument("-o", "--output", default="reproduction", metavar="FOLDER", help="where tables and figures go")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="parallel processes (default 1)")

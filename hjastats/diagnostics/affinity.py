@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from ..errors import ContrastError, shown
 from ..inference.contrasts import Contrast
@@ -180,6 +179,8 @@ def _table(contrast: Contrast, index_name: str, alpha: float) -> pd.DataFrame:
     known = np.isfinite(p_values)
     adjusted = np.full(len(p_values), np.nan)
     if known.any():
+        from statsmodels.stats.multitest import multipletests
+
         adjusted[known] = multipletests(p_values[known], method="holm")[1]
     frame.insert(4, "p_holm", adjusted)
     return frame

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from scipy import stats
 
 from ..data.cells import Cells, take
@@ -161,6 +160,8 @@ def by_one_step(
 
 def by_refitting(model: Any, at: Coefficients, penalty: Any, n_jobs: int) -> list[Without]:
     """The consensus without each judge after fitting the model's kind to the other judges' comparisons."""
+    from joblib import Parallel, delayed
+
     jobs = (delayed(_refitted)(model, at, penalty, k) for k in range(len(model.judges)))
     return list(Parallel(n_jobs=n_jobs)(jobs))
 

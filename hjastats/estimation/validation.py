@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from ..data.cells import Cells, collapse, take
 from ..geometry.parameters import Coefficients
@@ -95,6 +94,8 @@ def rank_losses(
     patience : int, optional
         Stop after so many ranks in a row without a smaller mean loss; fewer rows are then returned.
     """
+    from joblib import Parallel, delayed
+
     previous: list[Coefficients | None] = [None] * len(folds)
     losses: list[np.ndarray] = []
     with Parallel(n_jobs=n_jobs) as parallel:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from ..errors import ComparisonError
-from . import real, reports, synthetic
+from . import diagnostics, real, reports, synthetic
 from .ledger import Ledger, Rows, work_off
 
 
@@ -121,6 +121,12 @@ EXPERIMENTS = {
         _table_tasks,
         real.run,
         reports.real_data,
+    ),
+    "diagnostics": Experiment(
+        "composite figures, score profiles, leverage and clusters of real panels (fig:chatbot_arena, fig:leverage-glm)",
+        lambda settings: diagnostics.tasks(settings.data_files),
+        diagnostics.run,
+        diagnostics.report,
     ),
 }
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from tqdm.auto import tqdm
 
 from ..data.cells import Cells, collapse, distinct_rows, take
 from ..data.comparisons import Comparisons
@@ -104,6 +102,8 @@ def replicate(
     generators = np.random.default_rng(rng).spawn(n)
     if n_jobs == 1:
         return [task(generator) for generator in _shown(generators, n, progress, label)]
+    from joblib import Parallel, delayed
+
     work = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=max(1, min(50, n // 20)))(
         delayed(task)(generator) for generator in generators
     )
@@ -111,4 +111,8 @@ def replicate(
 
 
 def _shown(work: Any, n: int, progress: bool, label: str) -> Iterator[Any]:
-    return iter(tqdm(work, total=n, desc=label, leave=False) if progress else work)
+    if not progress:
+        return iter(work)
+    from tqdm.auto import tqdm
+
+    return iter(tqdm(work, total=n, desc=label, leave=False))

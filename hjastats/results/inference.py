@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 from statsmodels.base._prediction_inference import PredictionResultsMonotonic
-from statsmodels.stats.multitest import multipletests
 
 from ..errors import ContrastError, IdentificationError, shown
 from ..geometry.structures import Pooled
@@ -178,6 +177,8 @@ class InferenceMethods(HypothesisMethods):
             adjusted = frame["p_value"].to_numpy()
         else:
             try:
+                from statsmodels.stats.multitest import multipletests
+
                 adjusted = multipletests(frame["p_value"], alpha=alpha, method=method)[1]
             except ValueError:
                 raise ContrastError(

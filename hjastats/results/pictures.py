@@ -153,8 +153,10 @@ class PictureMethods:
         ax : matplotlib.axes.Axes, optional
         """
         self._need_sensitivity()
+        from ..plots.profiles import MAX_COLOURS
+
         consensus = self.consensus["estimate"]
-        if highlight is None and family is None and len(self.model.judges) > plots.profiles.MAX_COLOURS:
+        if highlight is None and family is None and len(self.model.judges) > MAX_COLOURS:
             distance = self.scores.sub(consensus).pow(2).sum(axis=1)
             highlight = list(distance.nlargest(N_HIGHLIGHTED).index)
         return plots.plot_profiles(
