@@ -18,6 +18,8 @@ SAME_OPTIMUM = 1e-4
 # Starts added when several optima are likely, and comparisons per parameter below which they are.
 FURTHER_STARTS = 12
 SPARSE = 12.0
+# Free parameters beyond which a run costs so much that only the two most promising starts are run.
+LARGE = 2000
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ def search(
 
     With the default starts, more are added when several optima are likely: when the judges' own scores fit much better than
     the structure does, so that different directions compete for the places in it, or when the data are few. When some judge's
-    own scores have no limit, a finite optimum is not believed before starts in that judge's direction have been tried.
+    own scores have no limit, a finite optimum is not believed before starts in that judge's direction have been tried. Large
+    problems have two starts only.
 
     Parameters
     ----------
@@ -92,6 +95,8 @@ def search(
     if starts is not None:
         return runs.after(starts)
     rng = np.random.default_rng(0) if rng is None else rng
+    if structure.n_free(cells.n_judges, cells.n_items) > LARGE:
+        return runs.after([no_terms(cells, scores) for scores in starting_scores(cells, structure, 0, rng)[:2]])
     found = runs.after([no_terms(cells, scores) for scores in starting_scores(cells, structure, n_random, rng)])
     if isinstance(structure, LowRank) and _may_have_more_optima(cells, structure, found.best):
         # The linear terms of the best optimum so far are better than none.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, cg
 
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
@@ -13,6 +15,8 @@ from ..likelihood import Derivatives, bernoulli
 START_RIDGE = 0.5
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
+# Entries of the judges' Laplacians up to which they are solved as dense matrices.
+DENSE = 2_000_000
 # A judge that breaks away starts at this many log-odds, and weighs so much more than the others that its scores become the
 # leading direction of the panel.
 BREAKAWAY = 12.0
@@ -33,21 +37,47 @@ def judgewise_scores(cells: Cells) -> np.ndarray:
 def _newton_scores(cells: Cells, group: np.ndarray, n_groups: int) -> np.ndarray:
     n_items = cells.n_items
     first, second = group * n_items + cells.first, group * n_items + cells.second
-    pair = first * n_items + cells.second
     size = n_groups * n_items
-    scores: np.ndarray = np.zeros((n_groups, n_items))
-    diagonal = np.arange(n_items)
+    scores: np.ndarray = np.zeros(size)
     for _ in range(START_STEPS):
-        flat = scores.ravel()
-        here = bernoulli(flat[first] - flat[second], cells.n, cells.y)
-        balance = np.bincount(first, here.slope, size) - np.bincount(second, here.slope, size)
-        slope = balance.reshape(n_groups, n_items) + START_RIDGE * scores
-        links = np.bincount(pair, here.curvature, size * n_items).reshape(n_groups, n_items, n_items)
+        here = bernoulli(scores[first] - scores[second], cells.n, cells.y)
+        slope = np.bincount(first, here.slope, size) - np.bincount(second, here.slope, size) + START_RIDGE * scores
+        ridge = np.full(size, START_RIDGE)
+        scores = scores - _solve_laplacians(first, second, here.curvature, slope, ridge, n_items)
+    return centred(scores.reshape(n_groups, n_items))
+
+
+def _solve_laplacians(
+    first: np.ndarray, second: np.ndarray, weight: np.ndarray, right: np.ndarray, ridge: np.ndarray, n_items: int
+) -> np.ndarray:
+    """Solve the weighted graph Laplacians of several judges, plus a ridge, for one right-hand side each, shape (n_nodes,).
+
+    Dense while the matrices are small; beyond that by conjugate gradients on all of them at once, since most pairs of many items
+    are never compared by one judge.
+
+    Parameters
+    ----------
+    first, second : ndarray of int, shape (n_cells,)
+        Nodes, ``n_items`` for each judge in turn.
+    """
+    size = len(right)
+    if size * n_items <= DENSE:
+        links = np.bincount(first * n_items + second % n_items, weight, size * n_items).reshape(-1, n_items, n_items)
         links = links + links.transpose(0, 2, 1)
+        diagonal = np.arange(n_items)
         laplacian = -links
-        laplacian[:, diagonal, diagonal] += links.sum(axis=2) + START_RIDGE
-        scores = scores - np.linalg.solve(laplacian, slope[:, :, None])[:, :, 0]
-    return centred(scores)
+        laplacian[:, diagonal, diagonal] += links.sum(axis=2) + ridge.reshape(-1, n_items)
+        return np.linalg.solve(laplacian, right.reshape(-1, n_items, 1)).ravel()
+    links = sparse.coo_array((weight, (first, second)), shape=(size, size)).tocsr()
+    degree = links.sum(axis=0) + links.sum(axis=1) + ridge
+    inverse_root = 1.0 / np.sqrt(degree)
+
+    def times(x: np.ndarray) -> np.ndarray:
+        y = inverse_root * x
+        return x - inverse_root * (links @ y + links.T @ y)
+
+    scaled = LinearOperator((size, size), matvec=times, dtype=float)
+    return inverse_root * cg(scaled, inverse_root * right, rtol=1e-4, maxiter=300)[0]
 
 
 def initialise(pooled: np.ndarray, judgewise: np.ndarray, rank: int) -> np.ndarray:
@@ -139,22 +169,9 @@ def starting_scores(
 def unrestricted_gain(cells: Cells, here: Derivatives) -> float:
     """Log-likelihood that one Newton step of every judge's own scores would gain."""
     size = cells.n_judges * cells.n_items
-    balance = np.bincount(cells.first_entry, here.slope, size) - np.bincount(cells.second_entry, here.slope, size)
-    slope = balance.reshape(cells.n_judges, cells.n_items)
-    laplacian = judge_laplacians(cells, here.curvature)
-    diagonal = np.arange(cells.n_items)
+    first, second = cells.first_entry, cells.second_entry
+    slope = np.bincount(first, here.slope, size) - np.bincount(second, here.slope, size)
+    degree = np.bincount(first, here.curvature, size) + np.bincount(second, here.curvature, size)
     # Far less than a typical comparison's worth: keeps scores a judge says nothing about where they are.
-    laplacian[:, diagonal, diagonal] += 1e-3 * laplacian[:, diagonal, diagonal].mean() + 1e-300
-    return 0.5 * float(np.vdot(slope, np.linalg.solve(laplacian, slope[:, :, None])[:, :, 0]))
-
-
-def judge_laplacians(cells: Cells, curvature: np.ndarray) -> np.ndarray:
-    """Information about each judge's scores, shape (n_judges, n_items, n_items)."""
-    n_items = cells.n_items
-    pair = cells.first_entry * n_items + cells.second
-    links = np.bincount(pair, curvature, cells.n_judges * n_items**2).reshape(-1, n_items, n_items)
-    links = links + links.transpose(0, 2, 1)
-    laplacian = -links
-    diagonal = np.arange(n_items)
-    laplacian[:, diagonal, diagonal] += links.sum(axis=2)
-    return laplacian
+    ridge = np.full(size, 1e-3 * degree.mean() + 1e-300)
+    return 0.5 * float(slope @ _solve_laplacians(first, second, here.curvature, slope, ridge, cells.n_items))
