@@ -208,12 +208,14 @@ def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow
         own_terms = _times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
         all_terms = _times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
         weighted = np.hstack([weighted, own_terms, all_terms])
-    spread = (cells.incidence @ weighted).reshape(cells.n_judges, cells.n_items, f + e + m).transpose(0, 2, 1)
+    spread = (cells.incidence @ weighted).reshape(cells.n_judges, cells.n_items, f + e + m)
+    # In memory order, so that the products below are single matrix products.
+    spread = np.ascontiguousarray(spread.transpose(0, 2, 1))
 
     judge = np.empty((cells.n_judges, f + e, f + e))
     judge[:, :, :f] = spread[:, : f + e] @ own
     coupling = np.empty((cells.n_judges, f + e, moves + m))
-    on_items = spread @ items
+    on_items = (spread.reshape(-1, cells.n_items) @ items).reshape(cells.n_judges, f + e + m, n_shared)
     coupling[:, :, :moves].reshape(cells.n_judges, f + e, g, n_shared)[...] = (
         on_items[:, : f + e, None, :] * weights[:, None, :, None]
     )
