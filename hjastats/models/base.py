@@ -309,11 +309,11 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         return self.layout.pack(self.layout.from_free(np.asarray(unconstrained, dtype=float), self._frame(at)))
 
     def untransform_params(self, constrained: Any, at: Any = None) -> np.ndarray:
-        """Free coordinates of reported parameters; inverse of :meth:`transform_params`."""
+        """Free coordinates of reported parameters; inverse of :meth:`HJAModel.transform_params`."""
         return self.layout.to_free(self.layout.unpack(self._checked(constrained)), self._frame(at))
 
     def transform_jacobian(self, unconstrained: Any, at: Any = None) -> np.ndarray:
-        """Derivative of :meth:`transform_params`, shape (n_params, k_params_free), in closed form."""
+        """Derivative of :meth:`HJAModel.transform_params`, shape (n_params, k_params_free), in closed form."""
         anchor = self._frame(at)
         there = self.layout.from_free(np.asarray(unconstrained, dtype=float), anchor)
         frame = self.structure.frame(there.scores)
@@ -338,11 +338,11 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         return xlogy(wins, first) + xlogy(rows.ties, tie) + xlogy(rows.n - wins - rows.ties, second)
 
     def score(self, params: Any) -> np.ndarray:
-        """Gradient of :meth:`loglike` in the reported parameters, their normalisation ignored."""
+        """Gradient of :meth:`HJAModel.loglike` in the reported parameters, their normalisation ignored."""
         return self._score_obs(self.cells, self._checked(params)).sum(axis=0)
 
     def score_obs(self, params: Any) -> np.ndarray:
-        """Gradient of each row of :meth:`loglikeobs`, shape (n_rows, n_params)."""
+        """Gradient of each row of :meth:`HJAModel.loglikeobs`, shape (n_rows, n_params)."""
         return self._score_obs(self.row_cells(), self._checked(params))
 
     def _score_obs(self, cells: Cells, params: np.ndarray) -> np.ndarray:
@@ -358,9 +358,9 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         return result
 
     def hessian(self, params: Any) -> np.ndarray:
-        """Second derivatives of :meth:`loglike` in the reported parameters, their normalisation ignored.
+        """Second derivatives of :meth:`HJAModel.loglike` in the reported parameters, their normalisation ignored.
 
-        Singular along changes of the parameters that leave the scores alone: do not invert it, see :meth:`hessian_free`.
+        Singular along changes of the parameters that leave the scores alone: do not invert it, see :meth:`HJAModel.hessian_free`.
         """
         values = self._checked(params)
         here = evaluate(self.cells, self.layout.unpack(values))

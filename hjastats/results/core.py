@@ -314,7 +314,7 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
 
     @property
     def scores_se(self) -> pd.DataFrame:
-        """Standard errors of :attr:`scores`; empty for judges with a score that runs to infinity."""
+        """Standard errors of :attr:`HJAResults.scores`; empty for judges with a score that runs to infinity."""
         errors = score_standard_errors(self.estimate.frame, self._score_covariance)
         if self.estimate.separation is not None:
             errors = np.where(self.estimate.separation.is_affected.any(axis=1, keepdims=True), np.nan, errors)
@@ -339,7 +339,7 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
         return self.estimate.at.scores - np.outer(parts.gamma, parts.mu)
 
     def leverage(self) -> pd.DataFrame:
-        """Size of each judge's disagreement, h = |(U V')_k|, and relative to its consensus part, rho.
+        """Size of each judge's disagreement, h = norm of its row of U V', and relative to its consensus part, rho.
 
         Empty where the disagreement is still changing on the way to infinity.
         """
