@@ -11,6 +11,7 @@ import pytest
 
 import hjastats as hja
 from hjastats import datasets, experiments, plots, simulation
+from hjastats.data import outcomes, readers
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = sorted((ROOT / "docs" / "api").glob("*.md"))
@@ -70,6 +71,14 @@ def test_every_public_name_has_an_example(name):
     text = value.func.__doc__ if isinstance(value, cached_property) else value.__doc__
     assert "Examples\n" in (text or ""), f"{name} has no Examples section in its docstring"
     assert ">>>" in text.split("Examples\n")[1]
+
+
+def test_the_page_on_data_names_every_column_and_label_that_is_found():
+    text = (ROOT / "docs" / "data.md").read_text().lower()
+    named = {word.strip() for row in text.splitlines() for word in re.split(r"[|,:;]| and ", row)}
+    columns = {*readers.JUDGE_COLUMNS, *readers.OUTCOME_COLUMNS, *readers.WEIGHT_COLUMNS, *sum(readers.ITEM_COLUMNS, ())}
+    labels = outcomes.FIRST_LABELS | outcomes.SECOND_LABELS | outcomes.TIE_LABELS | (outcomes.UNUSABLE_LABELS - {""})
+    assert sorted((columns | labels) - named) == []
 
 
 def test_the_documentation_builds_without_warnings_and_loads_nothing_from_elsewhere(tmp_path):

@@ -345,7 +345,7 @@ class Comparisons:
             listed = ", ".join(f"'{name}' {count}" for name, count in worst.head(3).items())
             more = f" and {len(worst) - 3} more judges" if len(worst) > 3 else ""
             lines.append(
-                f"  dropped     {int(worst.sum()):,} verdicts labelled {shown(self.dropped['label'].unique())}: {listed}{more}"
+                f"  dropped     {int(worst.sum()):,} verdict{'' if worst.sum() == 1 else 's'} labelled {shown(self.dropped['label'].unique())}: {listed}{more}"
             )
         return "\n".join(_wrapped(line) for line in lines)
 
