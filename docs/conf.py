@@ -1,13 +1,13 @@
 """How the documentation is built: ``python -m sphinx -W -b html docs docs/_build``. Nothing is fetched while it is built or read.
 
-Formulas are plain text, as in the docstrings and on the terminal: they need no MathJax, no fonts and no LaTeX. Vignettes are not executed
-here; ``tests/test_readme.py`` runs them as doctests, which also compares what they print.
+Formulas are plain text, as in the docstrings and on the terminal: they need no MathJax, no fonts and no LaTeX. Vignettes are not
+executed here; ``tests/test_readme.py`` runs them as doctests, which also compares what they print.
 """
 
 import hjastats
 
 project = "hjastats"
-author = copyright = "The hjastats developers"  # noqa: A001
+author = copyright = "The hjastats developers"
 release = version = hjastats.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
