@@ -29,8 +29,9 @@ html_theme = "alabaster"
 html_title = "hjastats"
 html_theme_options = {
     "description": "Ranking from pairwise verdicts of several judges, with inference",
-    "page_width": "1080px",
+    "page_width": "1320px",
     "sidebar_width": "230px",
+    "code_font_size": "0.78em",
     "fixed_sidebar": False,
     "show_powered_by": False,
 }

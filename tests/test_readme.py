@@ -54,3 +54,15 @@ def test_ci_runs_the_test_command_of_the_readme():
     commands = re.findall(r"^python3 .* -m tests$", (ROOT / "README.md").read_text(), flags=re.MULTILINE)
     assert len(commands) == 1
     assert "grep -m1 -E '^python3 .* -m tests$' README.md" in (ROOT / ".ci" / "run").read_text()
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_within_the_project_lead_somewhere(path):
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
+    # The site puts vignettes below docs; in the sources they lie beside it.
+    missing = [link for link in links if not link.startswith("http") and not _target(path, link).exists()]
+    assert missing == []
+
+
+def _target(path, link):
+    return path.parent / re.sub(r"^vignettes/", "../vignettes/" if path.parent.name == "docs" else "vignettes/", link)
