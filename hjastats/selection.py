@@ -49,6 +49,19 @@ class RankSelection:
         The fits behind the table.
     strengths : ndarray
         Singular values of the judges' own scores beyond the consensus-only fit: the scree.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> selection = hja.select_rank(hja.datasets.load_panel(), ranks=range(3), position="judge")
+    >>> selection.best, selection.result.rank
+    (1, 1)
+    >>> selection.table["bic"].round(1).to_dict()
+    {0: 3634.9, 1: 3492.6, 2: 3564.1}
+    >>> selection.choices
+    {'bic': 1, 'aic': 2}
+    >>> selection.verdict
+    'Rank 1 by BIC; the criteria disagree: AIC takes 2. Look at what the further directions are.'
     """
 
     criterion: str
@@ -87,11 +100,27 @@ class RankSelection:
         return text
 
     def plot(self) -> Figure:
-        """Every criterion against the rank, its smallest value marked (matplotlib)."""
+        """Every criterion against the rank, its smallest value marked (matplotlib).
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> selection = hja.select_rank(hja.datasets.load_panel(), ranks=range(3), position="judge")
+        >>> [ax.get_title(loc="left") for ax in selection.plot().axes]
+        ['AIC: smallest at rank 2', 'BIC: smallest at rank 1']
+        """
         return plots.plot_criteria(self.table)
 
     def plot_scree(self, ax: Axes | None = None) -> Axes:
-        """Strengths of the judge-wise residual, with a line after the chosen rank (matplotlib)."""
+        """Strengths of the judge-wise residual, with a line after the chosen rank (matplotlib).
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> selection = hja.select_rank(hja.datasets.load_panel(), ranks=range(3), position="judge")
+        >>> selection.plot_scree().get_ylabel()
+        'singular value (log-odds)'
+        """
         return plots.plot_scree(self.strengths, rank=self.best, ax=ax)
 
     def __repr__(self) -> str:

@@ -53,6 +53,8 @@ class Comparisons:
       items       'a', 'b', 'c'
       per judge   1 to 2 comparisons (median 1.5)
       first item preferred in 50.0% of the comparisons
+    >>> data.n_judges, data.n_items, data.n_rows, data.n_comparisons
+    (2, 3, 3, 3.0)
     """
 
     judge_index: np.ndarray
@@ -86,6 +88,12 @@ class Comparisons:
         ComparisonError
             For arrays of different length, missing labels, an item compared with itself, outcomes outside [0, 1],
             weights that are not positive and finite, or fewer than two items.
+
+        Examples
+        --------
+        >>> data = Comparisons.from_arrays(["j1", "j2"], ["a", "a"], ["b", "c"], [1, 0.5])
+        >>> data.items
+        ('a', 'b', 'c')
         """
         n_rows = len(outcome)
         for name, values in (("judge", judge), ("first", first), ("second", second), ("weight", weight)):
@@ -185,7 +193,14 @@ class Comparisons:
 
     @cached_property
     def connectivity(self) -> Connectivity:
-        """Which items are linked by whose comparisons; see :class:`hjastats.data.graph.Connectivity`."""
+        """Which items are linked by whose comparisons; see :class:`hjastats.data.graph.Connectivity`.
+
+        Examples
+        --------
+        >>> data = Comparisons.from_arrays(["j", "j"], ["a", "x"], ["b", "y"], [1, 0])
+        >>> data.connectivity.is_connected, data.connectivity.pooled_groups
+        (False, (('a', 'b'), ('x', 'y')))
+        """
         return connectivity(self.cells, self.judges, self.items)
 
     def first_share(self) -> pd.DataFrame:
@@ -195,6 +210,15 @@ class Comparisons:
         -------
         pandas.DataFrame
             Index judge; columns comparisons, ties, first_share (ties counting one half).
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> data.first_share().loc[["judge-first"]]
+                     comparisons  ties  first_share
+        judge
+        judge-first        400.0   0.0       0.8725
         """
         count = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
         first = np.bincount(self.judge_index, self.weight * self.outcome, minlength=self.n_judges)
@@ -297,7 +321,15 @@ class Comparisons:
         )._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
-        """Leave out judges by name."""
+        """Leave out judges by name.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> data.without_judges(["judge-first", "judge-noise"]).n_judges
+        6
+        """
         unwanted = [judges] if isinstance(judges, str) else list(judges)
         unknown = sorted(set(unwanted) - set(self.judges))
         if unknown:
@@ -305,7 +337,15 @@ class Comparisons:
         return self.subset(~np.isin(self.judge_index, [self.judges.index(name) for name in unwanted]))
 
     def to_frame(self) -> pd.DataFrame:
-        """The table with labels: judge, first, second, outcome, weight, and the further columns not called like these."""
+        """The table with labels: judge, first, second, outcome, weight, and the further columns not called like these.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> data.to_frame().columns.tolist()
+        ['judge', 'first', 'second', 'outcome', 'weight']
+        """
         labels = pd.DataFrame(
             {
                 "judge": np.asarray(self.judges, dtype=object)[self.judge_index],
@@ -344,8 +384,9 @@ class Comparisons:
             worst = self.dropped.groupby("judge")["count"].sum().sort_values(ascending=False)
             listed = ", ".join(f"'{name}' {count}" for name, count in worst.head(3).items())
             more = f" and {len(worst) - 3} more judges" if len(worst) > 3 else ""
+            labels, total = shown(self.dropped["label"].unique()), int(worst.sum())
             lines.append(
-                f"  dropped     {int(worst.sum()):,} verdicts labelled {shown(self.dropped['label'].unique())}: {listed}{more}"
+                f"  dropped     {total:,} verdict{'' if total == 1 else 's'} labelled {labels}: {listed}{more}"
             )
         return "\n".join(_wrapped(line) for line in lines)
 

@@ -36,7 +36,13 @@ def load_panel() -> Comparisons:
 
 
 def simulate_panel(seed: int = PANEL_SEED) -> Comparisons:
-    """Generate the panel of :func:`load_panel`, or another one like it from another seed."""
+    """Generate the panel of :func:`load_panel`, or another one like it from another seed.
+
+    Examples
+    --------
+    >>> simulate_panel(seed=1).n_comparisons
+    3200.0
+    """
     rng = np.random.default_rng(seed)
     n_items, n_judges = len(PANEL_ITEMS), len(PANEL_JUDGES)
     core = heterogeneous_panel(6, n_items, rank=1, heterogeneity=0.6, rng=rng)

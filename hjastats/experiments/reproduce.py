@@ -27,6 +27,11 @@ class Settings:
         Data for the experiments on real verdicts; the panel that comes with the package if empty.
     volume : float
         Records of a noisy judge, in multiples of the mean judge.
+
+    Examples
+    --------
+    >>> Settings(quick=True).seeds(full=50, quick=8)
+    8
     """
 
     quick: bool = False
@@ -150,6 +155,14 @@ def reproduce(
     -------
     str
         What was found, in words and tables.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     text = reproduce("convergence", folder, Settings(quick=True))
+    >>> text.splitlines()[0][:32]
+    'convergence: paths and iteration'
     """
     settings = Settings() if settings is None else settings
     if name != "all" and name not in EXPERIMENTS:

@@ -39,8 +39,6 @@ class Bootstrap:
 
     Attributes
     ----------
-    params : pandas.DataFrame
-        One row per replication that converged, one column per reported parameter.
     n_failed : int
         Replications without a finite estimate; they are left out.
     kind : str
@@ -56,7 +54,7 @@ class Bootstrap:
 
     @property
     def params(self) -> pd.DataFrame:
-        """Reported parameters of every replication."""
+        """Reported parameters, one row per replication that converged."""
         return pd.DataFrame([self.layout.pack(at) for at in self.replications], columns=self.layout.names)
 
     def contrast(self, spec: Spec, alpha: float = 0.05, method: str = "percentile") -> pd.DataFrame:

@@ -159,7 +159,9 @@ def _design(right: str, frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, sl
     try:
         design = dmatrix(right or "1", data, return_type="dataframe", NA_action="raise")
     except (PatsyError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ContrastError(f"cannot build the design of {right!r}: {str(error).splitlines()[0]}.") from None
+        reason = str(error).splitlines()[0].rstrip(".")
+        hint = " Fill them in, for example with metadata.fillna('none')." if "missing values" in reason else ""
+        raise ContrastError(f"cannot build the design of {right!r}: {reason}.{hint}") from None
     if len(design) != len(frame):
         raise ContrastError(f"the design of {right!r} has {len(design)} rows for {len(frame)} parameters.")
     if np.linalg.matrix_rank(design) < design.shape[1]:

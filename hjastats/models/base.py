@@ -124,6 +124,13 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
             Covariates, one row per comparison; a list of names takes them from ``data.columns``. Likewise ``judge_exog``.
         **options
             ``rank``, ``position``, ``ties``, ``tie``, ``judge_exog`` as in the class.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> hja.HJAModel.from_comparisons(data, rank=1, position="judge").rank
+        1
         """
         if not isinstance(data, Comparisons):
             raise ComparisonError(
@@ -305,15 +312,40 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         at : array_like, optional
             Reported parameters at which the coordinates are anchored; the starting values by default. Coordinates
             anchored at different points differ, the model they describe does not.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> free = model.untransform_params(model.start_params)
+        >>> bool(np.allclose(model.transform_params(free), model.start_params))
+        True
         """
         return self.layout.pack(self.layout.from_free(np.asarray(unconstrained, dtype=float), self._frame(at)))
 
     def untransform_params(self, constrained: Any, at: Any = None) -> np.ndarray:
-        """Free coordinates of reported parameters; inverse of :meth:`transform_params`."""
+        """Free coordinates of reported parameters; inverse of :meth:`HJAModel.transform_params`.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> len(model.start_params), len(model.untransform_params(model.start_params))
+        (18, 16)
+        """
         return self.layout.to_free(self.layout.unpack(self._checked(constrained)), self._frame(at))
 
     def transform_jacobian(self, unconstrained: Any, at: Any = None) -> np.ndarray:
-        """Derivative of :meth:`transform_params`, shape (n_params, k_params_free), in closed form."""
+        """Derivative of :meth:`HJAModel.transform_params`, shape (n_params, k_params_free), in closed form.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> model.transform_jacobian(model.untransform_params(model.start_params)).shape
+        (18, 16)
+        """
         anchor = self._frame(at)
         there = self.layout.from_free(np.asarray(unconstrained, dtype=float), anchor)
         frame = self.structure.frame(there.scores)
@@ -323,12 +355,30 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
     # Likelihood
 
     def loglike(self, params: Any) -> float:
-        """Bernoulli log-likelihood of the individual comparisons at reported parameters."""
+        """Bernoulli log-likelihood of the individual comparisons at reported parameters.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> params = model.fit().params
+        >>> round(model.loglike(params), 1)
+        -1875.6
+        """
         at = self.layout.unpack(self._checked(params))
         return -evaluate(self.cells, at).value
 
     def loglikeobs(self, params: Any) -> np.ndarray:
-        """Log-likelihood of each row, weights included."""
+        """Log-likelihood of each row, weights included.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> params = model.fit().params
+        >>> round(float(model.loglikeobs(params).sum()), 1)
+        -1875.6
+        """
         rows, at = self.row_cells(), self.layout.unpack(self._checked(params))
         eta = linear_predictor(rows, at)
         if rows.ties is None:
@@ -338,11 +388,29 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         return xlogy(wins, first) + xlogy(rows.ties, tie) + xlogy(rows.n - wins - rows.ties, second)
 
     def score(self, params: Any) -> np.ndarray:
-        """Gradient of :meth:`loglike` in the reported parameters, their normalisation ignored."""
+        """Gradient of :meth:`HJAModel.loglike` in the reported parameters, their normalisation ignored.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> params = model.fit().params
+        >>> model.score(params).shape
+        (18,)
+        """
         return self._score_obs(self.cells, self._checked(params)).sum(axis=0)
 
     def score_obs(self, params: Any) -> np.ndarray:
-        """Gradient of each row of :meth:`loglikeobs`, shape (n_rows, n_params)."""
+        """Gradient of each row of :meth:`HJAModel.loglikeobs`, shape (n_rows, n_params).
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> params = model.fit().params
+        >>> model.score_obs(params).shape
+        (3200, 18)
+        """
         return self._score_obs(self.row_cells(), self._checked(params))
 
     def _score_obs(self, cells: Cells, params: np.ndarray) -> np.ndarray:
@@ -358,9 +426,17 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         return result
 
     def hessian(self, params: Any) -> np.ndarray:
-        """Second derivatives of :meth:`loglike` in the reported parameters, their normalisation ignored.
+        """Second derivatives of :meth:`HJAModel.loglike` in the reported parameters, their normalisation ignored.
 
-        Singular along changes of the parameters that leave the scores alone: do not invert it, see :meth:`hessian_free`.
+        Singular along changes of the parameters that leave the scores alone: do not invert it, see :meth:`HJAModel.hessian_free`.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> params = model.fit().params
+        >>> model.hessian(params).shape
+        (18, 18)
         """
         values = self._checked(params)
         here = evaluate(self.cells, self.layout.unpack(values))
@@ -373,23 +449,60 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         return -result - reported_bending(self.layout, gradient(self.cells, here).scores)
 
     def score_free(self, params: Any) -> np.ndarray:
-        """Gradient in free coordinates anchored at ``params`` themselves, shape (k_params_free,)."""
+        """Gradient in free coordinates anchored at ``params`` themselves, shape (k_params_free,).
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> params = model.fit().params
+        >>> bool(abs(model.score_free(params)).max() < 1e-4)
+        True
+        """
         at, frame = self._anchored(params)
         return -free_gradient(gradient(self.cells, evaluate(self.cells, at)), frame, self.cells)
 
     def score_obs_free(self, params: Any) -> np.ndarray:
-        """Row-wise gradient in free coordinates anchored at ``params``, shape (n_rows, k_params_free)."""
+        """Row-wise gradient in free coordinates anchored at ``params``, shape (n_rows, k_params_free).
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> params = model.fit().params
+        >>> model.score_obs_free(params).shape
+        (3200, 16)
+        """
         at, frame = self._anchored(params)
         rows = self.row_cells()
         return cell_scores(rows, evaluate(rows, at), free_design(rows, frame), free_ties(rows, frame))
 
     def hessian_free(self, params: Any, observed: bool = True) -> np.ndarray:
-        """Second derivatives in free coordinates anchored at ``params``; minus the expected information if not observed."""
+        """Second derivatives in free coordinates anchored at ``params``; minus the expected information if not observed.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> params = model.fit().params
+        >>> import numpy as np
+        >>> bool(np.linalg.eigvalsh(model.hessian_free(params)).max() < 0)
+        True
+        """
         at, frame = self._anchored(params)
         return -information_at(self.cells, at, frame, "observed" if observed else "expected")
 
     def information(self, params: Any) -> np.ndarray:
-        """Expected information in free coordinates (eq. fisher-plugin, times the number of comparisons)."""
+        """Expected information in free coordinates (eq. fisher-plugin, times the number of comparisons).
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> params = model.fit().params
+        >>> model.information(params).shape
+        (16, 16)
+        """
         return -self.hessian_free(params, observed=False)
 
     def _anchored(self, params: Any) -> tuple[Coefficients, Frame]:

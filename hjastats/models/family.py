@@ -69,9 +69,21 @@ class HJAModel(ComparisonModel):
     --------
     >>> import hjastats as hja
     >>> data = hja.datasets.load_panel()
-    >>> result = hja.HJAModel.from_comparisons(data, rank=1).fit()
+    >>> model = hja.HJAModel.from_comparisons(data, rank=1)
+    >>> model.judges[:2], model.items[:2], model.rank
+    (('judge-1', 'judge-2'), ('model-A', 'model-B'), 1)
+    >>> model.param_names[0], len(model.param_names) == len(model.start_params)
+    ('gamma[judge-1]', True)
+    >>> result = model.fit()
     >>> result.df_model
     30.0
+
+    The same from arrays, as other statsmodels models are made:
+
+    >>> table = data.to_frame()
+    >>> again = hja.HJAModel(table["outcome"], judge=table["judge"], item_a=table["first"], item_b=table["second"], rank=1)
+    >>> bool(abs(again.fit().llf - result.llf) < 1e-6)
+    True
     """
 
     results_class = HJAResults
@@ -83,6 +95,16 @@ class HJAModel(ComparisonModel):
         ------
         IdentificationError
             When the pooled comparisons fall into groups of items that are never compared with each other.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> apart = {"judge": ["j", "j"], "first": ["a", "x"], "second": ["b", "y"], "winner": ["first", "first"]}
+        >>> model = hja.JAModel.from_comparisons(hja.read_comparisons(apart, first="first", second="second"))
+        >>> model.check_estimable()
+        Traceback (most recent call last):
+            ...
+        hjastats.errors.IdentificationError: the items fall into 2 groups that no judge ever compared with...
         """
         graph = self.comparisons.connectivity
         if not graph.is_connected:
@@ -145,6 +167,17 @@ class HJAModel(ComparisonModel):
         Returns
         -------
         HJAResults
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge")
+        >>> result = model.fit()
+        >>> result.converged, round(result.llf, 1)
+        (True, -1592.9)
+        >>> robust = model.fit(cov_type="HC0")
+        >>> robust.cov_type, bool(abs(robust.llf - result.llf) < 1e-6)
+        ('HC0', True)
         """
         information = which_information(information, cov_type)
         if use_t:
@@ -275,26 +308,66 @@ class HJAModel(ComparisonModel):
         return split(self.row_cells(), code, n_folds, rng)
 
     def with_rank(self, rank: int) -> HJAModel:
-        """The HJA model of another rank for the same data and terms."""
+        """The HJA model of another rank for the same data and terms.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> model.with_rank(2).rank
+        2
+        """
         return HJAModel(**self._same_data(), rank=rank)
 
     def pooled(self) -> BTLModel:
-        """Pooled BTL for the same data and terms."""
+        """Pooled BTL for the same data and terms.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> type(model.pooled()).__name__
+        'BTLModel'
+        """
         return BTLModel(**self._same_data())
 
     def unrestricted(self) -> JudgewiseBTLModel:
-        """Judge-wise BTL for the same data and terms."""
+        """Judge-wise BTL for the same data and terms.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> type(model.unrestricted()).__name__
+        'JudgewiseBTLModel'
+        """
         return JudgewiseBTLModel(**self._same_data())
 
     def with_position(self, position: str | None) -> HJAModel:
-        """The same model with another position effect."""
+        """The same model with another position effect.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> model.with_position("judge").df_model - model.df_model
+        8.0
+        """
         options = self._same_data() | {"position": position}
         if type(self) is HJAModel:
             options["rank"] = self.rank
         return type(self)(**options)
 
     def without_judges(self, judges: Iterable[str]) -> HJAModel:
-        """The same model for the comparisons of the other judges."""
+        """The same model for the comparisons of the other judges.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> len(model.without_judges(["judge-first", "judge-noise"]).judges)
+        6
+        """
         options = self._same_data()
         unwanted = [judges] if isinstance(judges, str) else list(judges)
         kept = ~np.isin(self.comparisons.judge_index, [k for k, name in enumerate(self.judges) if name in unwanted])
@@ -336,7 +409,15 @@ class HJAModel(ComparisonModel):
 
 
 class JAModel(HJAModel):
-    """Judge-aware ranking: one consensus, judges differ in their sensitivity to it (HJA of rank 0)."""
+    """Judge-aware ranking: one consensus, judges differ in their sensitivity to it (HJA of rank 0).
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+    >>> result.rank, result.df_model
+    (0, 24.0)
+    """
 
     def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
         _refuse_rank(kwargs, "JAModel has rank 0")
@@ -344,7 +425,15 @@ class JAModel(HJAModel):
 
 
 class BTLModel(HJAModel):
-    """Bradley-Terry-Luce: all judges share one score per item; there are no sensitivities among the parameters."""
+    """Bradley-Terry-Luce: all judges share one score per item; there are no sensitivities among the parameters.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+    >>> result.consensus["estimate"].head(2).round(3).to_dict()
+    {'model-I': 0.923, 'model-H': 0.627}
+    """
 
     def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
         _refuse_rank(kwargs, "BTLModel has no rank")
@@ -355,7 +444,17 @@ class BTLModel(HJAModel):
 
 
 class JudgewiseBTLModel(HJAModel):
-    """Bradley-Terry-Luce for every judge separately: the unrestricted score matrix all other models are nested in."""
+    """Bradley-Terry-Luce for every judge separately: the unrestricted score matrix all other models are nested in.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> result = hja.JudgewiseBTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+    >>> result.scores.loc["judge-1", ["model-A", "model-B"]].round(3).to_dict()
+    {'model-A': 2.418, 'model-B': -0.348}
+    >>> result.df_model
+    72.0
+    """
 
     def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
         _refuse_rank(kwargs, "JudgewiseBTLModel has no rank")

@@ -63,6 +63,14 @@ class PredictionMethods:
         which : {"mean", "linear", "probs"}
             Expected preference for the first item (ties counting one half), log-odds of the first item against the second, or
             a frame with the probabilities of all outcomes.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> params = model.fit().params
+        >>> model.predict(params, judge="judge-1", item_a="model-I", item_b="model-H").round(3)
+        array([0.732])
         """
         check_option("which", which, ("mean", "linear", "probs"))
         at = self.layout.unpack(self._checked(params))

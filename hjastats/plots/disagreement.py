@@ -87,7 +87,20 @@ def plot_disagreement(
     Returns
     -------
     matplotlib.figure.Figure
-        With axes "heatmap", "consensus", "sensitivity", "leverage" and "colours" (their labels).
+        With axes "heatmap", "consensus", "sensitivity", "leverage" and "corner" (their labels), the last with the colour bar.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> residual = pd.DataFrame([[0.5, -0.5], [-0.5, 0.5]], index=["j1", "j2"], columns=["a", "b"])
+    >>> frame = pd.DataFrame({"estimate": [0.3, -0.3, 1.2, 0.8]}, index=["a", "b", "j1", "j2"])
+    >>> frame = frame.assign(ci_lower=frame["estimate"] - 0.2, ci_upper=frame["estimate"] + 0.2)
+    >>> size = pd.Series({"j1": 0.7, "j2": 0.7})
+    >>> figure = plot_disagreement(
+    ...     residual, consensus=frame.loc[["a", "b"]], sensitivity=frame.loc[["j1", "j2"]], leverage=size
+    ... )
+    >>> sorted(ax.get_label() for ax in figure.axes)
+    ['consensus', 'corner', 'heatmap', 'leverage', 'sensitivity']
     """
     width, height = _body_size(residual)
     label_width, label_height = label_inches(names(residual.index)), label_inches(names(residual.columns))

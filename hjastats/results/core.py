@@ -57,6 +57,28 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
         Residual ``U V'``, judges by items.
     converged : bool
         Small gradient, positive definite information, finite estimates.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+    >>> result.n_judges, result.n_items, result.rank, result.converged
+    (8, 10, 1, True)
+    >>> result.consensus.head(2).round(2)
+             estimate  std_err  ci_lower  ci_upper
+    item
+    model-I      1.38     0.10      1.18      1.59
+    model-H      0.89     0.09      0.71      1.06
+    >>> round(result.llf, 1), round(result.llnull, 1), round(result.llr, 1), round(result.prsquared, 3)
+    (-1592.9, -2218.1, 1250.3, 0.282)
+    >>> result.llr_pvalue
+    nan
+    >>> result.df_modelwc, len(result.params)
+    (38.0, 44)
+    >>> result.has_consensus, bool(result.is_separated.any()), bool(result.is_ambiguous.any())
+    (True, False, False)
+    >>> result.decomposition.U.shape, result.fittedvalues.shape, result.resid.shape
+    ((8, 1), (3200,), (3200,))
     """
 
     def __init__(
@@ -203,13 +225,34 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
         """Consensus scores with standard errors and 95% intervals, best item first.
 
         They sum to zero over the items that have a finite score.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.consensus.head(2).round(3)
+                 estimate  std_err  ci_lower  ci_upper
+        item
+        model-I     1.385    0.103     1.183     1.586
+        model-H     0.888    0.089     0.714     1.063
         """
         table = self._table("mu", self.model.items, "item")
         return table.sort_values("estimate", ascending=False, kind="stable")
 
     @property
     def sensitivity(self) -> pd.DataFrame:
-        """Sensitivity of each judge to the consensus, with the test of gamma = 1."""
+        """Sensitivity of each judge to the consensus, with the test of gamma = 1.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.sensitivity.head(2).round(3)
+                 estimate  std_err      z  p_value  ci_lower  ci_upper
+        judge
+        judge-1     2.499    0.207  7.241    0.000     2.093     2.905
+        judge-2     1.263    0.127  2.077    0.038     1.015     1.512
+        """
         table = self._table("gamma", self.model.judges, "judge")
         # With one judge, and in BTL, gamma is one by definition: there is nothing to test.
         z = (table["estimate"] - 1.0) / table["std_err"].where(table["std_err"] > 1e-10)
@@ -221,7 +264,17 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
 
     @property
     def position(self) -> pd.DataFrame:
-        """Log-odds bonus of the item shown first, with the test of no bonus; empty without position effects."""
+        """Log-odds bonus of the item shown first, with the test of no bonus; empty without position effects.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.position.loc[["judge-first"]].round(3)
+                     estimate  std_err       z  p_value  ci_lower  ci_upper
+        judge
+        judge-first     2.673    0.251  10.664      0.0     2.182     3.165
+        """
         if self.model.position is None:
             return pd.DataFrame(columns=["estimate", "std_err", "z", "p_value", "ci_lower", "ci_upper"])
         labels = self.model.judges if self.model.position == "judge" else ("all judges",)
@@ -256,7 +309,15 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
         return affected
 
     def is_withheld(self, kind: str) -> bool:
-        """Whether a whole block of parameters, such as ``"gamma"``, has no finite estimate."""
+        """Whether a whole block of parameters, such as ``"gamma"``, has no finite estimate.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.is_withheld("gamma")
+        False
+        """
         where = self.model.layout.slices.get(kind)
         return where is not None and bool(self.is_separated[where].all())
 
@@ -308,13 +369,28 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
         """Judge-specific scores S, judges by items; empty where they run to infinity.
 
         They sum to zero over the items that have a finite score for the judge.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.scores.loc["judge-5", ["model-A", "model-I"]].round(2).to_dict()
+        {'model-A': 1.39, 'model-I': 0.96}
         """
         finite = self._matrix(self._finite(self.estimate.at.scores))
         return finite.sub(finite.mean(axis=1), axis=0)
 
     @property
     def scores_se(self) -> pd.DataFrame:
-        """Standard errors of :attr:`scores`; empty for judges with a score that runs to infinity."""
+        """Standard errors of :attr:`HJAResults.scores`; empty for judges with a score that runs to infinity.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.scores_se.loc["judge-5", ["model-A", "model-I"]].round(2).to_dict()
+        {'model-A': 0.2, 'model-I': 0.2}
+        """
         errors = score_standard_errors(self.estimate.frame, self._score_covariance)
         if self.estimate.separation is not None:
             errors = np.where(self.estimate.separation.is_affected.any(axis=1, keepdims=True), np.nan, errors)
@@ -329,6 +405,13 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
         """Residual disagreement ``U V'``, judges by items: what the consensus does not explain.
 
         Empty where scores run to infinity.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.disagreement.loc["judge-5", ["model-A", "model-I"]].round(2).to_dict()
+        {'model-A': 0.98, 'model-I': -0.01}
         """
         residual = self._residual
         return self._matrix(np.full_like(residual, np.nan) if self.is_withheld("U") else self._finite(residual))
@@ -339,9 +422,19 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
         return self.estimate.at.scores - np.outer(parts.gamma, parts.mu)
 
     def leverage(self) -> pd.DataFrame:
-        """Size of each judge's disagreement, h = |(U V')_k|, and relative to its consensus part, rho.
+        """Size of each judge's disagreement, h = norm of its row of U V', and relative to its consensus part, rho.
 
         Empty where the disagreement is still changing on the way to infinity.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.leverage().loc[["judge-5", "judge-noise"]].round(2)
+                        h   rho
+        judge
+        judge-5      2.65  1.39
+        judge-noise  0.05  0.09
         """
         parts = self.decomposition
         size = np.linalg.norm(self._residual, axis=1)
@@ -396,7 +489,17 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
     # Prediction and fit
 
     def predict(self, exog: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Probability that the first item is preferred; see :meth:`hjastats.HJAModel.predict`."""
+        """Probability that the first item is preferred; see :meth:`hjastats.HJAModel.predict`.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.predict(judge="judge-first", item_a="model-I", item_b="model-H").round(3)
+        array([0.963])
+        >>> result.predict(judge="judge-first", item_a="model-I", item_b="model-H", position=False).round(3)
+        array([0.643])
+        """
         return self.model.predict(self.params, exog, *args, **kwargs)
 
     @property
@@ -414,7 +517,15 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """What the data and the fit give reason to say, each checked condition either way."""
+        """What the data and the fit give reason to say, each checked condition either way.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> [str(finding) for finding in result.findings if finding.is_warning][0][:40]
+        "'judge-first' picks the first item in 87"
+        """
         return find(self)
 
     def diagnose(self) -> Diagnosis:
@@ -453,11 +564,27 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
             One minus the level of the intervals.
         max_rows : int
             Longest table printed in full; longer ones show their first and last rows.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> text = str(result.summary())
+        >>> "sensitivity gamma (z and p test gamma = 1)" in text
+        True
         """
         return summarise(self, yname=yname, title=title, alpha=alpha, max_rows=max_rows)
 
     def weakest_direction(self, n: int = 4) -> str:
-        """Names of the reported parameters that move most along the least determined direction."""
+        """Names of the reported parameters that move most along the least determined direction.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.weakest_direction(2)
+        "'position[judge-first]', 'gamma[judge-first]'"
+        """
         information = self.estimate.free_covariance.information
         scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
         vector = np.linalg.eigh(information / np.outer(scale, scale))[1][:, 0] / scale
@@ -504,6 +631,14 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
         -------
         str
             The JSON text. A formula is not part of it: covariates are stored as the numbers they were.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> again = hja.load_results(result.to_json())
+        >>> again.n_judges, again.converged
+        (8, True)
         """
         self._need_data()
         text = json.dumps(to_document(self), allow_nan=False)
@@ -523,7 +658,16 @@ class HJAResults(InferenceMethods, ExaminationMethods, PictureMethods, GenericLi
     bsejhj = property(_unavailable)
 
     def remove_data(self) -> None:
-        """Drop the rows of the data; tables, tests and predictions for new comparisons keep working."""
+        """Drop the rows of the data; tables, tests and predictions for new comparisons keep working.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.remove_data()
+        >>> result.predict(judge="judge-1", item_a="model-I", item_b="model-H").round(2)
+        array([0.73])
+        """
         _ = self.findings
         super().remove_data()
 

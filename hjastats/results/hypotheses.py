@@ -58,6 +58,14 @@ class HypothesisMethods:
         ------
         ContrastError
             When a row is fixed by the constraints ("not testable") or cannot be read.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> test = result.t_test("mu[model-I] - mu[model-H] = 0")
+        >>> test.effect.round(3), bool(test.pvalue < 0.01)
+        (array([0.352]), True)
         """
         names = self.model.layout.names
         matrix, values = linear_hypotheses(r_matrix, names)
@@ -98,6 +106,14 @@ class HypothesisMethods:
             Another covariance of the parameters.
         invcov, use_f, df_constraints, scalar
             Accepted for compatibility; only their defaults are supported.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> test = result.wald_test("gamma[judge-1] = 1, gamma[judge-2] = 1")
+        >>> int(test.df_denom), round(float(test.statistic), 1)
+        (2, 116.9)
         """
         if invcov is not None or use_f or df_constraints is not None:
             raise ValueError("wald_test supports neither invcov, use_f nor df_constraints: the test is chi-squared.")
@@ -117,6 +133,15 @@ class HypothesisMethods:
         ----------
         skip_single : bool
             Leave out kinds with one parameter.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.wald_test_terms().table[["df_constraint"]]
+               df_constraint
+        gamma              7
+        mu                 9
         """
         if extra_constraints is not None or combine_terms is not None:
             raise ValueError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
@@ -149,6 +174,15 @@ class HypothesisMethods:
         CompareLRTestResult
             statistic, pvalue, df_diff. Without p-value, and with a warning, when the models differ in the number of
             disagreement directions: that test is not chi-squared.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> btl = result.model.pooled().fit()
+        >>> test = result.compare_lr_test(btl)
+        >>> round(test.statistic, 1), test.df_diff
+        (162.6, 7)
         """
         return compare_lr_test(self, restricted)
 
@@ -170,6 +204,14 @@ class HypothesisMethods:
             not chi-squared, by parametric bootstrap.
         n, rng, n_jobs, progress
             Replications, randomness, parallel jobs and progress bar of the bootstrap.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+        >>> result.rank_test()
+        Rank test (saturated): JA + position against judge-wise BTL + position
+          LR = 310.252, chi2(56), p = 6.661e-37
         """
         if "gamma" not in self.model.layout.slices:
             raise IdentificationError(

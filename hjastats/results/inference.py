@@ -98,6 +98,16 @@ class InferenceMethods(HypothesisMethods):
         FormulaContrast
             Coefficients as contrasts, and ``terms`` with a joint Wald test per term. Inference is for this panel: the
             uncertainty is that of the parameters, not of having drawn these judges and items.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> import pandas as pd
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> judges = pd.DataFrame({"size": [70, 34, 8, 13, 8, 34, 70, 2]}, index=result.model.judges)
+        >>> result.contrast_formula("gamma ~ size", judges).terms.round(2)
+              chi2  df  p_value
+        size  64.9   1      0.0
         """
         if metadata is None:
             self._need_data()
@@ -114,6 +124,13 @@ class InferenceMethods(HypothesisMethods):
         -------
         pandas.DataFrame
             Indexed by judge and direction: estimate, std_err, z, p_value, ci_lower, ci_upper.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.relative_loadings()["estimate"].head(2).round(3).to_dict()
+        {('judge-1', 1): 0.23, ('judge-2', 1): -0.294}
         """
         layout = self.model.layout
         if not layout.rank:
@@ -156,6 +173,13 @@ class InferenceMethods(HypothesisMethods):
         -------
         pandas.DataFrame
             Indexed by the two labels: estimate (first minus second), std_err, z, p_value, p_adjusted, ci_lower, ci_upper.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.pairwise("gamma").loc[("judge-1", "judge-2"), ["estimate", "p_adjusted"]].round(4).to_dict()
+        {'estimate': 1.4797, 'p_adjusted': 0.0}
         """
         labels, estimate, covariance = self._vector(kind)
         pairs = pairwise_differences(estimate, covariance)
@@ -298,6 +322,16 @@ class InferenceMethods(HypothesisMethods):
         -------
         Bootstrap
             With ``params`` and ``contrast(spec, method="percentile" | "bca")``.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> draws = result.bootstrap(20, "parametric", rng=0)
+        >>> draws.params.shape
+        (20, 18)
+        >>> bool(draws.contrast("mu[model-I] - mu[model-H]")["std_err"].iloc[0] > 0)
+        True
         """
         check_options(n, kind)
         model, at = self.model, self.estimate.at
@@ -374,6 +408,16 @@ class InferenceMethods(HypothesisMethods):
         -------
         PredictionResultsMonotonic
             With ``summary_frame(alpha)``: predicted, se, ci_lower, ci_upper.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> prediction = result.get_prediction(judge="judge-1", item_a="model-I", item_b=["model-H", "model-J"])
+        >>> prediction.summary_frame().round(3)
+           predicted     se  ci_lower  ci_upper
+        0      0.810  0.066     0.648     0.908
+        1      0.999  0.001     0.997     1.000
         """
         rows = self.model.prediction_rows(exog, judge, item_a, item_b, judge_exog)
         if not position:

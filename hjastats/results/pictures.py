@@ -92,7 +92,15 @@ class PictureMethods:
         )
 
     def plot_sensitivity(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
-        """Sensitivity of each judge with 95% intervals, against one, the panel's average."""
+        """Sensitivity of each judge with 95% intervals, against one, the panel's average.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.plot_sensitivity().get_title(loc="left")
+        'Sensitivity of the judges'
+        """
         self._need_sensitivity()
         return plots.plot_intervals(
             self.sensitivity,
@@ -104,7 +112,15 @@ class PictureMethods:
         )
 
     def plot_position(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
-        """Position effects with 95% intervals, against zero."""
+        """Position effects with 95% intervals, against zero.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.plot_position().get_title(loc="left")
+        'Position effects of the judges'
+        """
         if self.model.position is None:
             raise ValueError("this model has no position effects: fit it with position='judge' or position='common'.")
         return plots.plot_intervals(
@@ -123,6 +139,13 @@ class PictureMethods:
         -------
         matplotlib.figure.Figure
             With ``ax``, only the heatmap is drawn, and its axes are returned.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> type(result.plot_disagreement()).__name__
+        'Figure'
         """
         self._need_disagreement()
         residual = self.disagreement
@@ -151,6 +174,13 @@ class PictureMethods:
         family : pandas.Series or dict, optional
             Judge to family.
         ax : matplotlib.axes.Axes, optional
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> [label.get_text() for label in result.plot_profiles(highlight=["judge-5"]).get_yticklabels()[:2]]
+        ['model-I', 'model-H']
         """
         self._need_sensitivity()
         from ..plots.profiles import MAX_COLOURS
@@ -164,7 +194,15 @@ class PictureMethods:
         )
 
     def plot_leverage(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
-        """Size of each judge's disagreement against its sensitivity; those that dominate the panel are named."""
+        """Size of each judge's disagreement against its sensitivity; those that dominate the panel are named.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.plot_leverage().get_xlabel()
+        'sensitivity to the consensus'
+        """
         self._need_disagreement()
         leverage = self.leverage()
         table = pd.DataFrame({"sensitivity": self.sensitivity["estimate"], "h": leverage["h"]})
@@ -178,6 +216,13 @@ class PictureMethods:
         """Probability that one item is preferred to another, position left aside, by the consensus or one judge.
 
         With ties as an outcome of their own, it is the probability among decided verdicts.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.plot_probabilities("judge-1").get_title(loc="left")
+        'P(row preferred to column), judge-1'
         """
         order = self.consensus["estimate"]
         scores = order if judge is None else self.scores.loc[self._judge(judge), order.index]
@@ -187,7 +232,15 @@ class PictureMethods:
         )
 
     def plot_convergence(self, *, ax: Axes | None = None) -> Axes:
-        """How every start came to its optimum, and the paper's alternating algorithm where it was used."""
+        """How every start came to its optimum, and the paper's alternating algorithm where it was used.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.plot_convergence().get_xlabel()
+        'iteration'
+        """
         paths = {f"start {i}": path for i, path in enumerate(self.estimate.search.paths, start=1)}
         if not paths and len(self.estimate.optimum.path) > 1:
             paths = {self.estimate.method: self.estimate.optimum.path}
@@ -199,7 +252,15 @@ class PictureMethods:
         return plots.plot_convergence(paths, title=title, ax=ax)
 
     def plot_calibration(self, n_bins: int = 10, *, ax: Axes | None = None) -> Axes:
-        """Predicted probabilities against observed shares of the data the model was fitted to, in groups of equal size."""
+        """Predicted probabilities against observed shares of the data the model was fitted to, in groups of equal size.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.plot_calibration(n_bins=5).get_xlabel()
+        'predicted probability that the first item is preferred'
+        """
         self._need_data()
         data = self.model.comparisons
         return plots.plot_calibration(
@@ -207,7 +268,15 @@ class PictureMethods:
         )
 
     def plot_comparisons(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
-        """Which items were compared how often, items in the order of the consensus."""
+        """Which items were compared how often, items in the order of the consensus.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.plot_comparisons().get_title(loc="left")
+        'Comparisons between items'
+        """
         self._need_data()
         order = self.consensus.index
         return plots.plot_comparisons(

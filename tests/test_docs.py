@@ -1,0 +1,112 @@
+"""The documentation builds without a warning, names everything public, and shows an example of it."""
+
+import inspect
+import re
+import subprocess
+import sys
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+import hjastats as hja
+from hjastats import datasets, experiments, plots, simulation
+from hjastats.data import outcomes, readers
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = sorted((ROOT / "docs" / "api").glob("*.md"))
+CLASSES = (hja.Comparisons, hja.HJAModel, hja.HJAResults, hja.RankSelection)
+# Without an underscore because other modules of the package, or statsmodels, call them; not for users.
+INTERNAL = {
+    *("Comparisons.cells", "Comparisons.ordered_cells", "Comparisons.rows"),
+    *("HJAModel.folds", "HJAModel.initialize", "HJAModel.results_class"),
+    *("HJAModel.row_cells", "HJAModel.prediction_rows", "HJAModel.without_position"),
+    # Refused with a sentence that says what to use instead.
+    *("HJAResults.bsejac", "HJAResults.bsejhj", "HJAResults.covjac", "HJAResults.covjhj"),
+}
+
+
+def _functions(module):
+    return {
+        f"{module.__name__}.{name}": value
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_")
+    }
+
+
+def _members(cls):
+    """Methods and properties a class of ours defines itself, not those statsmodels gives it."""
+    for name in dir(cls):
+        owner = next(base for base in cls.__mro__ if name in vars(base))
+        value = inspect.getattr_static(cls, name)
+        is_code = callable(value) or isinstance(value, property | cached_property | classmethod | staticmethod)
+        if not name.startswith("_") and owner.__module__.startswith("hjastats") and is_code:
+            yield f"{cls.__name__}.{name}", value
+
+
+PUBLIC = {f"hjastats.{name}": getattr(hja, name) for name in hja.__all__ if not inspect.ismodule(getattr(hja, name))}
+PUBLIC |= {f"hjastats.plots.{name}": getattr(plots, name) for name in plots.__all__}
+PUBLIC |= {f"hjastats.experiments.{name}": getattr(experiments, name) for name in ("reproduce", "Settings")}
+PUBLIC |= _functions(datasets) | _functions(simulation)
+PUBLIC |= {f"hjastats.{name}": value for cls in CLASSES for name, value in _members(cls) if name not in INTERNAL}
+
+
+def _listed():
+    """Full names in the tables of the reference."""
+    names = set()
+    for path in REFERENCE:
+        for module, table in re.findall(r"currentmodule:: (\S+)\n(.*?)```", path.read_text(), flags=re.DOTALL):
+            names |= {f"{module}.{name}" for name in re.findall(r"^   ([A-Za-z]\S*)$", table, flags=re.MULTILINE)}
+    return names
+
+
+def test_the_reference_lists_every_public_name():
+    assert sorted(set(PUBLIC) - _listed()) == []
+
+
+def _examples(value):
+    """Lines of code in the Examples section of a docstring."""
+    value = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+    text = (value.func if isinstance(value, cached_property) else value).__doc__ or ""
+    return [line for line in text.partition("Examples\n")[2].splitlines() if line.strip().startswith((">>>", "..."))]
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_every_public_name_has_an_example(name):
+    owner, _, short = name.rpartition(".")
+    shown = _examples(PUBLIC[name])
+    if isinstance(PUBLIC[name], property | cached_property):
+        # A plain attribute may be shown in the example of its class.
+        shown += [line for line in _examples(PUBLIC[owner]) if re.search(rf"\.{short}\b", line)]
+    assert shown, f"{name} has no runnable example in its docstring"
+
+
+def test_the_page_on_data_names_every_column_and_label_that_is_found():
+    text = (ROOT / "docs" / "data.md").read_text().lower()
+    named = {word.strip() for row in text.splitlines() for word in re.split(r"[|,:;]| and ", row)}
+    columns = {
+        *readers.JUDGE_COLUMNS,
+        *readers.OUTCOME_COLUMNS,
+        *readers.WEIGHT_COLUMNS,
+        *sum(readers.ITEM_COLUMNS, ()),
+    }
+    labels = outcomes.FIRST_LABELS | outcomes.SECOND_LABELS | outcomes.TIE_LABELS | (outcomes.UNUSABLE_LABELS - {""})
+    assert sorted((columns | labels) - named) == []
+
+
+def test_the_documentation_builds_without_warnings_and_loads_nothing_from_elsewhere(tmp_path):
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-E", "-b", "html", "docs", str(tmp_path)]
+    build = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert build.returncode == 0, build.stderr
+    pages = {
+        path.relative_to(tmp_path).as_posix(): path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.html")
+    }
+    assert {"index.html", "vignettes/first_ranking.html", "api/generated/hjastats.HJAResults.contrast.html"} <= set(
+        pages
+    )
+    loaded = {
+        url
+        for text in pages.values()
+        for url in re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(http[^"]+)"', text)
+    }
+    assert loaded == set()
