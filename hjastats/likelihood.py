@@ -199,8 +199,9 @@ def _times_predictor(terms: np.ndarray, odds: np.ndarray, tie: np.ndarray | None
 
 def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow:
     """Expected information about the coordinates of ``frame`` and the linear coefficients (eq. fisher-plugin, times n)."""
-    own, items, weights = frame.judge_items, frame.shared_items, frame.shared_judges
-    f, g, n_shared, e, m = own.shape[1], weights.shape[1], items.shape[1], cells.n_judge_terms, cells.n_shared_terms
+    own, weights = frame.judge_items, frame.shared_judges
+    f, g, e, m = own.shape[1], weights.shape[1], cells.n_judge_terms, cells.n_shared_terms
+    n_shared = frame.n_shared
     moves = g * n_shared
     features = np.take(own, cells.first, axis=0) - np.take(own, cells.second, axis=0)
     weighted = here.curvature[:, None] * features
@@ -215,12 +216,12 @@ def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow
     judge = np.empty((cells.n_judges, f + e, f + e))
     judge[:, :, :f] = spread[:, : f + e] @ own
     coupling = np.empty((cells.n_judges, f + e, moves + m))
-    on_items = (spread.reshape(-1, cells.n_items) @ items).reshape(cells.n_judges, f + e + m, n_shared)
+    on_items = frame.along_shared(spread.reshape(-1, cells.n_items)).reshape(cells.n_judges, f + e + m, n_shared)
     coupling[:, :, :moves].reshape(cells.n_judges, f + e, g, n_shared)[...] = (
         on_items[:, : f + e, None, :] * weights[:, None, :, None]
     )
     shared = np.empty((moves + m, moves + m))
-    shared[:moves, :moves] = _shared_block(cells, here.curvature, weights, items)
+    shared[:moves, :moves] = _shared_block(cells, here.curvature, frame)
     if e or m:
         own_by_own, own_by_all, all_by_all = _term_blocks(cells, here, weighted[:, f : f + e], weighted[:, f + e :])
         judge[:, :f, f:] = judge[:, f:, :f].transpose(0, 2, 1)
@@ -247,7 +248,7 @@ def observed_information(expected: Arrow, frame: Frame, scores_gradient: np.ndar
     if not frame.strength.size:
         return expected
     weights = frame.shared_judges
-    outside = (scores_gradient - weights @ (weights.T @ scores_gradient)) @ frame.shared_items
+    outside = frame.along_shared(scores_gradient - weights @ (weights.T @ scores_gradient))
     coupling = expected.coupling.copy()
     n_shared = outside.shape[1]
     for direction, strength in enumerate(frame.strength):
@@ -284,8 +285,9 @@ def _sums_of_products(cells: Cells, left: np.ndarray, right: np.ndarray) -> np.n
     return sums.reshape(cells.n_judges, left.shape[1], right.shape[1])
 
 
-def _shared_block(cells: Cells, curvature: np.ndarray, weights: np.ndarray, items: np.ndarray) -> np.ndarray:
+def _shared_block(cells: Cells, curvature: np.ndarray, frame: Frame) -> np.ndarray:
     """Information about the shared coordinates: a Laplacian of the items for every pair of judge weights."""
+    weights = frame.shared_judges
     n_items, g = cells.n_items, weights.shape[1]
     a, b = [i for i in range(g) for _ in range(i, g)], [j for i in range(g) for j in range(i, g)]
     links = cells.sum_by_pair(curvature, weights[:, a] * weights[:, b])
@@ -293,7 +295,7 @@ def _shared_block(cells: Cells, curvature: np.ndarray, weights: np.ndarray, item
     laplacians = -links
     diagonal = np.arange(n_items)
     laplacians[:, diagonal, diagonal] += links.sum(axis=2)
-    inner = items.T @ laplacians @ items
+    inner = frame.between_shared(laplacians)
     block = np.empty((g, g, *inner.shape[1:]))
     block[a, b] = inner
     block[b, a] = inner

@@ -106,7 +106,7 @@ def _information(rest: Cells, here: Derivatives, frame: Frame, judge: int, ridge
         return arrow
     arrow = ridge.add_to_information(rest, arrow, frame)
     # The ridge on shared movements counts them in every row; the judge's row is gone.
-    weights, n_shared = frame.shared_judges[judge], frame.shared_items.shape[1]
+    weights, n_shared = frame.shared_judges[judge], frame.n_shared
     moves = len(weights) * n_shared
     shared = arrow.shared.copy()
     shared[:moves, :moves] -= ridge.scores * np.kron(np.outer(weights, weights), np.eye(n_shared))

@@ -56,7 +56,7 @@ def _adjusted(cells: Cells, structure: ScoreStructure, at: Coefficients, here: D
 
 def _bending(cells: Cells, frame: Frame, covariance: np.ndarray) -> np.ndarray:
     """Trace of the covariance times the second derivatives of each log-odds, shape (n_cells,)."""
-    f, n_judges, n_shared = len(frame.strength), frame.n_judges, frame.shared_items.shape[1]
+    f, n_judges, n_shared = len(frame.strength), frame.n_judges, frame.n_shared
     if not f:
         return np.zeros(len(cells.n))
     first = len(covariance) - frame.n_free

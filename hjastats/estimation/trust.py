@@ -75,7 +75,7 @@ class Ridge:
     def add_to_information(self, cells: Cells, arrow: Arrow, frame: Frame) -> Arrow:
         """Information of the penalised objective; score coordinates are orthonormal, so the ridge is the same for all."""
         judge, shared = arrow.judge.copy(), arrow.shared.copy()
-        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.shared_items.shape[1]
+        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
         own, all_own = np.arange(f), np.arange(f, judge.shape[1])
         judge[:, own, own] += self.scores
         judge[:, all_own, all_own] += self.terms
@@ -303,13 +303,13 @@ class _Proposal:
         self._observed: Arrow | None = None
         self._set_units(expected, frame)
         self.own_gradient = np.hstack([self.scores_gradient @ frame.judge_items, slopes.judge])
-        moves = (frame.shared_judges.T @ self.scores_gradient) @ frame.shared_items
+        moves = frame.along_shared(frame.shared_judges.T @ self.scores_gradient)
         self.shared_gradient = np.concatenate([moves.ravel(), slopes.shared])
 
     def _set_units(self, expected: Arrow, frame: Frame) -> None:
         """Scale of the damping: score coordinates share one unit, linear coefficients have that of their regressor."""
         own, shared = np.einsum("kff->f", expected.judge), np.einsum("ss->s", expected.shared)
-        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.shared_items.shape[1]
+        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
         self.scale = float((own[:f].sum() + shared[:moves].sum()) / (f * frame.n_judges + moves))
         self.own_unit, self.shared_unit = np.ones(len(own)), np.ones(len(shared))
         if self.scale > 0 and len(own) + len(shared) > f + moves:
@@ -346,7 +346,7 @@ class _Proposal:
         f, g, n_shared = (
             self.frame.judge_items.shape[1],
             self.frame.shared_judges.shape[1],
-            self.frame.shared_items.shape[1],
+            self.frame.n_shared,
         )
         return _Step(
             own=own[:, :f],

@@ -12,9 +12,12 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import helmert
+from scipy.linalg.lapack import dgeqrf
 
 # Score matrices up to this size are decomposed whole: it is quicker than reducing them first.
 _SMALL = 1000
+# Up to so many items a full product with a basis that is at hand is quicker than reflections.
+_FEW_ITEMS = 60
 
 
 @dataclass(frozen=True)
@@ -48,13 +51,55 @@ class Frame:
         """Number of items."""
         return self.judge_items.shape[0]
 
+    @property
+    def n_shared(self) -> int:
+        """Number of item directions of the shared movements."""
+        return self.n_items - 1 - self.judge_items.shape[1] if self.complement is None else self.complement.shape[1]
+
     @cached_property
     def shared_items(self) -> np.ndarray:
         """Item directions of the shared movements: orthonormal, orthogonal to the constant and to ``judge_items``."""
         if self.complement is not None:
             return self.complement
+        vectors, factor = self._reflectors
+        n_fixed = len(factor)
+        rest = -vectors @ (factor @ vectors[n_fixed:].T)
+        rest[np.arange(n_fixed, self.n_items), np.arange(self.n_items - n_fixed)] += 1.0
+        return rest
+
+    @cached_property
+    def _reflectors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Householder vectors V (n_items, m) and factor T such that the last columns of ``I - V T V'`` are ``shared_items``."""
         fixed = np.hstack([np.full((self.n_items, 1), self.n_items**-0.5), self.judge_items])
-        return np.linalg.qr(fixed, mode="complete")[0][:, fixed.shape[1] :]
+        packed, tau = dgeqrf(fixed)[:2]
+        vectors = np.tril(packed, -1)
+        m = fixed.shape[1]
+        vectors[np.arange(m), np.arange(m)] = 1.0
+        factor = np.zeros((m, m))
+        for i in range(m):
+            factor[:i, i] = -tau[i] * factor[:i, :i] @ (vectors[:, :i].T @ vectors[:, i])
+            factor[i, i] = tau[i]
+        return vectors, factor
+
+    def along_shared(self, rows: np.ndarray) -> np.ndarray:
+        """Item vectors in the rows (m, n_items) times ``shared_items``, shape (m, n_shared)."""
+        if self.complement is not None:
+            return rows @ self.complement
+        vectors, factor = self._reflectors
+        n_fixed = len(factor)
+        return rows[:, n_fixed:] - (rows @ vectors) @ (factor @ vectors[n_fixed:].T)
+
+    def between_shared(self, matrices: np.ndarray) -> np.ndarray:
+        """``shared_items' M shared_items`` of several matrices (m, n_items, n_items), shape (m, n_shared, n_shared).
+
+        By reflections, at the cost of a few vectors instead of two full products.
+        """
+        if self.complement is not None:
+            return self.complement.T @ matrices @ self.complement
+        vectors, factor = self._reflectors
+        n_fixed = len(factor)
+        right = matrices[:, :, n_fixed:] - (matrices @ vectors) @ (factor @ vectors[n_fixed:].T)
+        return right[:, n_fixed:] - vectors[n_fixed:] @ (factor.T @ (vectors.T @ right))
 
     @property
     def n_free(self) -> int:
@@ -86,7 +131,7 @@ class Frame:
         """Free coordinates as (n_judges, f) of the judges and (g, n_shared) of the shared movements."""
         n_own = self.n_judges * self.judge_items.shape[1]
         own = free[:n_own].reshape(self.n_judges, self.judge_items.shape[1])
-        return own, free[n_own:].reshape(self.shared_judges.shape[1], self.shared_items.shape[1])
+        return own, free[n_own:].reshape(self.shared_judges.shape[1], self.n_shared)
 
 
 class ScoreStructure(Protocol):
@@ -136,7 +181,8 @@ class Pooled:
         """Shared movements only, with the same weight for every judge."""
         n_judges, n_items = scores.shape
         weights = np.full((n_judges, 1), n_judges**-0.5)
-        return Frame(np.zeros((n_items, 0)), weights, np.zeros(0), centred_basis(n_items))
+        basis = centred_basis(n_items) if n_items <= _FEW_ITEMS else None
+        return Frame(np.zeros((n_items, 0)), weights, np.zeros(0), basis)
 
     def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
         """Add the shared step to every row."""

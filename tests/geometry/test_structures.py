@@ -121,3 +121,17 @@ def test_parameter_vectors_pack_unpack_and_differentiate(structure):
     assert len(free) == layout.n_free
     numerical = approx_fprime(free, lambda x: layout.pack(layout.from_free(x, frame)), centered=True)
     np.testing.assert_allclose(layout.jacobian(at, frame), numerical, atol=FINITE_DIFFERENCE)
+
+
+@pytest.mark.parametrize("structure", [Pooled(), LowRank(0), LowRank(2)])
+def test_products_with_the_shared_directions_need_no_products_of_full_size(structure):
+    rng = np.random.default_rng(0)
+    scores = structure.nearest(rng.standard_normal((20, 70)))
+    frame = structure.frame(scores)
+    assert frame.complement is None
+    items = frame.shared_items
+    np.testing.assert_allclose(items.T @ items, np.eye(items.shape[1]), atol=1e-13)
+    np.testing.assert_allclose(items.T @ np.hstack([frame.judge_items, np.ones((70, 1))]), 0.0, atol=1e-13)
+    rows, matrices = rng.standard_normal((5, 70)), rng.standard_normal((3, 70, 70))
+    np.testing.assert_allclose(frame.along_shared(rows), rows @ items, atol=1e-12)
+    np.testing.assert_allclose(frame.between_shared(matrices), items.T @ matrices @ items, atol=1e-12)
