@@ -1,4 +1,4 @@
-"""How often the default fit reaches the best optimum, and what happens otherwise: ``python benchmarks/reliability.py [N [JOBS]]``.
+"""How often the default fit reaches the best optimum, and what happens otherwise: ``python benchmarks/reliability.py [N [JOBS [FILE]]]``.
 
 Random panels of all sizes, balanced and sparse, some with position effects and ties, separated or disconnected. Each is fitted
 as a user would; the reference is the best of 40 further random starts. Nothing may escape but our own errors, no number that is not
@@ -11,18 +11,18 @@ import sys
 import warnings
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
-from tqdm import tqdm
-
 import hjastats as hja
 from hjastats.estimation.search import no_terms, search
 from hjastats.estimation.start import judgewise_scores
+from hjastats.experiments.ledger import Ledger, work_off
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 REFERENCE_STARTS = 40
 REACHED = 1e-3
+BATCH = 50
 
 
 def panel(rng: np.random.Generator) -> hja.Comparisons:
@@ -84,23 +84,27 @@ def one(seed: int) -> tuple[str, str]:
     return "converged", "reached"
 
 
+def batch(first: int, size: int) -> list[dict[str, str]]:
+    rows = [one(seed) for seed in range(first, first + size)]
+    return [{"outcome": outcome, "reached": reached} for outcome, reached in rows]
+
+
 def main() -> None:
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     jobs = int(sys.argv[2]) if len(sys.argv) > 2 else 2
-    work = Parallel(n_jobs=jobs, return_as="generator")(delayed(one)(seed) for seed in range(n))
-    rows = list(tqdm(work, total=n, disable=not sys.stderr.isatty()))
-    outcomes, reached = (
-        Counter(outcome for outcome, _ in rows),
-        Counter(hit for _, hit in rows if hit != "-"),
-    )
-    print(f"{n} random panels")
-    for outcome, count in outcomes.most_common():
+    # Finished batches are kept, so that a long run can be interrupted.
+    ledger = Ledger(Path(sys.argv[3] if len(sys.argv) > 3 else "benchmark_reliability.jsonl"))
+    tasks = [{"first": first, "size": BATCH} for first in range(0, n, BATCH)]
+    rows = work_off(tasks, batch, ledger, jobs=jobs, label="panels", progress=sys.stderr.isatty())
+    print(f"{len(rows)} random panels")
+    for outcome, count in Counter(rows["outcome"]).most_common():
         print(f"  {outcome:60s} {count:7d}")
+    reached = Counter(rows["reached"][rows["reached"] != "-"])
     total = sum(reached.values())
     print(
         f"reference optimum reached in {reached['reached']} of {total} converged fits ({reached['reached'] / total:.2%})"
     )
-    for _, hit in rows:
+    for hit in reached:
         if hit.startswith("MISSED"):
             print("  ", hit)
 
