@@ -1,4 +1,4 @@
-"""How often the default fit reaches the best optimum, and what happens otherwise: ``python benchmarks/reliability.py [N [JOBS [FILE]]]``.
+"""How often the default fit reaches the best optimum: ``python benchmarks/reliability.py [N [JOBS [FILE]]]``.
 
 Random panels of all sizes, balanced and sparse, some with position effects and ties, separated or disconnected. Each is fitted
 as a user would; the reference is the best of 40 further random starts. Nothing may escape but our own errors, no number that is not
@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+
 import hjastats as hja
 from hjastats.estimation.search import no_terms, search
 from hjastats.estimation.start import judgewise_scores
