@@ -11,6 +11,8 @@ import pytest
 
 import hjastats as hja
 from hjastats import datasets, experiments, plots, simulation
+from hjastats.cli.commands import COMMANDS
+from hjastats.cli.main import parser
 from hjastats.data import outcomes, readers
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -110,3 +112,11 @@ def test_the_documentation_builds_without_warnings_and_loads_nothing_from_elsewh
         for url in re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(http[^"]+)"', text)
     }
     assert loaded == set()
+
+
+def test_the_page_on_the_command_line_names_every_option_of_fit():
+    text = (ROOT / "docs" / "command_line.md").read_text()
+    actions = parser()._subparsers._group_actions[0].choices["fit"]._actions
+    options = {action.option_strings[-1] for action in actions if action.option_strings} - {"--help", "--debug"}
+    assert sorted(option for option in options if option not in text) == []
+    assert all(f"hjastats {name}" in text for name in COMMANDS)
