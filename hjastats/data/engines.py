@@ -159,6 +159,10 @@ def _fast_to_group(frame: EngineFrame) -> EngineFrame:
         return frame
     table = frame.to_native()
     for position, (name, dtype) in enumerate(frame.collect_schema().items()):
+        if dtype.is_nested():
+            raise ComparisonError(
+                f"the column {name!r} holds lists or other containers, which pyarrow cannot count: make it text first."
+            )
         if dtype == nw.String:
             table = table.set_column(position, name, table[name].dictionary_encode())
     return nw.from_native(table.unify_dictionaries())
@@ -167,15 +171,17 @@ def _fast_to_group(frame: EngineFrame) -> EngineFrame:
 def _collected(counted: EngineFrame) -> pd.DataFrame:
     """Counts out of their engine, value by value: no engine's own way to pandas is needed."""
     if isinstance(counted, nw.LazyFrame):
-        counted = counted.collect()
+        # Polars would load the columns as a whole otherwise, of files that may be larger than the memory.
+        counted = counted.collect(**({"engine": "streaming"} if counted.implementation.is_polars() else {}))
     return pd.DataFrame({column.name: _values(column) for column in counted.iter_columns()})
 
 
 def _values(column: Any) -> pd.Series:
     values = column.to_list()
-    # pandas would turn whole numbers beside a missing one into floats, and long ids into other ids.
-    is_exact = column.dtype.is_integer() and None in values
-    return pd.Series(values, dtype=object if is_exact else None)
+    # pandas would turn whole numbers beside a missing one into floats, and long ids into other ids; and text is only
+    # passed on to be coded.
+    as_is = column.dtype in (nw.String, nw.Categorical, nw.Enum) or (column.dtype.is_integer() and None in values)
+    return pd.Series(values, dtype=object if as_is else None)
 
 
 def _text_order(frame: pd.DataFrame) -> np.ndarray:

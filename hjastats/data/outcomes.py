@@ -198,13 +198,14 @@ class _LabelTable:
         # A label that is no item, or that the user's codes settle, is item -2 and equals none of the row's items.
         label_item = np.array([item_index.get(_text(label), -2) for label in self.labels], dtype=np.intp)
         label_item[self.is_settled] = -2
-        named = np.where(label_item[index] == second_index, 0.0, _UNKNOWN)
-        named[label_item[index] == first_index] = 1.0
-        is_named = named != _UNKNOWN
-        word = self.meaning[index]
-        if not self.only_names:
-            self._refuse_two_meanings(index, is_named & (word != _UNKNOWN) & (word != named), named, rows)
-        outcome = np.where(is_named, named, word)
+        outcome = self.meaning[index]
+        if (label_item >= 0).any():
+            named = np.where(label_item[index] == second_index, 0.0, _UNKNOWN)
+            named[label_item[index] == first_index] = 1.0
+            is_named = named != _UNKNOWN
+            if not self.only_names:
+                self._refuse_two_meanings(index, is_named & (outcome != _UNKNOWN) & (outcome != named), named, rows)
+            outcome = np.where(is_named, named, outcome)
         self._refuse_unknown(index, outcome == _UNKNOWN, rows)
         return outcome
 

@@ -176,8 +176,9 @@ def _with_outcomes(
             f"out (labels {shown(dropped['label'].unique())}): check outcome=, or say what the labels mean with "
             "codes={...}."
         )
+    usable = replace(coded, outcome=verdicts.outcome)
     # Counted after the subset: a judge without any usable verdict vanishes from the judges, not from this table.
-    return replace(replace(coded, outcome=verdicts.outcome).subset(kept), dropped=dropped)
+    return replace(usable if kept.all() else usable.subset(kept), dropped=dropped)
 
 
 def _judge_labels(column: pd.Series) -> pd.Series:
