@@ -18,13 +18,20 @@ from hjastats.errors import ComparisonError
 # Counts are exact in every engine; only the order of sums may differ.
 SAME_FIT = 1e-8
 SAME_COVARIANCE = 1e-10
-ENGINES = ["polars", "polars lazy", "pyarrow", "pyarrow chunks", "duckdb", "dask", "dask chunks", "pyspark"]
+IN_PROCESS = ["polars", "polars lazy", "pyarrow", "pyarrow chunks", "duckdb", "dask", "dask chunks"]
+# One worker runs all tests of Spark, so that only one Java machine is started.
+IN_JAVA = pytest.param("pyspark", marks=pytest.mark.xdist_group("spark"))
 PACKAGES = {
     "polars": "polars",
     "pyarrow": "pyarrow",
     "duckdb": "duckdb",
     "dask": "dask.dataframe",
     "pyspark": "pyspark",
+}
+SPARK_OPTIONS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
 }
 ROLES = ["judge", "model_a", "model_b", "winner"]
 
@@ -60,22 +67,19 @@ def table(**columns):
 @pytest.fixture(scope="module")
 def spark():
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    builder = sql.SparkSession.builder.master("local[1]").config(map=SPARK_OPTIONS)
     with warnings.catch_warnings():
         # PySpark warns of versions of pandas it was not tested with.
         warnings.simplefilter("ignore")
-        options = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.host": "127.0.0.1"}
-        builder = sql.SparkSession.builder.master("local[1]")
-        for name, value in options.items():
-            builder = builder.config(name, value)
         try:
             session = builder.getOrCreate()
         except Exception as error:
-            pytest.skip(f"no Spark session could be started: {str(error)[:100]}")
-        yield session
-        session.stop()
+            pytest.skip(f"no Spark session could be started (is Java installed?): {str(error)[:100]}")
+    yield session
+    session.stop()
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=[*IN_PROCESS, IN_JAVA])
 def load(request):
     """A function that loads columns into the engine."""
     engine, _, variant = request.param.partition(" ")
@@ -172,34 +176,37 @@ def test_rows_come_in_the_same_order_from_every_engine(load):
     assert order == sorted(order)
 
 
-@pytest.mark.parametrize(
-    ("columns", "options"),
-    [
-        ({}, {}),
-        ({"judge": [7, 12]}, {}),
-        ({"judge": [2**60 + 1, 2**60]}, {}),
-        ({"judge": None}, {"single_judge": "me"}),
-        ({"left": ["Ärger ✓", "z\u0308"], "right": ["日本", "日本"]}, {}),
-        ({"left": [1, 2], "right": [3, 1]}, {}),
-        ({"winner": ["gpt", "claude"]}, {}),
-        ({"winner": ["left", None]}, {}),
-        ({"winner": ["tie (bothbad)", "right"]}, {"both_bad": "drop"}),
-        ({"winner": [1, 2]}, {"codes": {1: "first", 2: "second"}}),
-        ({"winner": [1, None]}, {"codes": "unit"}),
-        ({"winner": [0.25, 1.0]}, {"codes": "unit"}),
-        ({"winner": [True, False]}, {"codes": "unit"}),
-        ({"winner": [True, None]}, {"codes": {True: "second"}}),
-        ({"winner": ["1.5", "0"]}, {"codes": "alpacaeval"}),
-        ({"winner": None, "left": None, "right": None, "winner_": None, "loser": ["a", "b"], "Winner": ["b", "c"]}, {}),
-        ({"weight": [2, 3]}, {}),
-        ({"weight": [0.25, 1e-3], "winner": ["error", "left"]}, {}),
-        ({"weight": ["2", "3.5"]}, {}),
-        ({"weight": [True, True]}, {}),
-        ({"weight": [2.5, 1.0]}, {"keep": ["weight", "judge"]}),
-        ({"n_rows": [5, 6], "odd_weight": ["x", None]}, {"keep": ["n_rows", "odd_weight"]}),
-        ({"count": [5, 6]}, {"weight": "COUNT", "judge": "Judge"}),
-    ],
-)
+LABELS = [
+    ({}, {}),
+    ({"judge": [7, 12]}, {}),
+    ({"judge": [2**60 + 1, 2**60]}, {}),
+    ({"judge": None}, {"single_judge": "me"}),
+    ({"left": ["Ärger ✓", "z\u0308"], "right": ["日本", "日本"]}, {}),
+    ({"left": [1, 2], "right": [3, 1]}, {}),
+    ({"winner": ["gpt", "claude"]}, {}),
+    ({"winner": ["left", None]}, {}),
+    ({"winner": ["tie (bothbad)", "right"]}, {"both_bad": "drop"}),
+    ({"winner": [1, 2]}, {"codes": {1: "first", 2: "second"}}),
+    ({"winner": [1, None]}, {"codes": "unit"}),
+    ({"winner": [0.25, 1.0]}, {"codes": "unit"}),
+    ({"winner": [True, False]}, {"codes": "unit"}),
+    ({"winner": [True, None]}, {"codes": {True: "second"}}),
+    ({"winner": ["1.5", "0"]}, {"codes": "alpacaeval"}),
+    ({"winner": None, "left": None, "right": None, "winner_": None, "loser": ["a", "b"], "Winner": ["b", "c"]}, {}),
+    ({"weight": [2, 3]}, {}),
+    ({"weight": [0.25, 1e-3], "winner": ["error", "left"]}, {}),
+    ({"weight": ["2", "3.5"]}, {}),
+    ({"weight": [True, True]}, {}),
+    ({"weight": [2.5, 1.0]}, {"keep": ["weight", "judge"]}),
+    ({"n_rows": [5, 6], "odd_weight": ["x", None]}, {"keep": ["n_rows", "odd_weight"]}),
+    ({"count": [5, 6]}, {"weight": "COUNT", "judge": "Judge"}),
+]
+# A query takes Spark half a second: it gets every fifth case.
+LABELS_BY_ENGINE = [(engine, *case) for engine in IN_PROCESS for case in LABELS]
+LABELS_BY_ENGINE += [pytest.param("pyspark", *case, marks=IN_JAVA.marks) for case in LABELS[4::5]]
+
+
+@pytest.mark.parametrize(("load", "columns", "options"), LABELS_BY_ENGINE, indirect=["load"])
 def test_labels_of_every_kind_are_read_as_from_pandas(load, columns, options):
     columns = table(**columns)
     expected = read_comparisons(pd.DataFrame(columns), **({"keep": []} | options))
@@ -209,31 +216,33 @@ def test_labels_of_every_kind_are_read_as_from_pandas(load, columns, options):
     pd.testing.assert_frame_equal(data.dropped, expected.dropped, check_dtype=False)
 
 
-@pytest.mark.parametrize(
-    ("columns", "options", "place"),
-    [
-        ({"judge": ["j", None]}, {}, ", first at row 1"),
-        ({"right": [None, "claude"]}, {}, ", first at row 0"),
-        ({"left": ["gpt", " "]}, {}, ""),
-        ({"right": ["llama", "gpt"]}, {}, ", first at row 1"),
-        ({"winner": ["left", "rigth"]}, {}, ""),
-        ({"winner": [1, 2]}, {}, ""),
-        ({"winner": [True, False]}, {}, ""),
-        ({"winner": [0.5, 7.0]}, {"codes": "unit"}, ""),
-        ({"winner": ["left", "both bad"]}, {"both_bad": "error"}, ""),
-        ({"winner": ["error", None]}, {}, ""),
-        ({"left": ["a", "a"], "right": ["b", "tie"], "winner": ["a", "tie"]}, {}, "at row 1 "),
-        ({"weight": [1, 0]}, {}, " at row 1"),
-        ({"weight": [1.0, -2.5]}, {}, " at row 1"),
-        ({"weight": [1.0, float("inf")]}, {}, " at row 1"),
-        ({"weight": [1.0, None]}, {}, " at row 1"),
-        ({"weight": ["many", "1"]}, {}, ""),
-        ({"judge": None}, {}, ""),
-        ({"user_id": [1, 2]}, {}, ""),
-        ({}, {"judge": "juge"}, ""),
-        ({}, {"keep": ["zzz"]}, ""),
-    ],
-)
+ERRORS = [
+    ({"judge": ["j", None]}, {}, ", first at row 1"),
+    ({"right": [None, "claude"]}, {}, ", first at row 0"),
+    ({"left": ["gpt", " "]}, {}, ""),
+    ({"right": ["llama", "gpt"]}, {}, ", first at row 1"),
+    ({"winner": ["left", "rigth"]}, {}, ""),
+    ({"winner": [1, 2]}, {}, ""),
+    ({"winner": [True, False]}, {}, ""),
+    ({"winner": [0.5, 7.0]}, {"codes": "unit"}, ""),
+    ({"winner": ["left", "both bad"]}, {"both_bad": "error"}, ""),
+    ({"winner": ["error", None]}, {}, ""),
+    ({"left": ["a", "a"], "right": ["b", "tie"], "winner": ["a", "tie"]}, {}, "at row 1 "),
+    ({"weight": [1, 0]}, {}, " at row 1"),
+    ({"weight": [1.0, -2.5]}, {}, " at row 1"),
+    ({"weight": [1.0, float("inf")]}, {}, " at row 1"),
+    ({"weight": [1.0, None]}, {}, " at row 1"),
+    ({"weight": ["many", "1"]}, {}, ""),
+    ({"judge": None}, {}, ""),
+    ({"user_id": [1, 2]}, {}, ""),
+    ({}, {"judge": "juge"}, ""),
+    ({}, {"keep": ["zzz"]}, ""),
+]
+ERRORS_BY_ENGINE = [(engine, *case) for engine in IN_PROCESS for case in ERRORS]
+ERRORS_BY_ENGINE += [pytest.param("pyspark", *case, marks=IN_JAVA.marks) for case in ERRORS[::4]]
+
+
+@pytest.mark.parametrize(("load", "columns", "options", "place"), ERRORS_BY_ENGINE, indirect=["load"])
 def test_errors_are_those_of_pandas_without_the_place(load, columns, options, place):
     # Three copies of the second row, so that messages must count the rows of the table and not the distinct ones.
     repeated = {name: [*values, values[1], values[1]] for name, values in table(**columns).items()}
@@ -244,14 +253,14 @@ def test_errors_are_those_of_pandas_without_the_place(load, columns, options, pl
     assert str(found.value) == str(expected.value).replace(place, "", 1)
 
 
-@pytest.mark.parametrize("load", ["polars", "polars lazy", "duckdb", "pyspark"], indirect=True)
+@pytest.mark.parametrize("load", ["polars", "polars lazy", "duckdb", IN_JAVA], indirect=True)
 def test_lists_that_name_a_judge_are_joined(load):
     assert read_comparisons(load(table(judge=[["gpt-4", "v2"], ["author"]]))).judges == ("author", "gpt-4/v2")
 
 
 def test_lists_in_a_pyarrow_table_are_refused():
     pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    with pytest.raises(ComparisonError, match="the column 'judge' holds lists .* make it text first"):
+    with pytest.raises(ComparisonError, match=r"the column 'judge' holds lists .* make it text first"):
         read_comparisons(pyarrow.table(table(judge=[["gpt-4", "v2"], ["author"]])))
 
 
@@ -299,7 +308,8 @@ def test_a_lazy_polars_frame_collects_distinct_rows_only(monkeypatch):
     assert "4/7" in plan
 
 
-def test_spark_gets_one_job_with_the_aggregation_in_its_plan(spark):
+@pytest.mark.xdist_group("spark")
+def test_spark_gets_a_query_with_the_aggregation_in_its_plan(spark):
     source = _spark_frame(spark, verdicts())
     counted = engines.engine_frame(source).select(ROLES).group_by(ROLES).agg(engines.nw.len().alias("n"))
     assert "HashAggregate" in counted.to_native()._jdf.queryExecution().toString()
