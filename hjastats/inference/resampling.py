@@ -105,9 +105,14 @@ def replicate(
     if n_jobs == 1:
         return [task(generator) for generator in _shown(generators, n, progress, label)]
     work = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=max(1, min(50, n // 20)))(
-        delayed(task)(generator) for generator in generators
+        delayed(_run)(task, generator) for generator in generators
     )
     return list(_shown(work, n, progress, label))
+
+
+def _run(task: Callable[[np.random.Generator], Any], rng: np.random.Generator) -> Any:
+    """The task as an argument: dask hashes the function it is to call, and a task that holds arrays has no hash."""
+    return task(rng)
 
 
 def _shown(work: Any, n: int, progress: bool, label: str) -> Iterator[Any]:
