@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
 
 from ..data.cells import Cells, collapse, distinct_rows, take
@@ -104,7 +105,10 @@ def replicate(
     generators = np.random.default_rng(rng).spawn(n)
     if n_jobs == 1:
         return [task(generator) for generator in _shown(generators, n, progress, label)]
-    work = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=max(1, min(50, n // 20)))(
+    # Ray and Spark cannot hand over results one by one, as a progress bar needs them.
+    can_stream = get_active_backend()[0].supports_return_generator
+    return_as = "generator" if progress and can_stream else "list"
+    work = Parallel(n_jobs=n_jobs, return_as=return_as, batch_size=max(1, min(50, n // 20)))(
         delayed(_run)(task, generator) for generator in generators
     )
     return list(_shown(work, n, progress, label))

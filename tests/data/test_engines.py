@@ -159,6 +159,16 @@ def test_robust_covariances_of_counted_rows_are_those_of_single_rows(load):
         np.testing.assert_allclose(here, there, atol=SAME_COVARIANCE)
 
 
+@pytest.mark.parametrize("load", ["polars", "duckdb"], indirect=True)
+def test_bootstraps_of_counted_rows_are_those_of_single_rows(load):
+    frame = verdicts()
+    expected, data = read_comparisons(frame), read_comparisons(load(frame), keep=["question_id"])
+    fits = [hja.JAModel.from_comparisons(x).fit() for x in (data, expected)]
+    for kind in ("parametric", "rows"):
+        here, there = (fit.bootstrap(4, kind, rng=2).params for fit in fits)
+        np.testing.assert_allclose(here, there, atol=1e-6)
+
+
 def test_covariates_are_kept_with_the_counts(load):
     frame = verdicts()
     expected, data = read_comparisons(frame), read_comparisons(load(frame), keep="longer")
