@@ -166,7 +166,7 @@ def test_bootstraps_of_counted_rows_are_those_of_single_rows(load):
     fits = [hja.JAModel.from_comparisons(x).fit() for x in (data, expected)]
     for kind in ("parametric", "rows"):
         here, there = (fit.bootstrap(4, kind, rng=2).params for fit in fits)
-        np.testing.assert_allclose(here, there, atol=1e-6)
+        np.testing.assert_allclose(here, there, atol=SAME_FIT)
 
 
 def test_covariates_are_kept_with_the_counts(load):
