@@ -14,6 +14,7 @@ import pandas as pd
 from ..errors import ComparisonError, shown
 from .cells import Cells, collapse
 from .graph import Connectivity, connectivity
+from .labels import TableRows, coded_labels, numbers, present_labels
 from .metadata import aligned_metadata, restricted_metadata
 
 Labels: TypeAlias = "Sequence[object] | np.ndarray | pd.Series[Any] | pd.Categorical[Any]"
@@ -80,8 +81,11 @@ class Comparisons:
         *,
         columns: pd.DataFrame | None = None,
         dropped: pd.DataFrame | None = None,
+        table_rows: np.ndarray | None = None,
     ) -> Comparisons:
         """Code and check one array per field; labels are compared as text and sorted.
+
+        ``table_rows`` is for messages: the number of rows of the user's table behind each row, when equal ones were counted.
 
         Raises
         ------
@@ -107,41 +111,39 @@ class Comparisons:
             )
         if columns is not None and len(columns) != n_rows:
             raise ComparisonError(f"columns has {len(columns)} rows but outcome has {n_rows}: pass one per comparison.")
-        judge_index, judges = _code("judge", judge, n_rows)
-        item_index, items = _code("item", pd.concat([_series(first), _series(second)], ignore_index=True), n_rows)
-        first_index, second_index = item_index[:n_rows], item_index[n_rows:]
-        same = np.flatnonzero(first_index == second_index)
-        if same.size:
+        rows = TableRows(table_rows)
+        (judge_index,), judges = coded_labels("judge", [judge], rows)
+        (first_index, second_index), items = coded_labels("item", [first, second], rows)
+        is_same = first_index == second_index
+        if is_same.any():
             raise ComparisonError(
-                f"{same.size} rows compare an item with itself, first at row {same[0]} ('{items[first_index[same[0]]]}'): "
-                "remove them, such a verdict says nothing about the ranking."
+                f"{rows.number(is_same)} rows compare an item with itself{rows.place(is_same)} "
+                f"('{items[first_index[is_same][0]]}'): remove them, such a verdict says nothing about the ranking."
             )
-        outcome = _numbers("outcome", outcome)
+        outcome = numbers("outcome", outcome)
         bad = ~((outcome >= 0) & (outcome <= 1))
         if bad.any():
             raise ComparisonError(
-                f"outcome must lie in [0, 1] (1 = first item preferred, 0 = second, 0.5 = tie); {int(bad.sum())} values "
-                f"do not, first {outcome[bad][0]:g} at row {int(np.flatnonzero(bad)[0])}."
+                "outcome must lie in [0, 1] (1 = first item preferred, 0 = second, 0.5 = tie); "
+                f"{rows.number(bad)} values do not, first {outcome[bad][0]:g}{rows.place(bad, ' at row {}')}."
             )
-        weight = np.ones(n_rows) if weight is None else _numbers("weight", weight)
+        weight = np.ones(n_rows) if weight is None else numbers("weight", weight)
         bad = ~((weight > 0) & np.isfinite(weight))
         if bad.any():
             raise ComparisonError(
-                f"weights must be positive and finite; {int(bad.sum())} are not, first {weight[bad][0]:g} at row "
-                f"{int(np.flatnonzero(bad)[0])}. Remove rows of weight zero before reading."
+                f"weights must be positive and finite; {rows.number(bad)} are not, first "
+                f"{weight[bad][0]:g}{rows.place(bad, ' at row {}')}. Remove rows of weight zero before reading."
             )
         if columns is None:
             columns = pd.DataFrame(index=pd.RangeIndex(n_rows))
         if dropped is None:
             dropped = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
-        for array in (judge_index, first_index, second_index, outcome, weight):
-            array.flags.writeable = False
         return cls(
-            judge_index,
-            first_index,
-            second_index,
-            outcome,
-            weight,
+            _fixed(judge_index),
+            _fixed(first_index),
+            _fixed(second_index),
+            _fixed(outcome),
+            _fixed(weight),
             judges,
             items,
             columns.reset_index(drop=True),
@@ -279,14 +281,23 @@ class Comparisons:
                 )
             rows = np.flatnonzero(rows)
         rows = rows.astype(int)
-        vanished = np.delete(np.asarray(self.judges, dtype=object), np.unique(self.judge_index[rows]))
-        return Comparisons.from_arrays(
-            pd.Categorical.from_codes(self.judge_index[rows], pd.Index(self.judges)),
-            pd.Categorical.from_codes(self.first_index[rows], pd.Index(self.items)),
-            pd.Categorical.from_codes(self.second_index[rows], pd.Index(self.items)),
-            self.outcome[rows],
-            self.weight[rows],
-            columns=self.columns.iloc[rows],
+        if not rows.size:
+            raise ComparisonError("there are no comparisons left: the mask or the positions select none.")
+        (judge_index,), judges = present_labels([self.judge_index[rows]], self.judges)
+        (first_index, second_index), items = present_labels(
+            [self.first_index[rows], self.second_index[rows]], self.items
+        )
+        vanished = set(self.judges) - set(judges)
+        return replace(
+            self,
+            judge_index=_fixed(judge_index),
+            first_index=_fixed(first_index),
+            second_index=_fixed(second_index),
+            outcome=_fixed(self.outcome[rows]),
+            weight=_fixed(self.weight[rows]),
+            judges=judges,
+            items=items,
+            columns=self.columns.iloc[rows].reset_index(drop=True),
             dropped=self.dropped[~self.dropped["judge"].isin(vanished)].reset_index(drop=True),
         )._with_metadata_of(self)
 
@@ -396,49 +407,6 @@ def _wrapped(line: str) -> str:
     return textwrap.fill(line, 100, subsequent_indent=14 * " ", break_long_words=False, break_on_hyphens=False)
 
 
-def _series(values: object) -> pd.Series:
-    if isinstance(values, pd.Series):
-        return values.reset_index(drop=True)
-    return pd.Series(values)
-
-
-def _code(name: str, values: object, n_rows: int) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Integer codes into the sorted text labels; the values may be several columns of ``n_rows`` below each other."""
-    series = _series(values)
-    try:
-        codes, uniques = pd.factorize(series)
-    except TypeError:
-        raise ComparisonError(f"{name} labels must be text or numbers, got lists or other containers.") from None
-    if (codes < 0).any():
-        raise ComparisonError(
-            f"{int((codes < 0).sum())} {name} labels are missing, first at row "
-            f"{int((np.flatnonzero(codes < 0) % n_rows).min())}: fill them in or drop those rows."
-        )
-    texts = np.array([label if isinstance(label, str) else _as_text(name, label) for label in uniques], dtype=object)
-    if any(not text.strip() for text in texts):
-        raise ComparisonError(f"some {name} labels are empty text: fill them in or drop those rows.")
-    # As objects: fixed-width numpy text would lose trailing null characters.
-    labels, rank = np.unique(texts, return_inverse=True)
-    if name == "item" and len(labels) < 2:
-        raise ComparisonError(f"expected at least two items, got only {shown(labels)}.")
-    return rank.reshape(-1).astype(np.intp)[codes], tuple(str(label) for label in labels)
-
-
-def _as_text(name: str, label: object) -> str:
-    if isinstance(label, (list, tuple, set, dict)):
-        raise ComparisonError(f"{name} labels must be text or numbers, got {type(label).__name__}: {label!r}.")
-    if isinstance(label, float) and label.is_integer():
-        # A numeric id column with a missing value is read as float: 58.0 is the id 58.
-        return str(int(label))
-    return str(label)
-
-
-def _numbers(name: str, values: object) -> np.ndarray:
-    try:
-        numbers = np.array(values, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        hint = "; map labels with read_comparisons(..., codes={...})" if name == "outcome" else ""
-        raise ComparisonError(f"{name} must be numbers{hint}.") from None
-    if numbers.ndim != 1:
-        raise ComparisonError(f"{name} must be one-dimensional, got {numbers.ndim} dimensions.")
-    return numbers
+def _fixed(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ComparisonError
+from .labels import TableRows
 
 Codes = Mapping[Any, Any] | Literal["unit", "alpacaeval", "names"]
 BothBad = Literal["tie", "drop", "error"]
@@ -94,6 +95,7 @@ def read_outcomes(
     codes: Codes | None = None,
     drop: Iterable[object] = (),
     both_bad: BothBad = "tie",
+    table_rows: np.ndarray | None = None,
 ) -> Verdicts:
     """Translate an outcome column to preferences for the first item.
 
@@ -106,6 +108,8 @@ def read_outcomes(
     items : tuple of str
     codes, drop, both_bad
         As in :func:`hjastats.data.readers.read_comparisons`.
+    table_rows : ndarray of int, shape (n_rows,), optional
+        The number of rows of the user's table behind each row, for messages.
 
     Raises
     ------
@@ -120,7 +124,7 @@ def read_outcomes(
     """
     where = f"outcome column {str(column.name)!r}"
     index, labels = _factorize(column, where)
-    counts = np.bincount(index, minlength=len(labels))
+    counts = _label_counts(index, len(labels), table_rows)
     dropped = {_key(label) for label in drop}
     scale = codes if isinstance(codes, str) else None
     if both_bad not in ("tie", "drop", "error"):
@@ -135,7 +139,7 @@ def read_outcomes(
     table = _LabelTable(labels, counts, _chosen_codes(codes, dropped), scale == "names", both_bad, where)
     if codes is None:
         table.refuse_numbers()
-    return Verdicts(table.outcome(index, first_index, second_index, items), index, labels)
+    return Verdicts(table.outcome(index, first_index, second_index, items, TableRows(table_rows)), index, labels)
 
 
 class _LabelTable:
@@ -182,24 +186,30 @@ class _LabelTable:
             )
 
     def outcome(
-        self, index: np.ndarray, first_index: np.ndarray, second_index: np.ndarray, items: tuple[str, ...]
+        self,
+        index: np.ndarray,
+        first_index: np.ndarray,
+        second_index: np.ndarray,
+        items: tuple[str, ...],
+        rows: TableRows,
     ) -> np.ndarray:
         """Preference for the first item per row, NaN where left out."""
         item_index = {name: position for position, name in enumerate(items)}
         # A label that is no item, or that the user's codes settle, is item -2 and equals none of the row's items.
         label_item = np.array([item_index.get(_text(label), -2) for label in self.labels], dtype=np.intp)
         label_item[self.is_settled] = -2
-        named = np.where(label_item[index] == second_index, 0.0, _UNKNOWN)
-        named[label_item[index] == first_index] = 1.0
-        is_named = named != _UNKNOWN
-        word = self.meaning[index]
-        if not self.only_names:
-            self._refuse_two_meanings(index, is_named & (word != _UNKNOWN) & (word != named), named)
-        outcome = np.where(is_named, named, word)
-        self._refuse_unknown(index[outcome == _UNKNOWN])
+        outcome = self.meaning[index]
+        if (label_item >= 0).any():
+            named = np.where(label_item[index] == second_index, 0.0, _UNKNOWN)
+            named[label_item[index] == first_index] = 1.0
+            is_named = named != _UNKNOWN
+            if not self.only_names:
+                self._refuse_two_meanings(index, is_named & (outcome != _UNKNOWN) & (outcome != named), named, rows)
+            outcome = np.where(is_named, named, outcome)
+        self._refuse_unknown(index, outcome == _UNKNOWN, rows)
         return outcome
 
-    def _refuse_two_meanings(self, index: np.ndarray, is_torn: np.ndarray, named: np.ndarray) -> None:
+    def _refuse_two_meanings(self, index: np.ndarray, is_torn: np.ndarray, named: np.ndarray, rows: TableRows) -> None:
         if not is_torn.any():
             return
         row = int(np.flatnonzero(is_torn)[0])
@@ -208,18 +218,19 @@ class _LabelTable:
         usual = {1.0: "the first item", 0.0: "the second item", 0.5: "a tie"}
         meaning = usual.get(float(self.meaning[index[row]]), "no verdict")
         raise ComparisonError(
-            f"{self.where} is ambiguous in {_rows(is_torn.sum())}: at row {row} the label {label!r} is the name of "
-            f"the {side} item but as a word means {meaning}. Pass codes='names' if the labels are names, or say what "
-            f"they mean with codes={{{label!r}: 'first', ...}}."
+            f"{self.where} is ambiguous in {_rows(rows.number(is_torn))}: {rows.place(is_torn, 'at row {} ')}the label "
+            f"{label!r} is the name of the {side} item but as a word means {meaning}. Pass codes='names' if "
+            f"the labels are names, or say what they mean with codes={{{label!r}: 'first', ...}}."
         )
 
-    def _refuse_unknown(self, unknown: np.ndarray) -> None:
-        if not unknown.size:
+    def _refuse_unknown(self, index: np.ndarray, is_unknown: np.ndarray, rows: TableRows) -> None:
+        if not is_unknown.any():
             return
-        counts = np.bincount(unknown, minlength=len(self.labels))
+        table_rows = None if rows.counts is None else rows.counts[is_unknown]
+        counts = _label_counts(index[is_unknown], len(self.labels), table_rows)
         example = _text(self.labels[int(counts.argmax())])
         raise ComparisonError(
-            f"{self.where} has {unknown.size} values that are neither first, second or tie codes nor the name of an "
+            f"{self.where} has {rows.number(is_unknown)} values that are neither first, second or tie codes nor the name of an "
             f"item in their row: {_listing(self.labels, counts)}. Pass codes={{{example!r}: 'first', ...}} to map them or "
             f"drop=[{example!r}, ...] to leave them out."
         )
@@ -293,6 +304,11 @@ def _factorize(column: pd.Series, where: str) -> tuple[np.ndarray, list[object]]
         index = np.where(index < 0, len(labels), index)
         labels.append(np.nan)
     return index, labels
+
+
+def _label_counts(index: np.ndarray, n_labels: int, table_rows: np.ndarray | None) -> np.ndarray:
+    """The number of rows of the user's table that carry each label."""
+    return np.bincount(index, table_rows, minlength=n_labels).astype(np.int64)
 
 
 def _numbers(labels: list[object], column: pd.Series) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -66,6 +66,32 @@ def split(rows: Cells, group: np.ndarray, n_folds: int, rng: np.random.Generator
         Fold(collapse(take(rows, np.flatnonzero(fold != k))), collapse(take(rows, np.flatnonzero(fold == k))))
         for k in range(n_folds)
     ]
+
+
+def split_comparisons(rows: Cells, n_folds: int, rng: np.random.Generator) -> list[Fold]:
+    """Divide single comparisons into folds, where a row stands for as many of them as it weighs.
+
+    Whole rows would put every win of one item over another into one fold, and the fit to the others would only see losses.
+
+    Examples
+    --------
+    >>> zero, one = np.zeros(1, dtype=int), np.ones(1, dtype=int)
+    >>> folds = split_comparisons(Cells(zero, zero, one, np.array([90.0]), np.array([60.0]), 1, 2), 3, np.random.default_rng(0))
+    >>> float(sum(fold.test.n.sum() for fold in folds)), all(fold.test.n[0] > 15 for fold in folds)
+    (90.0, True)
+    """
+    whole = np.floor(rows.n)
+    held_out = rng.multinomial(whole.astype(np.int64), np.full(n_folds, 1.0 / n_folds)).astype(float)
+    # What is left of a weight that is not whole goes to one fold.
+    held_out[np.arange(len(whole)), rng.integers(n_folds, size=len(whole))] += rows.n - whole
+    return [Fold(_weighted(rows, rows.n - part), _weighted(rows, part)) for part in held_out.T]
+
+
+def _weighted(rows: Cells, weight: np.ndarray) -> Cells:
+    share = weight / rows.n
+    ties = None if rows.ties is None else rows.ties * share
+    some = replace(rows, n=weight, y=rows.y * share, ties=ties)
+    return collapse(take(some, np.flatnonzero(weight > 0)))
 
 
 def ridge_losses(folds: Sequence[Fold], structure: ScoreStructure, *, penalise_terms: bool) -> CrossValidation:

@@ -103,11 +103,20 @@ def replicate(
     if n_jobs == 1:
         return [task(generator) for generator in _shown(generators, n, progress, label)]
     from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
 
-    work = Parallel(n_jobs=n_jobs, return_as="generator", batch_size=max(1, min(50, n // 20)))(
-        delayed(task)(generator) for generator in generators
+    # Ray and Spark cannot hand over results one by one, as a progress bar needs them.
+    can_stream = get_active_backend()[0].supports_return_generator
+    return_as = "generator" if progress and can_stream else "list"
+    work = Parallel(n_jobs=n_jobs, return_as=return_as, batch_size=max(1, min(50, n // 20)))(
+        delayed(_run)(task, generator) for generator in generators
     )
     return list(_shown(work, n, progress, label))
+
+
+def _run(task: Callable[[np.random.Generator], Any], rng: np.random.Generator) -> Any:
+    """The task as an argument: dask hashes the function it is to call, and a task that holds arrays has no hash."""
+    return task(rng)
 
 
 def _shown(work: Any, n: int, progress: bool, label: str) -> Iterator[Any]:

@@ -18,7 +18,7 @@ from ..estimation.delegate import STATSMODELS_METHODS, delegate
 from ..estimation.regularized import firth
 from ..estimation.search import search
 from ..estimation.trust import Ridge
-from ..estimation.validation import Fold, ridge_losses, split
+from ..estimation.validation import Fold, ridge_losses, split, split_comparisons
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from ..inference.estimate import Estimate, Penalty, assess, which_information
@@ -297,11 +297,15 @@ class HJAModel(ComparisonModel):
         Parameters
         ----------
         groups : str or array_like, or None
-            Rows that stay together, such as the verdicts on one prompt; None for single rows.
+            Rows that stay together, such as the verdicts on one prompt; None for single comparisons.
         """
         data = self.comparisons
         if data is None:
             raise IdentificationError("the data of this model were removed: cross-validation needs them.")
+        if groups is None and (data.weight != 1.0).any():
+            if not 2 <= n_folds <= data.n_comparisons:
+                raise ValueError(f"n_folds must lie between 2 and the number of comparisons, got {n_folds!r}.")
+            return split_comparisons(self.row_cells(), n_folds, rng)
         code = np.arange(data.n_rows) if groups is None else cluster_codes(groups, data)[0]
         if not 2 <= n_folds <= len(np.unique(code)):
             raise ValueError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")

@@ -1,0 +1,148 @@
+"""Which column of a table plays which role: found by the names in common use when certain, never guessed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from ..errors import ComparisonError, shown
+
+ITEM_COLUMNS = (
+    ("model_a", "model_b"),
+    ("item_a", "item_b"),
+    ("left", "right"),
+    ("model_1", "model_2"),
+    ("generator_1", "generator_2"),
+    ("player1", "player2"),
+    ("first", "second"),
+)
+JUDGE_COLUMNS = ("judge", "judge_model", "judge_name", "annotator", "worker", "performer", "rater", "user", "user_id")
+OUTCOME_COLUMNS = (
+    *("winner", "judge_preferred_model", "outcome", "preference", "label", "verdict"),
+    *("vote", "choice", "win", "winner_side", "p_a"),
+)
+WEIGHT_COLUMNS = ("weight", "weights")
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Column names by role; without an outcome column the first item won every row."""
+
+    judge: Hashable | None = None
+    first: Hashable | None = None
+    second: Hashable | None = None
+    outcome: Hashable | None = None
+    weight: Hashable | None = None
+
+    def taken(self) -> list[Hashable]:
+        """The columns that have a role."""
+        return [name for name in vars(self).values() if name is not None]
+
+
+def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
+    """Complete the roles the user has asked for from the column names."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ComparisonError(f"column names must differ, but {shown(repeated)} occurs more than once: rename them.")
+    found = {role: named_column(names, name, role) for role, name in vars(asked).items() if name is not None}
+    if len(set(found.values())) < len(found):
+        listed = ", ".join(f"{role}={name!r}" for role, name in found.items())
+        raise ComparisonError(f"one column was given two roles ({listed}): name a different column for each.")
+    found |= _find_items(names, found)
+    if has_judge:
+        found |= _find_one(names, found, "judge", JUDGE_COLUMNS)
+    found |= _find_one(names, found, "outcome", OUTCOME_COLUMNS)
+    found |= _find_one(names, found, "weight", WEIGHT_COLUMNS)
+    if has_judge and "judge" not in found:
+        raise ComparisonError(
+            f"no judge column found among {shown(names, 12)}: pass judge='column', or single_judge='GPT-4' if one judge "
+            "of that name gave all verdicts."
+        )
+    if "outcome" not in found and [_folded(found["first"]), _folded(found["second"])] != ["winner", "loser"]:
+        raise ComparisonError(
+            f"no outcome column found among {shown(names, 12)}: pass outcome='column', the one that says which item was "
+            "preferred."
+        )
+    return Roles(**found)
+
+
+def _find_items(names: list[Hashable], found: Mapping[str, Hashable]) -> dict[str, Hashable]:
+    """The two item columns; winner and loser only when nothing else says who won."""
+    if ("first" in found) != ("second" in found):
+        raise ComparisonError("got only one of first= and second=: pass both item columns.")
+    if "first" in found:
+        return {}
+    pairs = [pair for aliases in ITEM_COLUMNS if (pair := _find_pair(names, found, aliases))]
+    if not pairs and "outcome" not in found and (pair := _find_pair(names, found, ("winner", "loser"))):
+        others = [name for name in _matches(names, OUTCOME_COLUMNS) if name not in {*pair, *found.values()}]
+        if others:
+            raise ComparisonError(
+                f"the columns {shown(pair)} say who won, but {shown(others)} may be an outcome too: pass first=, "
+                "second= and outcome=, or remove the column that does not count."
+            )
+        pairs = [pair]
+    if len(pairs) > 1:
+        listed = " or ".join(f"{str(a)!r} and {str(b)!r}" for a, b in pairs)
+        raise ComparisonError(f"the items may be in the columns {listed}: choose with first= and second=.")
+    if not pairs:
+        free = [name for name in names if name not in found.values()]
+        known = ", ".join("/".join(pair) for pair in (*ITEM_COLUMNS, ("winner", "loser")))
+        raise ComparisonError(
+            f"no pair of item columns found among {shown(free, 12)}: pass first='column' and second='column'. "
+            f"Known pairs are {known}."
+        )
+    return {"first": pairs[0][0], "second": pairs[0][1]}
+
+
+def _find_pair(
+    names: list[Hashable], found: Mapping[str, Hashable], aliases: tuple[str, str]
+) -> tuple[Hashable, Hashable] | None:
+    pair = [_find_one(names, found, "item", [alias]) for alias in aliases]
+    return (pair[0]["item"], pair[1]["item"]) if all(pair) else None
+
+
+def _find_one(
+    names: list[Hashable], found: Mapping[str, Hashable], role: str, aliases: Sequence[str]
+) -> dict[str, Hashable]:
+    """The column for a role among those that have none yet; nothing when the role is taken or no name fits."""
+    if role in found:
+        return {}
+    fitting = [name for name in _matches(names, aliases) if name not in found.values()]
+    if len(fitting) > 1:
+        option = "first= and second=" if role == "item" else f"{role}="
+        raise ComparisonError(f"several columns may be the {role}: {shown(fitting, 12)}. Choose with {option}.")
+    return {role: fitting[0]} if fitting else {}
+
+
+def _matches(names: list[Hashable], aliases: Sequence[str]) -> list[Hashable]:
+    """Columns that carry one of the names, exactly or, where there is none, in another case."""
+    found: list[Hashable] = []
+    for alias in aliases:
+        found += [alias] if alias in names else [name for name in names if _folded(name) == alias]
+    return found
+
+
+def named_column(names: list[Hashable], wanted: Hashable, role: str) -> Hashable:
+    """The column the user has named, exactly or in another case.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if not isinstance(wanted, Hashable):
+        raise ComparisonError(f"{role} must be the name of a column, got {type(wanted).__name__}.")
+    if wanted in names:
+        return wanted
+    folded = [name for name in names if _folded(name) == _folded(wanted)]
+    if len(folded) == 1:
+        return folded[0]
+    by_text = {_folded(name): str(name) for name in names}
+    near = [by_text[text] for text in get_close_matches(_folded(wanted), list(by_text), n=1)]
+    hint = f"did you mean {near[0]!r}? The columns are" if near else "the columns are"
+    raise ComparisonError(f"{role}={wanted!r} is not a column of the table; {hint} {shown(names, 12)}.")
+
+
+def _folded(name: Hashable) -> str:
+    return str(name).strip().casefold()
