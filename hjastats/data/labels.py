@@ -48,13 +48,19 @@ def coded_labels(name: str, columns: list[object], rows: TableRows) -> tuple[lis
     Raises
     ------
     ComparisonError
-        For missing or empty labels, containers, and fewer than two items.
+        For missing or empty labels, containers, broken text, and fewer than two items.
     """
-    series = [_series(column) for column in columns]
     try:
+        series = [_series(column) for column in columns]
         codes, uniques = pd.factorize(series[0] if len(series) == 1 else pd.concat(series, ignore_index=True))
+        "".join(label for label in uniques if isinstance(label, str)).encode()
     except TypeError:
         raise ComparisonError(f"{name} labels must be text or numbers, got lists or other containers.") from None
+    except UnicodeEncodeError as error:
+        raise ComparisonError(
+            f"{name} labels must be valid text, got {ascii(error.object[error.start : error.end])}, half of a character: read the "
+            "file with its right encoding."
+        ) from None
     if (codes < 0).any():
         is_missing = (codes < 0).reshape(len(series), -1)
         raise ComparisonError(

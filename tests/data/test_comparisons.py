@@ -236,3 +236,8 @@ def test_the_printed_form_tells_further_columns_soft_preferences_and_dropped_ver
         "  columns     'prompt'",
         "  dropped     10 verdicts labelled 'error', 'unknown': 'b' 4, 'c' 3, 'd' 2 and 1 more judges",
     ]
+
+
+def test_half_a_character_in_a_label_is_refused():
+    with pytest.raises(ComparisonError, match="valid text, got .*ud800"):
+        Comparisons.from_arrays(["j\ud800", "k"], ["a", "b"], ["b", "a"], [1, 0])
