@@ -58,7 +58,7 @@ def coded_labels(name: str, columns: list[object], rows: TableRows) -> tuple[lis
         raise ComparisonError(f"{name} labels must be text or numbers, got lists or other containers.") from None
     except UnicodeEncodeError as error:
         raise ComparisonError(
-            f"{name} labels must be valid text, got {ascii(error.object[error.start : error.end])}, half of a character: read the "
+            f"{name} labels must be valid text, got {error.object[error.start : error.end]!a}, half of a character: read the "
             "file with its right encoding."
         ) from None
     if (codes < 0).any():

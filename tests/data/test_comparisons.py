@@ -239,5 +239,5 @@ def test_the_printed_form_tells_further_columns_soft_preferences_and_dropped_ver
 
 
 def test_half_a_character_in_a_label_is_refused():
-    with pytest.raises(ComparisonError, match="valid text, got .*ud800"):
+    with pytest.raises(ComparisonError, match=r"valid text, got .*ud800"):
         Comparisons.from_arrays(["j\ud800", "k"], ["a", "b"], ["b", "a"], [1, 0])
