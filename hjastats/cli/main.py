@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -46,8 +47,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _stop(debug: bool, reason: str, code: int) -> int:
     if debug:
         traceback.print_exc()
-    print("hjastats: " + " ".join(reason.split()), file=sys.stderr)
+    print("hjastats: " + as_options(" ".join(reason.split())), file=sys.stderr)
     return code
+
+
+def as_options(text: str) -> str:
+    """Arguments of Python as the options they are here.
+
+    Examples
+    --------
+    >>> as_options("pass first='column' and single_judge='name'.")
+    'pass --first column and --single-judge name.'
+    """
+    return re.sub(r"\b(\w+)='([^']*)'", lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
 
 
 def parser() -> argparse.ArgumentParser:

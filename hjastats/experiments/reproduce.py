@@ -128,7 +128,7 @@ EXPERIMENTS = {
         reports.real_data,
     ),
     "diagnostics": Experiment(
-        "composite figures, score profiles, leverage and clusters of real panels (fig:chatbot_arena, fig:leverage-glm)",
+        "composite figures, profiles, leverage and clusters of real panels (fig:chatbot_arena)",
         lambda settings: diagnostics.tasks(settings.data_files),
         diagnostics.run,
         diagnostics.report,
