@@ -16,7 +16,7 @@ CHECKS = [
     [sys.executable, "-m", "mypy"],
     [str(SCRIPTS / "lint-imports")],
 ]
-PYTEST = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadgroup", "-q"]
+PYTEST = [sys.executable, "-m", "pytest", "-n", "2", "-q"]
 
 
 def main(arguments: list[str]) -> int:

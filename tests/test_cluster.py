@@ -17,7 +17,6 @@ def cluster():
         yield client
 
 
-@pytest.mark.xdist_group("cluster")
 @pytest.mark.filterwarnings("default")
 def test_bootstrap_influence_and_rank_choice_do_not_depend_on_the_cluster(cluster):
     data = hja.datasets.load_panel()

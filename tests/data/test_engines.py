@@ -19,8 +19,6 @@ from hjastats.errors import ComparisonError
 SAME_FIT = 1e-8
 SAME_COVARIANCE = 1e-10
 IN_PROCESS = ["polars", "polars lazy", "pyarrow", "pyarrow chunks", "duckdb", "dask", "dask chunks"]
-# One worker runs all tests of Spark, so that only one Java machine is started.
-IN_JAVA = pytest.param("pyspark", marks=pytest.mark.xdist_group("spark"))
 PACKAGES = {
     "polars": "polars",
     "pyarrow": "pyarrow",
@@ -79,14 +77,11 @@ def spark():
     session.stop()
 
 
-@pytest.fixture(params=[*IN_PROCESS, IN_JAVA])
+@pytest.fixture(params=IN_PROCESS)
 def load(request):
     """A function that loads columns into the engine."""
     engine, _, variant = request.param.partition(" ")
     module = pytest.importorskip(PACKAGES[engine], reason=f"{engine} is not installed")
-    if engine == "pyspark":
-        session = request.getfixturevalue("spark")
-        return lambda columns: _spark_frame(session, columns)
     if engine == "polars":
         return lambda columns: (
             module.DataFrame(_plain(columns)).lazy() if variant else module.DataFrame(_plain(columns))
@@ -211,9 +206,7 @@ LABELS = [
     ({"n_rows": [5, 6], "odd_weight": ["x", None]}, {"keep": ["n_rows", "odd_weight"]}),
     ({"count": [5, 6]}, {"weight": "COUNT", "judge": "Judge"}),
 ]
-# A query takes Spark half a second: it gets every fifth case.
 LABELS_BY_ENGINE = [(engine, *case) for engine in IN_PROCESS for case in LABELS]
-LABELS_BY_ENGINE += [pytest.param("pyspark", *case, marks=IN_JAVA.marks) for case in LABELS[4::5]]
 
 
 @pytest.mark.parametrize(("load", "columns", "options"), LABELS_BY_ENGINE, indirect=["load"])
@@ -249,7 +242,6 @@ ERRORS = [
     ({}, {"keep": ["zzz"]}, ""),
 ]
 ERRORS_BY_ENGINE = [(engine, *case) for engine in IN_PROCESS for case in ERRORS]
-ERRORS_BY_ENGINE += [pytest.param("pyspark", *case, marks=IN_JAVA.marks) for case in ERRORS[::4]]
 
 
 @pytest.mark.parametrize(("load", "columns", "options", "place"), ERRORS_BY_ENGINE, indirect=["load"])
@@ -263,7 +255,7 @@ def test_errors_are_those_of_pandas_without_the_place(load, columns, options, pl
     assert str(found.value) == str(expected.value).replace(place, "", 1)
 
 
-@pytest.mark.parametrize("load", ["polars", "polars lazy", "duckdb", IN_JAVA], indirect=True)
+@pytest.mark.parametrize("load", ["polars", "polars lazy", "duckdb"], indirect=True)
 def test_lists_that_name_a_judge_are_joined(load):
     assert read_comparisons(load(table(judge=[["gpt-4", "v2"], ["author"]]))).judges == ("author", "gpt-4/v2")
 
@@ -318,10 +310,22 @@ def test_a_lazy_polars_frame_collects_distinct_rows_only(monkeypatch):
     assert "4/7" in plan
 
 
-@pytest.mark.xdist_group("spark")
-def test_spark_gets_a_query_with_the_aggregation_in_its_plan(spark):
-    source = _spark_frame(spark, verdicts())
-    counted = engines.engine_frame(source).select(ROLES).group_by(ROLES).agg(engines.nw.len().alias("n"))
+def test_spark_gives_what_pandas_gives(spark):
+    """One test, so that one worker starts one Java machine; a query takes half a second, so it gets a part of the cases."""
+
+    def load(columns):
+        return _spark_frame(spark, columns)
+
+    test_cells_dropped_verdicts_and_fits_are_those_of_pandas(load)
+    test_robust_covariances_of_counted_rows_are_those_of_single_rows(load)
+    test_covariates_are_kept_with_the_counts(load)
+    test_rows_come_in_the_same_order_from_every_engine(load)
+    test_lists_that_name_a_judge_are_joined(load)
+    for columns, options in LABELS[4::5]:
+        test_labels_of_every_kind_are_read_as_from_pandas(load, columns, options)
+    for columns, options, place in ERRORS[::4]:
+        test_errors_are_those_of_pandas_without_the_place(load, columns, options, place)
+    counted = engines.engine_frame(load(verdicts())).select(ROLES).group_by(ROLES).agg(engines.nw.len().alias("n"))
     assert "HashAggregate" in counted.to_native()._jdf.queryExecution().toString()
 
 
