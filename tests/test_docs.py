@@ -13,7 +13,7 @@ import hjastats as hja
 from hjastats import datasets, experiments, plots, simulation
 from hjastats.cli.commands import COMMANDS
 from hjastats.cli.main import parser
-from hjastats.data import outcomes, readers
+from hjastats.data import outcomes, roles
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = sorted((ROOT / "docs" / "api").glob("*.md"))
@@ -87,10 +87,10 @@ def test_the_page_on_data_names_every_column_and_label_that_is_found():
     text = (ROOT / "docs" / "data.md").read_text().lower()
     named = {word.strip() for row in text.splitlines() for word in re.split(r"[|,:;]| and ", row)}
     columns = {
-        *readers.JUDGE_COLUMNS,
-        *readers.OUTCOME_COLUMNS,
-        *readers.WEIGHT_COLUMNS,
-        *sum(readers.ITEM_COLUMNS, ()),
+        *roles.JUDGE_COLUMNS,
+        *roles.OUTCOME_COLUMNS,
+        *roles.WEIGHT_COLUMNS,
+        *sum(roles.ITEM_COLUMNS, ()),
     }
     labels = outcomes.FIRST_LABELS | outcomes.SECOND_LABELS | outcomes.TIE_LABELS | (outcomes.UNUSABLE_LABELS - {""})
     assert sorted((columns | labels) - named) == []
