@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ..data.comparisons import Comparisons
 from ..data.readers import read_comparisons
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
@@ -41,6 +43,12 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--drop", nargs="+", metavar="VALUE", help="outcome values to leave out")
     group.add_argument("--without-judges", nargs="+", default=[], metavar="NAME", help="judges to leave out")
+    for role in ("judge", "item"):
+        group.add_argument(
+            f"--{role}-metadata",
+            metavar="FILE",
+            help=f"CSV with a column of {role} names and further columns; one called family colours the figures",
+        )
     group.add_argument("--pool-judges", type=int, metavar="N", help="join judges with fewer than N verdicts into one")
     group.add_argument(
         "--format", choices=("csv", "tsv", "json", "jsonl"), help="format of FILE if its name does not say"
@@ -61,9 +69,16 @@ def read(options: argparse.Namespace) -> Comparisons:
     elif not Path(options.file).exists():
         raise UsageError(f"there is no file {options.file}.")
     data = read_comparisons(source, codes=_codes(options.codes), **arguments)
+    if options.judge_metadata or options.item_metadata:
+        data = data.with_metadata(judges=_metadata(options.judge_metadata), items=_metadata(options.item_metadata))
     if options.without_judges:
         data = data.without_judges(options.without_judges)
     return data if options.pool_judges is None else data.pool_rare_judges(options.pool_judges)
+
+
+def _metadata(path: str | None) -> pd.DataFrame | None:
+    """A table whose first column holds the labels."""
+    return None if path is None else pd.read_csv(path, index_col=0)
 
 
 def _format_of(text: str) -> str:

@@ -6,6 +6,7 @@ import platform
 import warnings
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from importlib import metadata, resources
 from typing import Any
 
@@ -52,6 +53,18 @@ MODELS = {
     "lr_df": ("df", "d"),
     "p_value": ("p", "p"),
     "note": ("note", ""),
+}
+
+# Whose families a figure shows in colour.
+COLOURED = {
+    "ranking": ("item",),
+    "sensitivity": ("judge",),
+    "position": ("judge",),
+    "disagreement": ("judge", "item"),
+    "leverage": ("judge",),
+    "profiles": ("judge",),
+    "probabilities": ("item",),
+    "comparisons": ("item",),
 }
 
 
@@ -135,7 +148,7 @@ def _model_table(results: Any) -> Table | None:
 
 def _pictures(results: Any) -> dict[str, Picture]:
     """All figures the model has something for."""
-    wanted: dict[str, tuple[Callable[[], Any], str]] = {
+    wanted: dict[str, tuple[Callable[..., Any], str]] = {
         "ranking": (results.plot_ranking, "Consensus scores, best item first."),
         "sensitivity": (results.plot_sensitivity, "How sharply each judge follows the consensus; the average is one."),
         "position": (results.plot_position, "Bonus each judge gives to whatever is shown first."),
@@ -154,12 +167,21 @@ def _pictures(results: Any) -> dict[str, Picture]:
     }
     pictures = {}
     for name, (draw, caption) in wanted.items():
+        family = _families(results, name)
         try:
-            pictures[name] = picture(draw, caption, name)
+            pictures[name] = picture(partial(draw, family=family) if family else draw, caption, name)
         except (ValueError, IdentificationError):
             # The model has nothing to show here, and the methods say so.
             continue
     return pictures
+
+
+def _families(results: Any, name: str) -> str | None:
+    """The metadata column that gives this figure its colours, if the data have one."""
+    data = results.model.comparisons
+    known = {"item": data.item_metadata, "judge": data.judge_metadata}
+    needed = [known[role] for role in COLOURED.get(name, ())]
+    return "family" if needed and all(frame is not None and "family" in frame for frame in needed) else None
 
 
 def _facts(results: Any) -> list[tuple[str, str]]:

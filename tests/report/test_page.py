@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
+from hjastats.cli import main
 from hjastats.report.tables import table
 from hjastats.report.verdict import leadership, resolution
 
@@ -142,6 +143,32 @@ def test_cells_sort_by_their_value_and_missing_ones_are_empty():
     assert [row[1].text for row in made.rows] == ["< 0.0001", "0.5000", "–"]
     assert [row[1].order for row in made.rows] == ["1e-09", "0.5", ""]
     assert made.rows[0][2].text == "1,000"
+
+
+def test_families_of_the_metadata_colour_the_figures(panel, tmp_path):
+    items = pd.DataFrame(
+        {"family": ["red team" if i < 5 else "blue team" for i in range(panel.n_items)]}, index=panel.items
+    )
+    judges = pd.DataFrame({"family": ["crowd"] * panel.n_judges}, index=panel.judges)
+    coloured = hja.JAModel.from_comparisons(panel.with_metadata(judges=judges, items=items)).fit()
+    legend = coloured.plot_ranking(family="family").get_legend()
+    assert {text.get_text() for text in legend.get_texts()} == {"red team", "blue team"}
+    assert {text.get_text() for text in coloured.plot_sensitivity(family="family").get_legend().get_texts()} == {
+        "crowd"
+    }
+    assert "blue team" in coloured.report()
+    with pytest.raises(ValueError, match="no metadata column of items is called 'clan'"):
+        coloured.plot_ranking(family="clan")
+    path = tmp_path / "items.csv"
+    items.to_csv(path, index_label="item")
+    verdicts = tmp_path / "verdicts.csv"
+    frame = panel.to_frame()
+    frame["winner"] = np.where(frame["outcome"] == 1, "first", "second")
+    frame[["judge", "first", "second", "winner"]].to_csv(verdicts, index=False)
+    page = tmp_path / "report.html"
+    arguments = ["report", str(verdicts), "--model", "ja", "--item-metadata", str(path), "-o", str(page)]
+    assert main(arguments) == 0
+    assert "red team" in page.read_text(encoding="utf-8")
 
 
 def test_importing_the_package_loads_neither_figures_nor_templates():
