@@ -15,7 +15,6 @@ from ..results import HJAResultsWrapper
 
 # The fits behind the printed figures have one direction.
 RANK = 1
-VARIANTS = ("all judges", "without outliers", "with position")
 
 
 def tasks(files: list[str]) -> list[dict[str, Any]]:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ..plots.colours import MARKERS, style
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe-Ito, told apart by most colour-blind readers; markers tell the methods apart in print.
-COLOURS = ("#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73", "#CC79A7")
-MARKERS = "osD^vP"
 LABELS = {
     "mse": "mean squared error of scores",
     "spearman": "Spearman correlation",
@@ -60,11 +59,11 @@ def convergence(frame: pd.DataFrame, path: Path) -> None:
     bins = list(range(0, int(frame["iterations"].max()) + 3, 2))
     for i, (solver, rows) in enumerate(frame.groupby("solver", sort=False)):
         first = rows.iloc[0]
-        axes[0].plot(first["path"], color=COLOURS[i], marker=MARKERS[i], markersize=3, label=str(solver))
+        axes[0].plot(first["path"], color=style(i).colour, marker=MARKERS[i], markersize=3, label=str(solver))
         for _, row in rows.iterrows():
             excess = np.maximum(np.asarray(row["path"]) - row["best"], 1e-10) / max(row["path"][0] - row["best"], 1e-10)
-            axes[1].plot(excess, color=COLOURS[i], alpha=0.3, linewidth=0.8)
-        axes[2].hist(rows["iterations"], bins=bins, color=COLOURS[i], alpha=0.7)
+            axes[1].plot(excess, color=style(i).colour, alpha=0.3, linewidth=0.8)
+        axes[2].hist(rows["iterations"], bins=bins, color=style(i).colour, alpha=0.7)
     axes[1].set_yscale("log")
     titles = (
         "negative log-likelihood, one panel",
@@ -92,7 +91,7 @@ def _line(axis: Axes, x: pd.Series, y: pd.Series, error: pd.Series, label: str, 
         x,
         y,
         yerr=1.96 * error,
-        color=COLOURS[i % len(COLOURS)],
+        color=style(i).colour,
         marker=MARKERS[i % len(MARKERS)],
         markersize=4,
         linewidth=1.2,

@@ -1,0 +1,303 @@
+"""The model's own terms as labelled tables, and which of their rows have no finite or determined estimate."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ..errors import ContrastError
+from ..geometry.decomposition import AnchoringError, Decomposition
+from ..geometry.jacobians import anchor_jacobian
+from ..inference.covariance import propagate, score_standard_errors
+
+# Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
+DISTINCT_STRENGTHS = 3.0
+
+
+class TableMethods:
+    """Tables of :class:`hjastats.HJAResults`."""
+
+    model: Any
+    estimate: Any
+    params: np.ndarray
+    cov_params_free: np.ndarray
+    cov_params_default: np.ndarray
+    n_judges: Any
+    rank: Any
+    wald_test: Any
+    _jacobian: np.ndarray
+
+    @cached_property
+    def decomposition(self) -> Decomposition:
+        """Consensus, sensitivity and disagreement as arrays."""
+        return self.model.layout.decompose(self.estimate.at)
+
+    @property
+    def consensus(self) -> pd.DataFrame:
+        """Consensus scores with standard errors and 95% intervals, best item first.
+
+        They sum to zero over the items that have a finite score.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.consensus.head(2).round(3)
+                 estimate  std_err  ci_lower  ci_upper
+        item
+        model-I     1.385    0.103     1.183     1.586
+        model-H     0.888    0.089     0.714     1.063
+        """
+        table = self._table("mu", self.model.items, "item")
+        return table.sort_values("estimate", ascending=False, kind="stable")
+
+    @property
+    def sensitivity(self) -> pd.DataFrame:
+        """Sensitivity of each judge to the consensus, with the test of gamma = 1.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.sensitivity.head(2).round(3)
+                 estimate  std_err      z  p_value  ci_lower  ci_upper
+        judge
+        judge-1     2.499    0.207  7.241    0.000     2.093     2.905
+        judge-2     1.263    0.127  2.077    0.038     1.015     1.512
+        """
+        table = self._table("gamma", self.model.judges, "judge")
+        # With one judge, and in BTL, gamma is one by definition: there is nothing to test.
+        z = (table["estimate"] - 1.0) / table["std_err"].where(table["std_err"] > 1e-10)
+        if not self.has_consensus:
+            table[:], z = np.nan, z * np.nan
+        table.insert(2, "z", z)
+        table.insert(3, "p_value", 2.0 * stats.norm.sf(np.abs(z)))
+        return table
+
+    @property
+    def position(self) -> pd.DataFrame:
+        """Log-odds bonus of the item shown first, with the test of no bonus; empty without position effects.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.position.loc[["judge-first"]].round(3)
+                     estimate  std_err       z  p_value  ci_lower  ci_upper
+        judge
+        judge-first     2.673    0.251  10.664      0.0     2.182     3.165
+        """
+        if self.model.position is None:
+            return pd.DataFrame(columns=["estimate", "std_err", "z", "p_value", "ci_lower", "ci_upper"])
+        labels = self.model.judges if self.model.position == "judge" else ("all judges",)
+        table = self._table("position", labels, "judge")
+        z = table["estimate"] / table["std_err"]
+        table.insert(2, "z", z)
+        table.insert(3, "p_value", 2.0 * stats.norm.sf(np.abs(z)))
+        return table
+
+    @cached_property
+    def is_separated(self) -> np.ndarray:
+        """Which reported parameters have no finite estimate; their rows are empty in every table, shape (n_params,).
+
+        Coefficients and consensus scores are those that move with the separation. Sensitivities and disagreement are
+        relative to the consensus and to each other: a block of them counts as one, and is affected when it is still
+        changing on the way to infinity.
+        """
+        separation = self.estimate.separation
+        if separation is None:
+            return np.zeros(len(self.params), dtype=bool)
+        movement = np.abs(self._jacobian @ separation.step)
+        affected = movement >= 0.3 * max(float(movement.max()), 1e-300)
+        change = np.abs(self._further_out(separation.step) - self.params)
+        for kind in {"gamma", "U", "V"} & set(self.model.layout.slices):
+            block = self.model.layout.slices[kind]
+            moved, size = change[block], np.abs(self.params[block])
+            # The leading judge's sensitivity may have settled at its largest possible value while the others still fall.
+            settled = moved.max(initial=0.0) <= 0.1 * size.max(initial=0.0) and np.median(moved) <= 0.1 * np.median(
+                size
+            )
+            affected[block] = not settled
+        return affected
+
+    def is_withheld(self, kind: str) -> bool:
+        """Whether a whole block of parameters, such as ``"gamma"``, has no finite estimate.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.is_withheld("gamma")
+        False
+        """
+        where = self.model.layout.slices.get(kind)
+        return where is not None and bool(self.is_separated[where].all())
+
+    def _further_out(self, step: np.ndarray) -> np.ndarray:
+        """Reported parameters twice as far along the direction of a separation."""
+        layout, estimate = self.model.layout, self.estimate
+        length = float(np.abs(estimate.at.scores).max())
+        free = layout.to_free(estimate.at, estimate.frame)
+        try:
+            return layout.pack(layout.from_free(free + length * step, estimate.frame))
+        except AnchoringError:
+            return np.full(len(self.params), np.nan)
+
+    @cached_property
+    def has_consensus(self) -> bool:
+        """Whether the consensus can be told from none at all; without one, sensitivities to it mean nothing."""
+        if "gamma" not in self.model.layout.slices or self.n_judges == 1 or not np.isfinite(self.cov_params_free).all():
+            return True
+        try:
+            return bool(self.wald_test(self._zero("mu")).pvalue < 0.05)
+        except ContrastError:
+            return True
+
+    def _zero(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
+        """The hypothesis that all parameters of a kind vanish."""
+        where = self.model.layout.slices[kind]
+        matrix = np.eye(len(self.params))[where]
+        return matrix, np.zeros(len(matrix))
+
+    @property
+    def is_ambiguous(self) -> np.ndarray:
+        """Which directions are not clearly stronger or weaker than a neighbour, so that U and V can be rotated, shape (rank,)."""
+        U = self.decomposition.U
+        result = np.zeros(self.rank, dtype=bool)
+        if self.rank < 2 or not np.isfinite(self.cov_params_free).all():
+            return result
+        strength = np.linalg.norm(U, axis=0)
+        loadings = self._jacobian[self.model.layout.slices["U"]].reshape(self.rank, self.n_judges, -1)
+        gradient = np.einsum("kr,rkd->rd", U / strength, loadings)
+        gaps = np.diff(gradient, axis=0)
+        error = np.sqrt(np.einsum("rd,de,re->r", gaps, self.cov_params_free, gaps))
+        close = -np.diff(strength) < DISTINCT_STRENGTHS * error
+        result[:-1] |= close
+        result[1:] |= close
+        return result
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Judge-specific scores S, judges by items; empty where they run to infinity.
+
+        They sum to zero over the items that have a finite score for the judge.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.scores.loc["judge-5", ["model-A", "model-I"]].round(2).to_dict()
+        {'model-A': 1.39, 'model-I': 0.96}
+        """
+        finite = self._matrix(self._finite(self.estimate.at.scores))
+        return finite.sub(finite.mean(axis=1), axis=0)
+
+    @property
+    def scores_se(self) -> pd.DataFrame:
+        """Standard errors of :attr:`HJAResults.scores`; empty for judges with a score that runs to infinity.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.scores_se.loc["judge-5", ["model-A", "model-I"]].round(2).to_dict()
+        {'model-A': 0.2, 'model-I': 0.2}
+        """
+        errors = score_standard_errors(self.estimate.frame, self._score_covariance)
+        if self.estimate.separation is not None:
+            errors = np.where(self.estimate.separation.is_affected.any(axis=1, keepdims=True), np.nan, errors)
+        return self._matrix(errors)
+
+    def _finite(self, values: np.ndarray) -> np.ndarray:
+        separation = self.estimate.separation
+        return values if separation is None else np.where(separation.is_affected, np.nan, values)
+
+    @property
+    def disagreement(self) -> pd.DataFrame:
+        """Residual disagreement ``U V'``, judges by items: what the consensus does not explain.
+
+        Empty where scores run to infinity.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.disagreement.loc["judge-5", ["model-A", "model-I"]].round(2).to_dict()
+        {'model-A': 0.98, 'model-I': -0.01}
+        """
+        residual = self._residual
+        return self._matrix(np.full_like(residual, np.nan) if self.is_withheld("U") else self._finite(residual))
+
+    @property
+    def _residual(self) -> np.ndarray:
+        parts = self.decomposition
+        return self.estimate.at.scores - np.outer(parts.gamma, parts.mu)
+
+    def leverage(self) -> pd.DataFrame:
+        """Size of each judge's disagreement, h = norm of its row of U V', and relative to its consensus part, rho.
+
+        Empty where the disagreement is still changing on the way to infinity.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.leverage().loc[["judge-5", "judge-noise"]].round(2)
+                        h   rho
+        judge
+        judge-5      2.65  1.39
+        judge-noise  0.05  0.09
+        """
+        parts = self.decomposition
+        size = np.linalg.norm(self._residual, axis=1)
+        consensus = np.abs(parts.gamma) * np.linalg.norm(parts.mu)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = np.where(consensus > 0, size / consensus, np.inf)
+        if self.is_withheld("U"):
+            size = np.full_like(size, np.nan)
+        if self.is_withheld("gamma") or self.is_withheld("U"):
+            relative = np.full_like(size, np.nan)
+        return pd.DataFrame({"h": size, "rho": relative}, index=pd.Index(self.model.judges, name="judge"))
+
+    @property
+    def _score_covariance(self) -> np.ndarray:
+        n_linear = self.model.layout.n_linear
+        return self.cov_params_free[n_linear:, n_linear:]
+
+    def _derived(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
+        """Estimates and standard errors of a kind, reported by the model or implied by its scores."""
+        layout = self.model.layout
+        if kind in layout.slices:
+            where = layout.slices[kind]
+            runs_away = self.is_separated[where]
+            estimate, covariance = self.params[where], self.cov_params_default[where, where]
+            if kind == "mu" and runs_away.any() and not runs_away.all():
+                # An infinite score would carry all others with it through the sum to zero.
+                centring = np.eye(len(estimate)) - ~runs_away / (~runs_away).sum()
+                estimate, covariance = centring @ estimate, centring @ covariance @ centring.T
+            error = np.sqrt(np.diag(covariance))
+            return np.where(runs_away, np.nan, estimate), np.where(runs_away, np.nan, error)
+        parts = self.decomposition
+        if kind == "gamma" and "S" not in layout.slices:
+            return parts.gamma, np.zeros(self.n_judges)
+        jacobian = anchor_jacobian(parts.gamma, parts.mu, self._residual, self.estimate.frame)
+        variance = np.diag(propagate(jacobian, self._score_covariance))
+        where = slice(0, self.n_judges) if kind == "gamma" else slice(self.n_judges, None)
+        return getattr(parts, kind), np.sqrt(variance[where])
+
+    def _table(self, kind: str, labels: tuple[str, ...], index_name: str) -> pd.DataFrame:
+        estimate, error = self._derived(kind)
+        half = stats.norm.ppf(0.975) * error
+        return pd.DataFrame(
+            {"estimate": estimate, "std_err": error, "ci_lower": estimate - half, "ci_upper": estimate + half},
+            index=pd.Index(labels, name=index_name),
+        )
+
+    def _matrix(self, values: np.ndarray) -> pd.DataFrame:
+        return pd.DataFrame(
+            values, index=pd.Index(self.model.judges, name="judge"), columns=pd.Index(self.model.items, name="item")
+        )
