@@ -17,7 +17,9 @@ from .trust import NO_RIDGE, Neighbourhood, Optimum, Ridge, maximise
 SAME_OPTIMUM = 1e-4
 # Starts added when several optima are likely, and comparisons per parameter below which they are.
 FURTHER_STARTS = 12
-SPARSE = 12.0
+SPARSE = 20.0
+# Starts added when the data are few: the likelihood surface is rough, and a run is cheap.
+SPARSE_STARTS = 30
 # Free parameters beyond which a run costs so much that only the two most promising starts are run.
 LARGE = 2000
 
@@ -98,9 +100,9 @@ def search(
     if structure.n_free(cells.n_judges, cells.n_items) > LARGE:
         return runs.after([no_terms(cells, scores) for scores in starting_scores(cells, structure, 0, rng)[:2]])
     found = runs.after([no_terms(cells, scores) for scores in starting_scores(cells, structure, n_random, rng)])
-    if isinstance(structure, LowRank) and _may_have_more_optima(cells, structure, found.best):
+    if isinstance(structure, LowRank) and (n := _n_further(cells, structure, found.best)):
         # The linear terms of the best optimum so far are better than none.
-        scores = further_scores(cells, structure.rank, FURTHER_STARTS, rng)
+        scores = further_scores(cells, structure.rank, n, rng)
         more = [Coefficients(start, found.best.at.judge, found.best.at.shared) for start in scores]
         if structure.rank > 0:
             more.append(one_direction_more(cells, structure.rank, found.best.at))
@@ -165,17 +167,18 @@ class _Runs:
             self.hits.append(1)
 
 
-def _may_have_more_optima(cells: Cells, structure: LowRank, best: Optimum) -> bool:
-    """Whether the structure fits so much worse than unrestricted scores, or the data are so few, that optima may compete."""
+def _n_further(cells: Cells, structure: LowRank, best: Optimum) -> int:
+    """Starts to add because the data are so few, or fit so much worse than unrestricted scores do, that optima may compete."""
     n_judges, n_items = cells.n_judges, cells.n_items
-    df = n_judges * (n_items - 1) - structure.n_free(n_judges, n_items)
+    n_free = structure.n_free(n_judges, n_items)
+    df = n_judges * (n_items - 1) - n_free
     if df <= 0:
-        return False
-    # With few comparisons per parameter the likelihood surface is rough whatever it fits.
-    if cells.n.sum() < SPARSE * structure.n_free(n_judges, n_items):
-        return True
+        return 0
+    n_terms = n_judges * cells.n_judge_terms + cells.n_shared_terms
+    if cells.n.sum() < SPARSE * (n_free + n_terms):
+        return SPARSE_STARTS
     gain = 2.0 * unrestricted_gain(cells, evaluate(cells, best.at))
-    return gain > df + 3.0 * np.sqrt(2.0 * df)
+    return FURTHER_STARTS if gain > df + 3.0 * np.sqrt(2.0 * df) else 0
 
 
 def _position(found: Optimum, optima: list[Optimum]) -> int | None:
