@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -159,23 +160,24 @@ def collapse(rows: Cells) -> Cells:
     (array([3.]), array([1.5]))
     """
     n_judges, n_items = rows.n_judges, rows.n_items
-    judge, first, second, wins = rows.judge, rows.first, rows.second, rows.y
     terms = [block for block in (rows.judge_terms, rows.shared_terms) if block.shape[1] > 0]
-    if not terms:
-        swapped = first > second
-        first, second = np.where(swapped, second, first), np.where(swapped, first, second)
-        wins = np.where(swapped, rows.n - wins, wins)
-    key = (judge * n_items + first) * n_items + second
-    sums = [rows.n, wins] if rows.ties is None else [rows.n, wins, rows.ties]
     is_constant = all((block == block[:1]).all() for block in terms)
-    if is_constant and n_judges * n_items * n_items <= _DENSE_LIMIT:
-        totals = [np.bincount(key, values, minlength=n_judges * n_items * n_items) for values in sums]
+    if is_constant and n_judges * n_items**2 <= _DENSE_LIMIT:
+        totals = _table_of_pairs(rows)
+        if not terms:
+            totals = _without_order(totals)
         present = np.flatnonzero(totals[0])
-        totals = [values[present] for values in totals]
-        judge, rest = np.divmod(present, n_items * n_items)
+        totals = [values.ravel()[present] for values in totals]
+        judge, rest = np.divmod(present, n_items**2)
         first, second = np.divmod(rest, n_items)
         some = np.zeros(len(present), dtype=int)
     else:
+        judge, first, second, sums = rows.judge, rows.first, rows.second, _summed(rows)
+        if not terms:
+            is_swapped = first > second
+            first, second = np.minimum(first, second), np.maximum(rows.first, second)
+            sums[1] = np.where(is_swapped, rows.n - rows.y, rows.y)
+        key = (judge * n_items + first) * n_items + second
         code, some = distinct_rows([key, *(column for block in terms for column in block.T)])
         totals = [np.bincount(code, values, minlength=len(some)) for values in sums]
         weighted = np.flatnonzero(totals[0])
@@ -196,6 +198,40 @@ def collapse(rows: Cells) -> Cells:
         tie=rows.tie,
         never_tie=rows.never_tie,
     )
+
+
+def _summed(rows: Cells) -> list[np.ndarray]:
+    """What is added up within a cell: n, y and, where they count, ties."""
+    return [rows.n, rows.y] if rows.ties is None else [rows.n, rows.y, rows.ties]
+
+
+def _table_of_pairs(rows: Cells) -> list[np.ndarray]:
+    """Sums for every (judge, first item, second item), each of shape (n_judges, n_items, n_items)."""
+    shape = (rows.n_judges, rows.n_items, rows.n_items)
+    key = rows.first * rows.n_items
+    key += rows.second
+    if rows.n_judges > 1:
+        key += rows.judge * rows.n_items**2
+    return [_added_up(key, values, math.prod(shape)).reshape(shape) for values in _summed(rows)]
+
+
+def _added_up(key: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
+    if values.size and values.strides == (0,):
+        # Weights that are one number seen from every row need no adding up.
+        return values[0] * np.bincount(key, minlength=size)
+    return np.bincount(key, values, minlength=size)
+
+
+def _without_order(totals: list[np.ndarray]) -> list[np.ndarray]:
+    """Merge (j, i) with (i, j) for i < j: what the one's first item does not win, the other's does.
+
+    Done on the table, which is smaller than the rows it was counted from.
+    """
+    n, y, *ties = totals
+    n_swapped = n.swapaxes(1, 2)
+    merged = [n + n_swapped, y + (n_swapped - y.swapaxes(1, 2)), *(tied + tied.swapaxes(1, 2) for tied in ties)]
+    merged[0][:, *np.tril_indices(n.shape[1])] = 0.0
+    return merged
 
 
 def take(rows: Cells, index: np.ndarray) -> Cells:
@@ -221,12 +257,11 @@ def distinct_rows(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     >>> distinct_rows([np.array([3, 1, 3]), np.array([0.5, 0.5, 0.5])])
     (array([1, 0, 1]), array([1, 0]))
     """
-    code = np.zeros(len(columns[0]), dtype=np.intp)
-    for column in columns:
+    _, some, code = np.unique(columns[0], return_index=True, return_inverse=True)
+    for column in columns[1:]:
         _, own = np.unique(column, return_inverse=True)
-        own = own.reshape(-1)
         # Recoded after every column, so that the product of codes never overflows.
-        _, code = np.unique(code * (int(own.max()) + 1) + own, return_inverse=True)
-        code = code.reshape(-1)
-    _, some = np.unique(code, return_index=True)
-    return code, some
+        _, some, code = np.unique(
+            code.reshape(-1) * (int(own.max()) + 1) + own.reshape(-1), return_index=True, return_inverse=True
+        )
+    return code.reshape(-1), some

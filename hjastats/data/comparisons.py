@@ -14,11 +14,11 @@ import pandas as pd
 from ..errors import ComparisonError, shown
 from .cells import Cells, collapse
 from .graph import Connectivity, connectivity
-from .labels import TableRows, coded_labels, numbers, present_labels
+from .labels import Labels, Pairs, TableRows, coded_pairs, numbers, present_labels, weights
 from .metadata import aligned_metadata, restricted_metadata
 
-Labels: TypeAlias = "Sequence[object] | np.ndarray | pd.Series[Any] | pd.Categorical[Any]"
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[Any]"
+_NONE_DROPPED = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -35,7 +35,7 @@ class Comparisons:
         Codes into ``judges`` and ``items``.
     outcome : ndarray, shape (n_rows,)
     weight : ndarray, shape (n_rows,)
-        Frequency weights: a row of weight 3 is three comparisons.
+        Frequency weights: a row of weight 3 is three comparisons. Without weights a 1 seen from every row (stride 0).
     judges, items : tuple of str
         Labels in sorted order.
     columns : pandas.DataFrame
@@ -73,7 +73,7 @@ class Comparisons:
     @classmethod
     def from_arrays(
         cls,
-        judge: Labels,
+        judge: Labels | str,
         first: Labels,
         second: Labels,
         outcome: Numbers,
@@ -85,7 +85,8 @@ class Comparisons:
     ) -> Comparisons:
         """Code and check one array per field; labels are compared as text and sorted.
 
-        ``table_rows`` is for messages: the number of rows of the user's table behind each row, when equal ones were counted.
+        A text in place of the judges is the only judge. ``table_rows`` is for messages: the number of rows of the user's table
+        behind each row, when equal ones were counted.
 
         Raises
         ------
@@ -101,7 +102,7 @@ class Comparisons:
         """
         n_rows = len(outcome)
         for name, values in (("judge", judge), ("first", first), ("second", second), ("weight", weight)):
-            if values is not None and len(values) != n_rows:
+            if values is not None and not isinstance(values, str) and len(values) != n_rows:
                 raise ComparisonError(
                     f"{name} has {len(values)} values but outcome has {n_rows}: pass one per comparison."
                 )
@@ -112,14 +113,7 @@ class Comparisons:
         if columns is not None and len(columns) != n_rows:
             raise ComparisonError(f"columns has {len(columns)} rows but outcome has {n_rows}: pass one per comparison.")
         rows = TableRows(table_rows)
-        (judge_index,), judges = coded_labels("judge", [judge], rows)
-        (first_index, second_index), items = coded_labels("item", [first, second], rows)
-        is_same = first_index == second_index
-        if is_same.any():
-            raise ComparisonError(
-                f"{rows.number(is_same)} rows compare an item with itself{rows.place(is_same)} "
-                f"('{items[first_index[is_same][0]]}'): remove them, such a verdict says nothing about the ranking."
-            )
+        pairs = coded_pairs(judge, first, second, rows)
         outcome = numbers("outcome", outcome)
         bad = ~((outcome >= 0) & (outcome <= 1))
         if bad.any():
@@ -127,25 +121,30 @@ class Comparisons:
                 "outcome must lie in [0, 1] (1 = first item preferred, 0 = second, 0.5 = tie); "
                 f"{rows.number(bad)} values do not, first {outcome[bad][0]:g}{rows.place(bad, ' at row {}')}."
             )
-        weight = np.ones(n_rows) if weight is None else numbers("weight", weight)
-        bad = ~((weight > 0) & np.isfinite(weight))
-        if bad.any():
-            raise ComparisonError(
-                f"weights must be positive and finite; {rows.number(bad)} are not, first "
-                f"{weight[bad][0]:g}{rows.place(bad, ' at row {}')}. Remove rows of weight zero before reading."
-            )
+        return cls.from_pairs(pairs, outcome, weights(weight, n_rows, rows), columns, dropped)
+
+    @classmethod
+    def from_pairs(
+        cls,
+        pairs: Pairs,
+        outcome: np.ndarray,
+        weight: np.ndarray,
+        columns: pd.DataFrame | None = None,
+        dropped: pd.DataFrame | None = None,
+    ) -> Comparisons:
+        """Put together what has been coded and checked; for readers, everybody else uses :meth:`from_arrays`."""
         if columns is None:
-            columns = pd.DataFrame(index=pd.RangeIndex(n_rows))
+            columns = pd.DataFrame(index=pd.RangeIndex(len(outcome)))
         if dropped is None:
-            dropped = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
+            dropped = _NONE_DROPPED.copy()
         return cls(
-            _fixed(judge_index),
-            _fixed(first_index),
-            _fixed(second_index),
+            _fixed(pairs.judge_index),
+            _fixed(pairs.first_index),
+            _fixed(pairs.second_index),
             _fixed(outcome),
             _fixed(weight),
-            judges,
-            items,
+            pairs.judges,
+            pairs.items,
             columns.reset_index(drop=True),
             dropped,
         )
@@ -178,7 +177,7 @@ class Comparisons:
             self.first_index,
             self.second_index,
             self.weight,
-            self.weight * self.outcome,
+            self.outcome if self.weight.strides == (0,) else self.weight * self.outcome,
             self.n_judges,
             self.n_items,
         )

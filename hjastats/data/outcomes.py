@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from types import NoneType
 from typing import Any, Literal
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ComparisonError
-from .labels import TableRows
+from .labels import Pairs, TableRows, factorized
 
 Codes = Mapping[Any, Any] | Literal["unit", "alpacaeval", "names"]
 BothBad = Literal["tie", "drop", "error"]
@@ -74,12 +75,12 @@ class Verdicts:
         """Rows without a usable verdict, shape (n_rows,)."""
         return np.isnan(self.outcome)
 
-    def left_out(self, judge: np.ndarray, weight: np.ndarray) -> pd.DataFrame:
+    def left_out(self, judges: np.ndarray, judge_index: np.ndarray, weight: np.ndarray) -> pd.DataFrame:
         """Total weight of the verdicts left out: columns judge, label, count, sorted by judge."""
         rows = self.is_left_out
         present, label = np.unique(self.label_index[rows], return_inverse=True)
         names = np.array([_text(self.labels[k]).strip() or "missing" for k in present], dtype=object)
-        frame = pd.DataFrame({"judge": judge[rows], "label": names[label], "count": weight[rows]})
+        frame = pd.DataFrame({"judge": judges[judge_index[rows]], "label": names[label], "count": weight[rows]})
         counts = frame.groupby(["judge", "label"])["count"].sum().reset_index()
         if (counts["count"] % 1 == 0).all():
             counts["count"] = counts["count"].astype(int)
@@ -88,9 +89,7 @@ class Verdicts:
 
 def read_outcomes(
     column: pd.Series,
-    first_index: np.ndarray,
-    second_index: np.ndarray,
-    items: tuple[str, ...],
+    pairs: Pairs,
     *,
     codes: Codes | None = None,
     drop: Iterable[object] = (),
@@ -103,9 +102,8 @@ def read_outcomes(
     ----------
     column : pandas.Series
         One label or number per row.
-    first_index, second_index : ndarray of int, shape (n_rows,)
-        Codes of the compared items into ``items``, for labels that name the preferred item.
-    items : tuple of str
+    pairs : Pairs
+        The compared items, for labels that name the preferred one.
     codes, drop, both_bad
         As in :func:`hjastats.data.readers.read_comparisons`.
     table_rows : ndarray of int, shape (n_rows,), optional
@@ -118,13 +116,15 @@ def read_outcomes(
 
     Examples
     --------
+    >>> from hjastats.data.labels import coded_pairs
     >>> labels = pd.Series(["A", "gpt-4", "tie", "unknown"])
-    >>> read_outcomes(labels, np.array([0, 0, 0, 0]), np.array([1, 1, 1, 1]), ("claude", "gpt-4")).outcome
+    >>> pairs = coded_pairs("j", ["claude"] * 4, ["gpt-4"] * 4, TableRows())
+    >>> read_outcomes(labels, pairs).outcome
     array([1. , 0. , 0.5, nan])
     """
     where = f"outcome column {str(column.name)!r}"
     index, labels = _factorize(column, where)
-    counts = _label_counts(index, len(labels), table_rows)
+    rows = TableRows(table_rows)
     dropped = {_key(label) for label in drop}
     scale = codes if isinstance(codes, str) else None
     if both_bad not in ("tie", "drop", "error"):
@@ -135,11 +135,15 @@ def read_outcomes(
         )
     if scale in ("unit", "alpacaeval"):
         number = _numbers(labels, column)
-        return Verdicts(_on_scale(labels, number, counts, scale, dropped, where)[index], index, labels)
-    table = _LabelTable(labels, counts, _chosen_codes(codes, dropped), scale == "names", both_bad, where)
+        outcome = _on_scale(labels, number, scale, dropped)
+        if (outcome == _UNKNOWN).any():
+            counts = np.where(outcome == _UNKNOWN, _label_counts(index, len(labels), rows), 0)
+            _refuse_off_scale(labels, counts, scale, where)
+        return Verdicts(outcome[index], index, labels)
+    table = _LabelTable(labels, index, rows, _chosen_codes(codes, dropped), scale == "names", both_bad, where)
     if codes is None:
         table.refuse_numbers()
-    return Verdicts(table.outcome(index, first_index, second_index, items, TableRows(table_rows)), index, labels)
+    return Verdicts(table.outcome(pairs), index, labels)
 
 
 class _LabelTable:
@@ -152,7 +156,8 @@ class _LabelTable:
     def __init__(
         self,
         labels: list[object],
-        counts: np.ndarray,
+        index: np.ndarray,
+        rows: TableRows,
         chosen: dict[float | str, float],
         only_names: bool,
         both_bad: BothBad,
@@ -160,12 +165,17 @@ class _LabelTable:
     ) -> None:
         keys = [_key(label) for label in labels]
         words = _vocabulary(both_bad, with_positions=not only_names)
-        self.labels, self.counts, self.where, self.only_names = labels, counts, where, only_names
+        self.labels, self.index, self.rows, self.where, self.only_names = labels, index, rows, where, only_names
         self.is_settled = np.array([key in chosen for key in keys], dtype=bool)
         self.is_number = np.array([isinstance(key, float) for key in keys], dtype=bool)
         self.meaning = np.array([chosen.get(key, words.get(str(key), _UNKNOWN)) for key in keys], dtype=float)
         if both_bad == "error":
             self._refuse_both_bad(np.array([key in BOTH_BAD_LABELS for key in keys], dtype=bool) & ~self.is_settled)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Rows of the user's table with each label; only messages need them."""
+        return _label_counts(self.index, len(self.labels), self.rows)
 
     def refuse_numbers(self) -> None:
         """Raise for numbers the user has not explained."""
@@ -185,53 +195,48 @@ class _LabelTable:
                 "Pass both_bad='tie' to count them as ties or both_bad='drop' to leave them out."
             )
 
-    def outcome(
-        self,
-        index: np.ndarray,
-        first_index: np.ndarray,
-        second_index: np.ndarray,
-        items: tuple[str, ...],
-        rows: TableRows,
-    ) -> np.ndarray:
+    def outcome(self, pairs: Pairs) -> np.ndarray:
         """Preference for the first item per row, NaN where left out."""
-        item_index = {name: position for position, name in enumerate(items)}
+        item_index = {name: position for position, name in enumerate(pairs.items)}
         # A label that is no item, or that the user's codes settle, is item -2 and equals none of the row's items.
         label_item = np.array([item_index.get(_text(label), -2) for label in self.labels], dtype=np.intp)
         label_item[self.is_settled] = -2
-        outcome = self.meaning[index]
+        outcome = np.take(self.meaning, self.index)
         if (label_item >= 0).any():
-            named = np.where(label_item[index] == second_index, 0.0, _UNKNOWN)
-            named[label_item[index] == first_index] = 1.0
+            row_item = label_item[self.index]
+            named = np.where(row_item == pairs.second_index, 0.0, _UNKNOWN)
+            named[row_item == pairs.first_index] = 1.0
             is_named = named != _UNKNOWN
             if not self.only_names:
-                self._refuse_two_meanings(index, is_named & (outcome != _UNKNOWN) & (outcome != named), named, rows)
+                self._refuse_two_meanings(is_named & (outcome != _UNKNOWN) & (outcome != named), named)
             outcome = np.where(is_named, named, outcome)
-        self._refuse_unknown(index, outcome == _UNKNOWN, rows)
+        if (self.meaning == _UNKNOWN).any():
+            self._refuse_unknown(outcome == _UNKNOWN)
         return outcome
 
-    def _refuse_two_meanings(self, index: np.ndarray, is_torn: np.ndarray, named: np.ndarray, rows: TableRows) -> None:
+    def _refuse_two_meanings(self, is_torn: np.ndarray, named: np.ndarray) -> None:
         if not is_torn.any():
             return
         row = int(np.flatnonzero(is_torn)[0])
-        label = _text(self.labels[index[row]])
+        label = _text(self.labels[self.index[row]])
         side = "first" if named[row] == 1.0 else "second"
         usual = {1.0: "the first item", 0.0: "the second item", 0.5: "a tie"}
-        meaning = usual.get(float(self.meaning[index[row]]), "no verdict")
+        meaning = usual.get(float(self.meaning[self.index[row]]), "no verdict")
         raise ComparisonError(
-            f"{self.where} is ambiguous in {_rows(rows.number(is_torn))}: {rows.place(is_torn, 'at row {} ')}the label "
+            f"{self.where} is ambiguous in {_rows(self.rows.number(is_torn))}: {self.rows.place(is_torn, 'at row {} ')}the label "
             f"{label!r} is the name of the {side} item but as a word means {meaning}. Pass codes='names' if "
             f"the labels are names, or say what they mean with codes={{{label!r}: 'first', ...}}."
         )
 
-    def _refuse_unknown(self, index: np.ndarray, is_unknown: np.ndarray, rows: TableRows) -> None:
+    def _refuse_unknown(self, is_unknown: np.ndarray) -> None:
         if not is_unknown.any():
             return
-        table_rows = None if rows.counts is None else rows.counts[is_unknown]
-        counts = _label_counts(index[is_unknown], len(self.labels), table_rows)
+        table_rows = None if self.rows.counts is None else self.rows.counts[is_unknown]
+        counts = _label_counts(self.index[is_unknown], len(self.labels), TableRows(table_rows))
         example = _text(self.labels[int(counts.argmax())])
         raise ComparisonError(
-            f"{self.where} has {rows.number(is_unknown)} values that are neither first, second or tie codes nor the name of an "
-            f"item in their row: {_listing(self.labels, counts)}. Pass codes={{{example!r}: 'first', ...}} to map them or "
+            f"{self.where} has {self.rows.number(is_unknown)} values that are neither first, second or tie codes nor the name of "
+            f"an item in their row: {_listing(self.labels, counts)}. Pass codes={{{example!r}: 'first', ...}} to map them or "
             f"drop=[{example!r}, ...] to leave them out."
         )
 
@@ -239,9 +244,7 @@ class _LabelTable:
         return _listing(self.labels, np.where(chosen, self.counts, 0))
 
 
-def _on_scale(
-    labels: list[object], number: np.ndarray, counts: np.ndarray, scale: str, dropped: set[float | str], where: str
-) -> np.ndarray:
+def _on_scale(labels: list[object], number: np.ndarray, scale: str, dropped: set[float | str]) -> np.ndarray:
     """Preference for the first item per distinct label; ``number`` holds their values, NaN for other text."""
     outcome = np.full(len(labels), _UNKNOWN)
     if scale == "unit":
@@ -254,14 +257,15 @@ def _on_scale(
     outcome[np.isin(number, [key for key in dropped if isinstance(key, float)])] = _LEFT_OUT
     unusable = UNUSABLE_LABELS | dropped
     outcome[[k for k in np.flatnonzero(np.isnan(number)) if _key(labels[k]) in unusable]] = _LEFT_OUT
-    unknown = np.where(outcome == _UNKNOWN, counts, 0)
-    if unknown.any():
-        expected = "0 to 1" if scale == "unit" else "1 to 2 (or 0 for a tie)"
-        raise ComparisonError(
-            f"{where} has {int(unknown.sum())} values outside the scale {expected} of codes={scale!r}: "
-            f"{_listing(labels, unknown)}. Pass another codes= or leave them out with drop=[...]."
-        )
     return outcome
+
+
+def _refuse_off_scale(labels: list[object], counts: np.ndarray, scale: str, where: str) -> None:
+    expected = "0 to 1" if scale == "unit" else "1 to 2 (or 0 for a tie)"
+    raise ComparisonError(
+        f"{where} has {int(counts.sum())} values outside the scale {expected} of codes={scale!r}: "
+        f"{_listing(labels, counts)}. Pass another codes= or leave them out with drop=[...]."
+    )
 
 
 def _vocabulary(both_bad: BothBad, with_positions: bool) -> dict[str, float]:
@@ -296,19 +300,18 @@ def _code_value(label: object, code: object) -> float:
 def _factorize(column: pd.Series, where: str) -> tuple[np.ndarray, list[object]]:
     """Codes into the distinct labels; missing values are the label NaN."""
     try:
-        index, uniques = pd.factorize(column)
+        index, labels = factorized(column)
     except TypeError:
         raise ComparisonError(f"{where} must hold text or numbers, got lists or other containers.") from None
-    labels = list(uniques)
-    if (index < 0).any():
+    if index.min(initial=0) < 0:
         index = np.where(index < 0, len(labels), index)
         labels.append(np.nan)
     return index, labels
 
 
-def _label_counts(index: np.ndarray, n_labels: int, table_rows: np.ndarray | None) -> np.ndarray:
+def _label_counts(index: np.ndarray, n_labels: int, rows: TableRows) -> np.ndarray:
     """The number of rows of the user's table that carry each label."""
-    return np.bincount(index, table_rows, minlength=n_labels).astype(np.int64)
+    return np.bincount(index, rows.counts, minlength=n_labels).astype(np.int64)
 
 
 def _numbers(labels: list[object], column: pd.Series) -> np.ndarray:

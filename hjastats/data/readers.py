@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..errors import ComparisonError, shown
 from .comparisons import Comparisons
 from .engines import EngineFrame, count_rows, engine_frame, is_parquet, scan_parquet
 from .files import FORMATS, FindRoles, from_columns, from_open_file, from_path, from_records
-from .labels import TableRows
+from .labels import TableRows, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
 from .roles import Roles, find_roles, named_column
 
@@ -142,43 +143,40 @@ def read_comparisons(
         return source
     if judge is not None and single_judge is not None:
         raise ComparisonError("got both judge= and single_judge=: pass the judge column or the name of the only judge.")
+    if not isinstance(single_judge, str | NoneType):
+        raise ComparisonError(f"single_judge must be the name of the only judge, a text, got {single_judge!r}.")
     has_judge = single_judge is None
     table = _read_table(source, format, keep, lambda names: find_roles(names, asked, has_judge))
     frame, roles = table.frame, table.roles
     # Everything is coded before verdicts are left out, so that messages count the rows of the user's table.
-    coded = Comparisons.from_arrays(
-        _judge_labels(frame[roles.judge]) if has_judge else np.full(len(frame), single_judge, dtype=object),
-        frame[roles.first],
-        frame[roles.second],
-        np.ones(len(frame)),
-        None if roles.weight is None else frame[roles.weight],
-        columns=frame[table.kept],
+    rows = TableRows(table.table_rows)
+    judges = single_judge if single_judge is not None else _judge_labels(frame[roles.judge])
+    pairs = coded_pairs(judges, frame[roles.first], frame[roles.second], rows)
+    columns = frame[table.kept] if table.kept else None
+    row_weight = weights(None if roles.weight is None else frame[roles.weight], len(frame), rows)
+    if roles.outcome is None:
+        return Comparisons.from_pairs(pairs, np.ones(len(frame)), row_weight, columns)
+    verdicts = read_outcomes(
+        frame[roles.outcome],
+        pairs,
+        codes=codes,
+        drop=[drop] if isinstance(drop, str) else () if drop is None else drop,
+        both_bad=both_bad,
         table_rows=table.table_rows,
     )
-    if roles.outcome is None:
-        return coded
-    unwanted = [drop] if isinstance(drop, str) else () if drop is None else drop
-    return _with_outcomes(coded, table, codes, unwanted, both_bad)
-
-
-def _with_outcomes(
-    coded: Comparisons, table: _Table, codes: Codes | None, drop: Iterable[object], both_bad: BothBad
-) -> Comparisons:
-    column, index = table.frame[table.roles.outcome], (coded.first_index, coded.second_index)
-    verdicts = read_outcomes(
-        column, *index, coded.items, codes=codes, drop=drop, both_bad=both_bad, table_rows=table.table_rows
-    )
-    dropped = verdicts.left_out(np.asarray(coded.judges, dtype=object)[coded.judge_index], coded.weight)
-    kept = ~verdicts.is_left_out
-    if not kept.any():
+    is_left_out = verdicts.is_left_out
+    if not is_left_out.any():
+        return Comparisons.from_pairs(pairs, verdicts.outcome, row_weight, columns)
+    dropped = verdicts.left_out(np.asarray(pairs.judges, dtype=object), pairs.judge_index, row_weight)
+    if is_left_out.all():
         raise ComparisonError(
-            f"all {TableRows(table.table_rows).number(~kept)} verdicts of the outcome column {str(column.name)!r} are left "
+            f"all {rows.number(is_left_out)} verdicts of the outcome column {str(roles.outcome)!r} are left "
             f"out (labels {shown(dropped['label'].unique())}): check outcome=, or say what the labels mean with "
             "codes={...}."
         )
-    usable = replace(coded, outcome=verdicts.outcome)
-    # Counted after the subset: a judge without any usable verdict vanishes from the judges, not from this table.
-    return replace(usable if kept.all() else usable.subset(kept), dropped=dropped)
+    usable = Comparisons.from_pairs(pairs, verdicts.outcome, row_weight, columns).subset(~is_left_out)
+    # Counted before the subset: a judge without any usable verdict vanishes from the judges, not from this table.
+    return replace(usable, dropped=dropped)
 
 
 def _judge_labels(column: pd.Series) -> pd.Series:

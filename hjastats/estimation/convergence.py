@@ -135,7 +135,7 @@ def _separation(step: np.ndarray, cells: Cells, frame: Frame) -> Separation:
     n_linear = int(cells.is_free.sum())
     linear[cells.is_free] = step[:n_linear]
     own, shared = frame.split(step[n_linear:])
-    scores = own @ frame.judge_items.T + frame.shared_judges @ shared @ frame.shared_items.T
+    scores = own @ frame.judge_items.T + frame.shared_judges @ frame.to_items(shared)
     # Coefficients count by the change of log-odds they make in a typical comparison.
     judge_terms = linear[m:].reshape(frame.n_judges, e) * np.abs(cells.judge_terms).mean(axis=0)
     shared_terms = linear[:m] * np.abs(cells.shared_terms).mean(axis=0)

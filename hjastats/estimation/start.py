@@ -15,8 +15,9 @@ from ..likelihood import Derivatives, bernoulli
 START_RIDGE = 0.5
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
-# Entries of the judges' Laplacians up to which they are solved as dense matrices.
+# Entries of the judges' Laplacians, and items, up to which they are solved as dense matrices.
 DENSE = 2_000_000
+DENSE_ITEMS = 200
 # A judge that breaks away starts at this many log-odds, and weighs so much more than the others that its scores become the
 # leading direction of the panel.
 BREAKAWAY = 12.0
@@ -61,7 +62,7 @@ def _solve_laplacians(
         Nodes, ``n_items`` for each judge in turn.
     """
     size = len(right)
-    if size * n_items <= DENSE:
+    if size * n_items <= DENSE and n_items <= DENSE_ITEMS:
         links = np.bincount(first * n_items + second % n_items, weight, size * n_items).reshape(-1, n_items, n_items)
         links = links + links.transpose(0, 2, 1)
         diagonal = np.arange(n_items)

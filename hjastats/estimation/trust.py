@@ -22,6 +22,7 @@ from ..likelihood import (
     linear_predictor,
     observed_information,
 )
+from .krylov import ProductSystem, coordinates
 
 # A point counts as stationary when a further Newton step would move it by less than this many standard errors.
 STATIONARY = 1e-6
@@ -34,6 +35,8 @@ _BEYOND = 30.0
 _OUT_OF_SIGHT = 100.0
 # Longest step, in log-odds: where the likelihood is flat its quadratic model would go anywhere.
 _STRIDE = 30.0
+# Coordinates shared by the judges beyond which their information is not made into a matrix to be factorised at every step.
+MANY = 500
 # Share of the strongest direction below which the weakest of a low-rank structure is absent: it has no curvature to use.
 _ABSENT = 1e-7
 
@@ -289,6 +292,34 @@ def _extent(point: _Point) -> float:
     return float(np.abs(point.cells.eta).max(initial=0.0))
 
 
+class _DenseSystem:
+    """Information at one point as a matrix with judge blocks, solved by eliminating them."""
+
+    def __init__(self, cells: Cells, here: _Point, ridge: Ridge) -> None:
+        self.frame = here.frame
+        expected = expected_information(cells, here.cells, here.frame)
+        self.expected = ridge.add_to_information(cells, expected, here.frame) if ridge else expected
+        self._observed: Arrow | None = None
+
+    def diagonals(self) -> tuple[np.ndarray, np.ndarray]:
+        """Information about own coordinates, summed over judges, and about shared ones."""
+        return np.einsum("kff->f", self.expected.judge), np.einsum("ss->s", self.expected.shared)
+
+    def solve(
+        self,
+        own: np.ndarray,
+        shared: np.ndarray,
+        own_damping: np.ndarray,
+        shared_damping: np.ndarray,
+        bending: np.ndarray | None = None,
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Solve the damped system, with the bending of a low-rank structure if its gradient is given."""
+        if bending is not None and self._observed is None:
+            self._observed = observed_information(self.expected, self.frame, bending)
+        arrow = self.expected if bending is None or self._observed is None else self._observed
+        return solve_arrow(arrow, own, shared, own_damping, shared_damping)
+
+
 class _Proposal:
     """The quadratic model at one point, solved for any damping."""
 
@@ -298,17 +329,18 @@ class _Proposal:
         if ridge:
             slopes = ridge.add_to_gradient(cells, slopes, here.at)
         self.scores_gradient = slopes.scores
-        expected = expected_information(cells, here.cells, frame)
-        self.expected = ridge.add_to_information(cells, expected, frame) if ridge else expected
-        self._observed: Arrow | None = None
-        self._set_units(expected, frame)
-        self.own_gradient = np.hstack([self.scores_gradient @ frame.judge_items, slopes.judge])
-        moves = frame.along_shared(frame.shared_judges.T @ self.scores_gradient)
-        self.shared_gradient = np.concatenate([moves.ravel(), slopes.shared])
+        self.own_gradient, self.shared_gradient = coordinates(slopes, frame)
+        self.system: _DenseSystem | ProductSystem = (
+            ProductSystem(cells, here.cells, frame, ridge.scores, ridge.terms)
+            if len(self.shared_gradient) > MANY
+            else _DenseSystem(cells, here, ridge)
+        )
+        self._set_units()
 
-    def _set_units(self, expected: Arrow, frame: Frame) -> None:
+    def _set_units(self) -> None:
         """Scale of the damping: score coordinates share one unit, linear coefficients have that of their regressor."""
-        own, shared = np.einsum("kff->f", expected.judge), np.einsum("ss->s", expected.shared)
+        frame = self.frame
+        own, shared = self.system.diagonals()
         f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
         self.scale = float((own[:f].sum() + shared[:moves].sum()) / (f * frame.n_judges + moves))
         self.own_unit, self.shared_unit = np.ones(len(own)), np.ones(len(shared))
@@ -317,26 +349,23 @@ class _Proposal:
             self.own_unit[f:] = own[f:] / self.scale
             self.shared_unit[moves:] = shared[moves:] / self.scale
 
-    @property
-    def observed(self) -> Arrow:
-        """Observed information: the expected one plus the bending of the low-rank structure."""
-        if self._observed is None:
-            self._observed = observed_information(self.expected, self.frame, self.scores_gradient)
-        return self._observed
-
     def step(self, damping: float) -> _Step | None:
         """Solution of the damped system: Newton where the observed information allows it, otherwise Fisher scoring."""
         strength = self.frame.strength
         if not strength.size:
-            return self._solve(self.expected, damping, is_newton=True)
+            return self._solve(damping, is_newton=True)
         newton = None
         if strength[-1] > _ABSENT * strength[0]:
-            newton = self._solve(self.observed, damping, is_newton=True)
-        return newton or self._solve(self.expected, damping, is_newton=False)
+            newton = self._solve(damping, is_newton=True)
+        return newton or self._solve(damping, is_newton=False)
 
-    def _solve(self, arrow: Arrow, damping: float, is_newton: bool) -> _Step | None:
-        solution = solve_arrow(
-            arrow, self.own_gradient, self.shared_gradient, damping * self.own_unit, damping * self.shared_unit
+    def _solve(self, damping: float, is_newton: bool) -> _Step | None:
+        solution = self.system.solve(
+            self.own_gradient,
+            self.shared_gradient,
+            damping * self.own_unit,
+            damping * self.shared_unit,
+            self.scores_gradient if is_newton and self.frame.strength.size else None,
         )
         if solution is None:
             return None

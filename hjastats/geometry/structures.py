@@ -89,6 +89,16 @@ class Frame:
         n_fixed = len(factor)
         return rows[:, n_fixed:] - (rows @ vectors) @ (factor @ vectors[n_fixed:].T)
 
+    def to_items(self, rows: np.ndarray) -> np.ndarray:
+        """Shared coordinates in the rows (m, n_shared) as item vectors: times ``shared_items'``, shape (m, n_items)."""
+        if self.complement is not None:
+            return rows @ self.complement.T
+        vectors, factor = self._reflectors
+        n_fixed = len(factor)
+        items = -((rows @ vectors[n_fixed:]) @ factor.T) @ vectors.T
+        items[:, n_fixed:] += rows
+        return items
+
     def between_shared(self, matrices: np.ndarray) -> np.ndarray:
         """``shared_items' M shared_items`` of several matrices (m, n_items, n_items), shape (m, n_shared, n_shared).
 
@@ -124,7 +134,7 @@ class Frame:
     def coordinates(self, scores: np.ndarray) -> np.ndarray:
         """Inner products of a score matrix with the basis directions: the free coordinates, shape (n_free,)."""
         own = scores @ self.judge_items
-        shared = self.shared_judges.T @ scores @ self.shared_items
+        shared = self.along_shared(self.shared_judges.T @ scores)
         return np.concatenate([own.ravel(), shared.ravel()])
 
     def split(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -164,6 +174,28 @@ def centred_basis(n_items: int) -> np.ndarray:
     return basis
 
 
+def in_centred_basis(rows: np.ndarray) -> np.ndarray:
+    """Item vectors in the rows (m, n_items), in an orthonormal basis of those that sum to zero, shape (m, n_items - 1).
+
+    The basis is a table for few items; for many, a reflection that turns the constant into the first item.
+    """
+    n_items = rows.shape[1]
+    if n_items <= _FEW_ITEMS:
+        return rows @ centred_basis(n_items)
+    root = np.sqrt(n_items)
+    along = (rows.sum(axis=1) + root * rows[:, 0]) / (n_items + root)
+    return rows[:, 1:] - along[:, None]
+
+
+def from_centred_basis(rows: np.ndarray) -> np.ndarray:
+    """Item vectors (m, n_items) from their coordinates in that basis (m, n_items - 1)."""
+    n_items = rows.shape[1] + 1
+    if n_items <= _FEW_ITEMS:
+        return rows @ centred_basis(n_items).T
+    root, total = np.sqrt(n_items), rows.sum(axis=1, keepdims=True)
+    return np.hstack([-total / root, rows - total / (n_items + root)])
+
+
 def centred(scores: np.ndarray) -> np.ndarray:
     """Remove the mean of every row."""
     return scores - scores.mean(axis=1, keepdims=True)
@@ -186,7 +218,7 @@ class Pooled:
 
     def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
         """Add the shared step to every row."""
-        return scores + frame.shared_judges @ (shared @ frame.shared_items.T), frame
+        return scores + frame.shared_judges @ frame.to_items(shared), frame
 
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Mean over judges."""
@@ -198,7 +230,7 @@ class Pooled:
 
     def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
         """Scores from coordinates; the map is linear."""
-        return frame.shared_judges @ frame.split(free)[1] @ frame.shared_items.T
+        return frame.shared_judges @ frame.to_items(frame.split(free)[1])
 
 
 @dataclass(frozen=True)
@@ -254,14 +286,10 @@ class LowRank:
 
         Taken in centred item coordinates: directions without strength must not contain the constant either.
         """
-        basis = centred_basis(scores.shape[1])
-        left, strength, right = np.linalg.svd(scores @ basis, full_matrices=False)
-        left, strength, items = (
-            left[:, : self.matrix_rank],
-            strength[: self.matrix_rank],
-            basis @ right[: self.matrix_rank].T,
-        )
-        sign = np.sign(items[np.abs(items).argmax(axis=0), np.arange(self.matrix_rank)])
+        q = self.matrix_rank
+        left, strength, right = np.linalg.svd(in_centred_basis(scores), full_matrices=False)
+        left, strength, items = left[:, :q], strength[:q], from_centred_basis(right[:q]).T
+        sign = np.sign(items[np.abs(items).argmax(axis=0), np.arange(q)])
         return Frame(items * sign, left * sign, strength)
 
     def _small_frame(self, scores: np.ndarray) -> Frame:
@@ -280,7 +308,7 @@ class LowRank:
 
         The sum has rank at most 2 (rank + 1): for large panels only factors of that width are decomposed.
         """
-        items = shared @ frame.shared_items.T
+        items = frame.to_items(shared)
         if scores.size <= _SMALL:
             return self.member(scores + own @ frame.judge_items.T + frame.shared_judges @ items)
         left, strength, right = frame.shared_judges, frame.strength, frame.judge_items
@@ -310,4 +338,4 @@ class LowRank:
         """
         own, shared = frame.split(free)
         completed = np.linalg.solve(frame.shared_judges.T @ own, shared)
-        return own @ (frame.judge_items.T + completed @ frame.shared_items.T)
+        return own @ (frame.judge_items.T + frame.to_items(completed))

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hjastats.data.labels import Pairs
 from hjastats.data.outcomes import FIRST_LABELS, SECOND_LABELS, TIE_LABELS, UNUSABLE_LABELS, read_outcomes
 from hjastats.errors import ComparisonError
 
@@ -16,7 +17,8 @@ def outcomes(labels, items=("claude", "gpt"), first=None, second=None, **options
     first = np.zeros(n_rows, dtype=int) if first is None else np.array(first)
     second = np.ones(n_rows, dtype=int) if second is None else np.array(second)
     column = labels if isinstance(labels, pd.Series) else pd.Series(labels, name="winner", dtype=object)
-    return read_outcomes(column, first, second, tuple(items), **options).outcome.tolist()
+    pairs = Pairs(np.zeros(len(first), dtype=int), first, second, ("j",), tuple(items))
+    return read_outcomes(column, pairs, **options).outcome.tolist()
 
 
 def left_out(value):

@@ -1,0 +1,246 @@
+"""Newton systems without matrices: conjugate gradients on products with the information, for panels of many items.
+
+Nothing here is larger than the cells, the scores and the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..data.cells import Cells
+from ..geometry.parameters import Coefficients
+from ..geometry.structures import Frame
+from ..likelihood import Derivatives, Gradient, gradient, linear_predictor, tie_predictor
+
+# Products with the information after which a solution is good enough whatever it is.
+MAX_PRODUCTS = 1000
+# Of these steps only the direction counts; close to the optimum the tolerance follows the gradient down.
+LOOSEST = 0.1
+
+
+class ProductSystem:
+    """Information at one point as something to multiply by, with a preconditioner that can be inverted at once.
+
+    The preconditioner is the information without the links between judges and items, and between items: one block per judge,
+    one per item. Coordinates are those of :class:`hjastats.likelihood.Arrow`: own (n_judges, f + e) and shared (s,).
+
+    Parameters
+    ----------
+    scores_ridge, terms_ridge : float
+        Added to the diagonal.
+    """
+
+    def __init__(
+        self, cells: Cells, here: Derivatives, frame: Frame, scores_ridge: float = 0.0, terms_ridge: float = 0.0
+    ) -> None:
+        self.cells, self.here, self.frame = cells, here, frame
+        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
+        self.own_ridge = np.full((cells.n_judges, f + cells.n_judge_terms), terms_ridge)
+        self.own_ridge[:, :f] = scores_ridge
+        # A judge without ties has no tie parameter: a unit of its own that nothing else touches.
+        self.own_ridge[list(cells.never_tie), -1:] = 1.0
+        self.shared_ridge = np.full(moves + cells.n_shared_terms, terms_ridge)
+        self.shared_ridge[:moves] = scores_ridge
+        self._judge_blocks = _judge_blocks(cells, here, frame)
+        self._item_blocks = _item_blocks(cells, here, frame)
+        self._term_block = _shared_term_block(cells, here)
+
+    def diagonals(self) -> tuple[np.ndarray, np.ndarray]:
+        """Information about own coordinates, summed over judges, and about shared ones; items count at their mean."""
+        moves = np.repeat(np.einsum("igg->g", self._item_blocks) / len(self._item_blocks), self.frame.n_shared)
+        return np.einsum("kff->f", self._judge_blocks), np.concatenate([moves, np.diag(self._term_block)])
+
+    def solve(
+        self,
+        own: np.ndarray,
+        shared: np.ndarray,
+        own_damping: np.ndarray,
+        shared_damping: np.ndarray,
+        bending: np.ndarray | None = None,
+        tolerance: float | None = None,
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Solve the damped system; None where it is seen not to be positive definite.
+
+        Parameters
+        ----------
+        bending : ndarray, shape (n_judges, n_items), optional
+            Gradient by the scores: adds the curvature of a low-rank structure, for the observed information.
+        tolerance : float, optional
+            Error of the solution relative to it; by default as precise as the length of the right side, in standard errors,
+            deserves.
+        """
+        outside = None
+        if bending is not None and self.frame.strength.size:
+            weights = self.frame.shared_judges
+            outside = self.frame.along_shared(bending - weights @ (weights.T @ bending))
+        own_diagonal, shared_diagonal = self.own_ridge + own_damping, self.shared_ridge + shared_damping
+        shape = own.shape
+
+        def times(x: np.ndarray) -> np.ndarray:
+            a, b = x[: own.size].reshape(shape), x[own.size :]
+            by_own, by_shared = self._product(a, b, outside)
+            return np.concatenate([(by_own + own_diagonal * a).ravel(), by_shared + shared_diagonal * b])
+
+        return _split(
+            conjugate_gradients(
+                times,
+                self._preconditioner(own_diagonal, shared_diagonal),
+                np.concatenate([own.ravel(), shared]),
+                tolerance,
+            ),
+            shape,
+        )
+
+    def _product(
+        self, own: np.ndarray, shared: np.ndarray, outside: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Information times a movement: what it does to the predictors, weighted, and back."""
+        cells, here, frame = self.cells, self.here, self.frame
+        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
+        items = shared[:moves].reshape(-1, frame.n_shared)
+        scores = own[:, :f] @ frame.judge_items.T + frame.shared_judges @ frame.to_items(items)
+        change = Coefficients(scores, own[:, f:], shared[moves:])
+        eta = linear_predictor(cells, change)
+        slope, tie_slope = here.curvature * eta, None
+        if here.cross is not None and here.tie_curvature is not None:
+            tau = tie_predictor(cells, change)
+            slope, tie_slope = slope + here.cross * tau, here.cross * eta + here.tie_curvature * tau
+        by_own, by_shared = coordinates(gradient(cells, Derivatives(0.0, slope, slope, eta, tie_slope)), frame)
+        if outside is not None:
+            strength = frame.strength
+            by_own[:, :f] += outside @ (items / strength[:, None]).T
+            by_shared[:moves] += ((own[:, :f] / strength).T @ outside).ravel()
+        return by_own, by_shared
+
+    def _preconditioner(
+        self, own_diagonal: np.ndarray, shared_diagonal: np.ndarray
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        frame, (n_judges, width) = self.frame, own_diagonal.shape
+        g, n_shared = frame.shared_judges.shape[1], frame.n_shared
+        moves = g * n_shared
+        judges = _inverses(self._judge_blocks + own_diagonal[:, :, None] * np.eye(width))
+        # Damping is the same for all coordinates of a kind; items without comparisons need some to stand on.
+        extra = shared_diagonal[:moves].reshape(g, n_shared)[:, 0] if moves else np.zeros(g)
+        items = _inverses(self._item_blocks + extra[:, None] * np.eye(g))
+        terms = _inverses(self._term_block[None] + shared_diagonal[moves:, None] * np.eye(len(self._term_block)))[0]
+
+        def apply(x: np.ndarray) -> np.ndarray:
+            own, shared = x[: n_judges * width].reshape(n_judges, width), x[n_judges * width :]
+            by_item = frame.to_items(shared[:moves].reshape(g, n_shared))
+            by_item = np.einsum("igh,hi->gi", items, by_item)
+            return np.concatenate(
+                [
+                    np.einsum("kfh,kh->kf", judges, own).ravel(),
+                    frame.along_shared(by_item).ravel(),
+                    terms @ shared[moves:],
+                ]
+            )
+
+        return apply
+
+
+def coordinates(slopes: Gradient, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """A gradient in the coordinates of a frame: own (n_judges, f + e), and shared ones followed by shared terms."""
+    own = np.hstack([slopes.scores @ frame.judge_items, slopes.judge])
+    moves = frame.along_shared(frame.shared_judges.T @ slopes.scores)
+    return own, np.concatenate([moves.ravel(), slopes.shared])
+
+
+def conjugate_gradients(
+    times: Callable[[np.ndarray], np.ndarray],
+    precondition: Callable[[np.ndarray], np.ndarray],
+    right: np.ndarray,
+    tolerance: float | None = None,
+) -> np.ndarray | None:
+    """Solve a symmetric positive definite system; None where a direction shows that it is not.
+
+    Examples
+    --------
+    >>> matrix = np.array([[4.0, 1.0], [1.0, 3.0]])
+    >>> conjugate_gradients(lambda x: matrix @ x, lambda x: x, np.array([1.0, 2.0]), 1e-12).round(4)
+    array([0.0909, 0.6364])
+    >>> conjugate_gradients(lambda x: -x, lambda x: x, np.array([1.0, 2.0])) is None
+    True
+    """
+    x, residual = np.zeros_like(right), right.copy()
+    direction = z = precondition(residual)
+    length = first = float(residual @ z)
+    if not np.isfinite(length) or length < 0.0:
+        return None
+    if tolerance is None:
+        # About the length of the step in standard errors: a step of 0.001 is worth three digits.
+        tolerance = float(np.clip(np.sqrt(first), 1e-6, LOOSEST))
+    for _ in range(MAX_PRODUCTS):
+        if length <= tolerance**2 * first:
+            break
+        product = times(direction)
+        curvature = float(direction @ product)
+        if not curvature > 0.0:
+            return None
+        step = length / curvature
+        x += step * direction
+        residual -= step * product
+        z = precondition(residual)
+        length, previous = float(residual @ z), length
+        direction = z + (length / previous) * direction
+    return x
+
+
+def _split(x: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray] | None:
+    if x is None:
+        return None
+    size = shape[0] * shape[1]
+    return x[:size].reshape(shape), x[size:]
+
+
+def _inverses(blocks: np.ndarray) -> np.ndarray:
+    """Inverses of symmetric positive semidefinite blocks; directions without information count as little of it."""
+    if not blocks.size:
+        return blocks
+    values, vectors = np.linalg.eigh(blocks)
+    floor = np.maximum(1e-8 * values[:, -1:], 1e-8 * max(float(values[:, -1].mean()), 1e-300))
+    return (vectors / np.maximum(values, floor)[:, None, :]) @ vectors.transpose(0, 2, 1)
+
+
+def _judge_blocks(cells: Cells, here: Derivatives, frame: Frame) -> np.ndarray:
+    """Information about each judge's own coordinates, column by column; tie propensities count for themselves."""
+    own, terms = frame.judge_items, cells.judge_terms
+    f, width, n_judges = own.shape[1], own.shape[1] + cells.n_judge_terms, cells.n_judges
+    blocks = np.zeros((n_judges, width, width))
+    n_odds = width - (cells.tie == "judge")
+
+    def column(i: int) -> np.ndarray:
+        return own[cells.first, i] - own[cells.second, i] if i < f else terms[:, i - f]
+
+    for i in range(n_odds):
+        weighted = here.curvature * column(i)
+        for j in range(i + 1):
+            blocks[:, i, j] = np.bincount(cells.judge, weighted * column(j), n_judges)
+            blocks[:, j, i] = blocks[:, i, j]
+    if n_odds < width and here.tie_curvature is not None:
+        blocks[:, -1, -1] = np.bincount(cells.judge, here.tie_curvature, n_judges)
+        blocks[list(cells.never_tie), -1, -1] = 0.0
+    return blocks
+
+
+def _item_blocks(cells: Cells, here: Derivatives, frame: Frame) -> np.ndarray:
+    """Information about each item's shared movements if all other items stood still, shape (n_items, g, g)."""
+    size, weights = cells.n_judges * cells.n_items, frame.shared_judges
+    degree = np.bincount(cells.first_entry, here.curvature, size) + np.bincount(
+        cells.second_entry, here.curvature, size
+    )
+    g = weights.shape[1]
+    products = (weights[:, :, None] * weights[:, None, :]).reshape(-1, g * g)
+    return (degree.reshape(cells.n_judges, cells.n_items).T @ products).reshape(-1, g, g)
+
+
+def _shared_term_block(cells: Cells, here: Derivatives) -> np.ndarray:
+    terms, odds = cells.shared_terms, cells.odds_shared_terms
+    block = np.zeros((terms.shape[1], terms.shape[1]))
+    n_odds = odds.shape[1]
+    block[:n_odds, :n_odds] = odds.T @ (here.curvature[:, None] * odds)
+    if n_odds < len(block) and here.tie_curvature is not None:
+        block[-1, -1] = here.tie_curvature.sum()
+    return block
