@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..errors import ContrastError, shown
 from ..inference.contrasts import Contrast
+from ..inference.covariance import Covariance
 from ..inference.quantities import Quantities
 from ..inference.wald import wald_statistic
 from .wording import shortened
@@ -102,7 +103,7 @@ def family_labels(family: Any, role: str, labels: Sequence[str], known: pd.DataF
 
 def affinity(
     quantities: Quantities,
-    covariance: np.ndarray,
+    covariance: Covariance,
     judge_family: Sequence[str | None],
     item_family: Sequence[str | None],
     alpha: float = 0.05,
@@ -121,7 +122,8 @@ def affinity(
     ----------
     quantities : Quantities
         Of the fit.
-    covariance : ndarray, shape (n_free, n_free)
+    covariance : Covariance
+        Of the free coordinates.
     judge_family, item_family : sequence of str or None
         In the order of the labels. Items without family count among the others.
     alpha : float
@@ -169,8 +171,8 @@ def affinity(
     return Affinity(families, table, overall.summary_frame(alpha).iloc[0], _joint_test(by_family), left_out)
 
 
-def _contrast(names: list[str], estimate: np.ndarray, gradient: np.ndarray, covariance: np.ndarray) -> Contrast:
-    return Contrast(names, estimate, np.zeros(len(names)), gradient, gradient @ covariance @ gradient.T)
+def _contrast(names: list[str], estimate: np.ndarray, gradient: np.ndarray, covariance: Covariance) -> Contrast:
+    return Contrast(names, estimate, np.zeros(len(names)), gradient, covariance.of(gradient))
 
 
 def _table(contrast: Contrast, index_name: str, alpha: float) -> pd.DataFrame:

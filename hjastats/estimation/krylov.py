@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.linalg import eigvalsh_tridiagonal
 
 from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
@@ -56,8 +57,8 @@ class ProductSystem:
         self,
         own: np.ndarray,
         shared: np.ndarray,
-        own_damping: np.ndarray,
-        shared_damping: np.ndarray,
+        own_damping: np.ndarray | float = 0.0,
+        shared_damping: np.ndarray | float = 0.0,
         bending: np.ndarray | None = None,
         tolerance: float | None = None,
     ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -71,27 +72,42 @@ class ProductSystem:
             Error of the solution relative to it; by default as precise as the length of the right side, in standard errors,
             deserves.
         """
+        times, precondition = self._operators(bending, self.own_ridge + own_damping, self.shared_ridge + shared_damping)
+        solution = conjugate_gradients(times, precondition, np.concatenate([own.ravel(), shared]), tolerance)
+        return None if solution is None else (solution[: own.size].reshape(own.shape), solution[own.size :])
+
+    def condition(self, bending: np.ndarray | None = None) -> float:
+        """Estimated condition number of the information relative to the preconditioner; infinite if not positive definite.
+
+        A random right side has a part in every direction, so one without information shows.
+        """
+        times, precondition = self._operators(bending, self.own_ridge, self.shared_ridge)
+        right = np.random.default_rng(0).standard_normal(self.own_ridge.size + self.shared_ridge.size)
+        curvatures: list[tuple[float, float]] = []
+        if conjugate_gradients(times, precondition, right, 1e-6, curvatures) is None:
+            return np.inf
+        # The coefficients of the conjugate gradients are the Lanczos tridiagonal matrix in disguise.
+        step, ratio = np.array(curvatures).T
+        diagonal = 1.0 / step
+        diagonal[1:] += ratio[:-1] / step[:-1]
+        values = eigvalsh_tridiagonal(diagonal, np.sqrt(ratio[:-1]) / step[:-1])
+        return float(values[-1] / values[0]) if values[0] > 0.0 else np.inf
+
+    def _operators(
+        self, bending: np.ndarray | None, own_diagonal: np.ndarray, shared_diagonal: np.ndarray
+    ) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
+        """Multiplication by the information plus a diagonal, and by its approximate inverse."""
         outside = None
         if bending is not None and self.frame.strength.size:
             weights = self.frame.shared_judges
             outside = self.frame.along_shared(bending - weights @ (weights.T @ bending))
-        own_diagonal, shared_diagonal = self.own_ridge + own_damping, self.shared_ridge + shared_damping
-        shape = own.shape
 
         def times(x: np.ndarray) -> np.ndarray:
-            a, b = x[: own.size].reshape(shape), x[own.size :]
+            a, b = x[: own_diagonal.size].reshape(own_diagonal.shape), x[own_diagonal.size :]
             by_own, by_shared = self._product(a, b, outside)
             return np.concatenate([(by_own + own_diagonal * a).ravel(), by_shared + shared_diagonal * b])
 
-        return _split(
-            conjugate_gradients(
-                times,
-                self._preconditioner(own_diagonal, shared_diagonal),
-                np.concatenate([own.ravel(), shared]),
-                tolerance,
-            ),
-            shape,
-        )
+        return times, self._preconditioner(own_diagonal, shared_diagonal)
 
     def _product(
         self, own: np.ndarray, shared: np.ndarray, outside: np.ndarray | None
@@ -153,8 +169,14 @@ def conjugate_gradients(
     precondition: Callable[[np.ndarray], np.ndarray],
     right: np.ndarray,
     tolerance: float | None = None,
+    curvatures: list[tuple[float, float]] | None = None,
 ) -> np.ndarray | None:
     """Solve a symmetric positive definite system; None where a direction shows that it is not.
+
+    Parameters
+    ----------
+    curvatures : list, optional
+        Is filled with the length of every step and the ratio of squared residuals after and before it.
 
     Examples
     --------
@@ -185,14 +207,9 @@ def conjugate_gradients(
         z = precondition(residual)
         length, previous = float(residual @ z), length
         direction = z + (length / previous) * direction
+        if curvatures is not None:
+            curvatures.append((step, length / previous))
     return x
-
-
-def _split(x: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray] | None:
-    if x is None:
-        return None
-    size = shape[0] * shape[1]
-    return x[:size].reshape(shape), x[size:]
 
 
 def _inverses(blocks: np.ndarray) -> np.ndarray:

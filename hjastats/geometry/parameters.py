@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ComparisonError, shown
 from .decomposition import AnchoringError, Decomposition, canonical
-from .jacobians import consensus_jacobian, decomposition_jacobian, scores_jacobian
+from .jacobians import anchor_jacobian, consensus_jacobian, decomposition_jacobian, scores_jacobian
 from .structures import Frame, LowRank, Pooled, ScoreStructure, centred
 
 # Log tie propensity of judges that never tie: small enough to leave the other outcomes' probabilities exact.
@@ -203,11 +203,26 @@ class ParameterLayout:
         ``frame`` must be the one at the scores themselves.
         """
         if isinstance(self.structure, Pooled):
-            block = consensus_jacobian(frame)
-        elif isinstance(self.structure, LowRank):
-            block = decomposition_jacobian(self.decompose(at), frame)
-        else:
-            block = scores_jacobian(frame)
+            return self._with_linear(consensus_jacobian(frame))
+        if isinstance(self.structure, LowRank):
+            return self._with_linear(decomposition_jacobian(self.decompose(at), frame))
+        return self._with_linear(scores_jacobian(frame))
+
+    def jacobian_of(self, kind: str, at: Coefficients, frame: Frame) -> np.ndarray:
+        """The rows of ``jacobian`` that belong to one kind of parameter.
+
+        Those of consensus and sensitivity need no perturbation of the disagreement's directions.
+        """
+        where = self.slices[kind]
+        if isinstance(self.structure, LowRank) and kind in ("gamma", "mu"):
+            parts = self.decompose(at)
+            block = anchor_jacobian(parts.gamma, parts.mu, parts.residual, frame)
+            rows = block[: frame.n_judges] if kind == "gamma" else block[frame.n_judges :]
+            return np.hstack([np.zeros((len(rows), self.n_linear)), rows])
+        return self.jacobian(at, frame)[where]
+
+    def _with_linear(self, block: np.ndarray) -> np.ndarray:
+        """The Jacobian of the score parameters, with that of the linear coefficients before it."""
         n_linear, m = self.n_linear, len(self.shared_terms)
         result = np.zeros((n_linear + block.shape[0], n_linear + block.shape[1]))
         result[:m, :m] = np.eye(m)

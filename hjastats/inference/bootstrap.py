@@ -16,6 +16,7 @@ from ..geometry.decomposition import AnchoringError
 from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import ScoreStructure
 from .contrasts import Contrast, Spec, contrast
+from .covariance import DenseCovariance
 from .resampling import ParametricDraw, RowDraw, replicate
 
 
@@ -107,8 +108,8 @@ class Bootstrap:
             return None
 
     def _evaluate(self, spec: Spec, at: Coefficients) -> Contrast:
-        n_free = self.layout.n_free
-        return contrast(spec, self.layout, at, self.layout.structure.frame(at.scores), np.zeros((n_free, n_free)))
+        nothing = DenseCovariance(np.zeros((self.layout.n_free, self.layout.n_free)))
+        return contrast(spec, self.layout, at, self.layout.structure.frame(at.scores), nothing)
 
     def _limits(
         self, draws: np.ndarray, estimate: float, gradient: np.ndarray, alpha: float, method: str

@@ -16,6 +16,7 @@ from statsmodels.tools.numdiff import approx_fprime
 from ..errors import ContrastError
 from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import Frame
+from .covariance import Covariance
 from .expressions import evaluate
 from .quantities import ParameterView, Quantities
 from .wald import wald_statistic
@@ -137,7 +138,7 @@ def contrast(
     layout: ParameterLayout,
     at: Coefficients,
     frame: Frame,
-    covariance: np.ndarray,
+    covariance: Covariance,
     *,
     null: float | Sequence[float] | None = None,
 ) -> Contrast:
@@ -145,7 +146,8 @@ def contrast(
 
     Parameters
     ----------
-    covariance : ndarray, shape (n_free, n_free)
+    covariance : Covariance
+        Of the free coordinates.
     null : float or sequence, optional
         Values to test against, overriding those written in strings.
     """
@@ -167,7 +169,7 @@ def contrast(
             values = np.broadcast_to(np.asarray(null, dtype=float), len(names)).copy()
         except (TypeError, ValueError):
             raise ContrastError(f"null must be a number or one per contrast ({len(names)}), got {null!r}.") from None
-    return Contrast(names, np.asarray(estimates), values, jacobian, jacobian @ covariance @ jacobian.T)
+    return Contrast(names, np.asarray(estimates), values, jacobian, covariance.of(jacobian))
 
 
 def _named(spec: Any) -> list[tuple[str | None, Any]]:

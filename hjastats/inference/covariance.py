@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
 
 from ..data.cells import Cells
-from ..estimation.trust import NO_RIDGE, Ridge
+from ..estimation.krylov import ProductSystem
+from ..estimation.trust import MANY, NO_RIDGE, Ridge
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
 from ..likelihood import (
+    Arrow,
+    Derivatives,
     evaluate,
     expected_information,
     free_information,
@@ -21,29 +26,225 @@ from ..likelihood import (
 
 # Beyond this condition number of the information, standard errors are rounding error.
 SINGULAR_CONDITION = 1e13
+# Shared coordinates beyond which their covariance does not fit in memory, so that every quantity is solved for by itself.
+_TOO_MANY = 12_000
+# Quantities whose variances are computed at a time.
+_BLOCK = 500
+
+
+class Covariance(Protocol):
+    """What is known about the precision of the free coordinates."""
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The whole matrix, shape (n_free, n_free)."""
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether there are standard errors."""
+
+    def of(self, jacobian: np.ndarray) -> np.ndarray:
+        """Covariance of quantities with the given Jacobian (m, n_free), exactly symmetric."""
+
+    def variances(self, jacobian: np.ndarray) -> np.ndarray:
+        """Variances of quantities with the given Jacobian, shape (m,)."""
 
 
 @dataclass(frozen=True)
-class FreeCovariance:
+class DenseCovariance:
+    """A covariance at hand as a matrix.
+
+    Examples
+    --------
+    >>> known = DenseCovariance(np.diag([1.0, 4.0]))
+    >>> known.of(np.array([[1.0, 1.0]])), known.variances(np.eye(2))
+    (array([[5.]]), array([1., 4.]))
+    """
+
+    covariance: np.ndarray
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether there are standard errors."""
+        return bool(np.isfinite(self.covariance).all())
+
+    def of(self, jacobian: np.ndarray) -> np.ndarray:
+        """Delta method: covariance of quantities with the given Jacobian (m, n_free), exactly symmetric."""
+        result = jacobian @ self.covariance @ jacobian.T
+        return 0.5 * (result + result.T)
+
+    def variances(self, jacobian: np.ndarray) -> np.ndarray:
+        """Variances of quantities with the given Jacobian, shape (m,)."""
+        return np.maximum(np.einsum("md,md->m", jacobian @ self.covariance, jacobian), 0.0)
+
+
+@dataclass(frozen=True)
+class FreeCovariance(DenseCovariance):
     """Information about the free coordinates and its inverse.
 
     Attributes
     ----------
-    information : ndarray, shape (n_free, n_free)
     covariance : ndarray, shape (n_free, n_free)
         Not-a-number throughout when the information is singular: no pseudo-inverse stands in for missing knowledge.
+    information : ndarray, shape (n_free, n_free)
     condition : float
         Condition number of the information in the 1-norm; infinite when singular.
     """
 
     information: np.ndarray
-    covariance: np.ndarray
     condition: float
 
     @property
     def is_identified(self) -> bool:
         """Whether the data determine every free coordinate."""
         return bool(np.isfinite(self.condition))
+
+
+class LargeCovariance:
+    """Inverse information of a panel with many items, worked out only as far as it is asked for.
+
+    Judges are eliminated, so that the only large matrix is that of the coordinates they share; where even that does not fit,
+    every quantity costs a solution by conjugate gradients. Whether the data determine the estimate is judged from products
+    with the information alone.
+    """
+
+    def __init__(self, cells: Cells, at: Coefficients, frame: Frame, kind: str, ridge: Ridge) -> None:
+        self.cells, self.frame, self.kind, self.ridge = cells, frame, kind, ridge
+        self.at = at
+
+    @cached_property
+    def _here(self) -> Derivatives:
+        return evaluate(self.cells, self.at)
+
+    @cached_property
+    def _system(self) -> ProductSystem:
+        return ProductSystem(self.cells, self._here, self.frame, self.ridge.scores, self.ridge.terms)
+
+    @property
+    def _bending(self) -> np.ndarray | None:
+        return gradient(self.cells, self._here).scores if self.kind == "observed" else None
+
+    @cached_property
+    def condition(self) -> float:
+        """Condition number of the information, each judge and item in its own units; infinite when singular."""
+        condition = self._system.condition(self._bending)
+        return condition if condition < SINGULAR_CONDITION else np.inf
+
+    @property
+    def is_identified(self) -> bool:
+        """Whether the data determine every free coordinate."""
+        return bool(np.isfinite(self.condition))
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether there are standard errors."""
+        return self.is_identified
+
+    @property
+    def information(self) -> np.ndarray:
+        """Information about the free coordinates, shape (n_free, n_free)."""
+        return information_at(self.cells, self.at, self.frame, self.kind, self.ridge)
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """The whole matrix, shape (n_free, n_free)."""
+        return self.of(np.eye(int(self.cells.is_free.sum()) + self.frame.n_free))
+
+    @cached_property
+    def _factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Inverse judge blocks, those times the coupling, and the Cholesky factor of what is left for the shared coordinates."""
+        arrow = _arrow_at(self.cells, self._here, self.frame, self.kind, self.ridge)
+        n_judges, width, n_shared = arrow.coupling.shape
+        coupling = arrow.coupling.reshape(n_judges * width, n_shared)
+        try:
+            inverse = np.linalg.inv(arrow.judge)
+            eliminated = (inverse @ arrow.coupling).reshape(n_judges * width, n_shared)
+            return (
+                inverse,
+                eliminated,
+                cholesky(arrow.shared - coupling.T @ eliminated, lower=True, overwrite_a=True, check_finite=False),
+            )
+        except LinAlgError:
+            return None
+
+    def of(self, jacobian: np.ndarray) -> np.ndarray:
+        """Covariance of quantities with the given Jacobian (m, n_free), exactly symmetric."""
+        if not self.is_identified:
+            return np.full((len(jacobian), len(jacobian)), np.nan)
+        if len(self._system.shared_ridge) > _TOO_MANY:
+            result = self._solved(jacobian) @ jacobian.T
+            return 0.5 * (result + result.T)
+        own, weighted, half = self._halves(jacobian)
+        return weighted @ own.T + half.T @ half
+
+    def variances(self, jacobian: np.ndarray) -> np.ndarray:
+        """Variances of quantities with the given Jacobian, shape (m,)."""
+        if not self.is_identified:
+            return np.full(len(jacobian), np.nan)
+        result = np.empty(len(jacobian))
+        for start in range(0, len(jacobian), _BLOCK):
+            rows = jacobian[start : start + _BLOCK]
+            if len(self._system.shared_ridge) > _TOO_MANY:
+                result[start : start + _BLOCK] = np.einsum("md,md->m", self._solved(rows), rows)
+                continue
+            own, weighted, half = self._halves(rows)
+            result[start : start + _BLOCK] = np.einsum("md,md->m", weighted, own) + np.einsum("sm,sm->m", half, half)
+        return result
+
+    def _halves(self, jacobian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The judges' part of a Jacobian, the same times their inverse blocks, and the root of what the shared part adds."""
+        factors = self._factors
+        if factors is None:
+            raise LinAlgError("the information is not positive definite.")
+        inverse, eliminated, root = factors
+        own, shared = self._in_arrow(jacobian)
+        by_judge = own.reshape(len(own), *inverse.shape[:2])
+        weighted = np.einsum("mkf,kfh->mkh", by_judge, inverse, optimize=True).reshape(own.shape)
+        half = solve_triangular(root, (shared - own @ eliminated).T, lower=True, overwrite_b=True, check_finite=False)
+        return own, weighted, half
+
+    def _solved(self, jacobian: np.ndarray) -> np.ndarray:
+        """Each row times the covariance, by conjugate gradients."""
+        result = np.empty_like(jacobian)
+        own, shared = self._in_arrow(jacobian)
+        shape = self._system.own_ridge.shape
+        for m in range(len(jacobian)):
+            solution = self._system.solve(own[m].reshape(shape), shared[m], 0.0, 0.0, self._bending, tolerance=1e-8)
+            if solution is None:
+                raise LinAlgError("the information is not positive definite.")
+            result[m] = self._from_arrow(*solution)
+        return result
+
+    def _in_arrow(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows over free coordinates (m, n_free) as judges' (m, n_judges * (f + e)) and shared coordinates (m, s)."""
+        cells, frame = self.cells, self.frame
+        m, e, f = cells.n_shared_terms, cells.n_judge_terms, frame.judge_items.shape[1]
+        n_linear, n_own = int(cells.is_free.sum()), frame.n_judges * f
+        linear = np.zeros((len(rows), len(cells.is_free)))
+        linear[:, cells.is_free] = rows[:, :n_linear]
+        own = np.concatenate(
+            [
+                rows[:, n_linear : n_linear + n_own].reshape(len(rows), frame.n_judges, f),
+                linear[:, m:].reshape(len(rows), frame.n_judges, e),
+            ],
+            axis=2,
+        )
+        return own.reshape(len(rows), -1), np.hstack([rows[:, n_linear + n_own :], linear[:, :m]])
+
+    def _from_arrow(self, own: np.ndarray, shared: np.ndarray) -> np.ndarray:
+        m, f = self.cells.n_shared_terms, self.frame.judge_items.shape[1]
+        moves = len(shared) - m
+        linear = np.concatenate([shared[moves:], own[:, f:].ravel()])[self.cells.is_free]
+        return np.concatenate([linear, own[:, :f].ravel(), shared[:moves]])
+
+
+def covariance_at(
+    cells: Cells, at: Coefficients, frame: Frame, kind: str = "expected", ridge: Ridge = NO_RIDGE
+) -> FreeCovariance | LargeCovariance:
+    """Inverse information at some coefficients: a matrix, or a promise of its parts where there are many items."""
+    if frame.shared_judges.shape[1] * frame.n_shared + cells.n_shared_terms > MANY:
+        return LargeCovariance(cells, at, frame, kind, ridge)
+    return invert(information_at(cells, at, frame, kind, ridge))
 
 
 def information_at(
@@ -57,11 +258,14 @@ def information_at(
     ridge : Ridge
         Penalty, added to the coordinates it shrinks.
     """
-    here = evaluate(cells, at)
+    return free_information(_arrow_at(cells, evaluate(cells, at), frame, kind, ridge), cells)
+
+
+def _arrow_at(cells: Cells, here: Derivatives, frame: Frame, kind: str, ridge: Ridge) -> Arrow:
     arrow = expected_information(cells, here, frame)
     if kind == "observed":
         arrow = observed_information(arrow, frame, gradient(cells, here).scores)
-    return free_information(ridge.add_to_information(cells, arrow, frame) if ridge else arrow, cells)
+    return ridge.add_to_information(cells, arrow, frame) if ridge else arrow
 
 
 def invert(information: np.ndarray) -> FreeCovariance:
@@ -75,7 +279,7 @@ def invert(information: np.ndarray) -> FreeCovariance:
     >>> invert(np.ones((2, 2))).is_identified
     False
     """
-    nothing = FreeCovariance(information, np.full_like(information, np.nan), np.inf)
+    nothing = FreeCovariance(np.full_like(information, np.nan), information, np.inf)
     # Coordinates of different kinds live on different scales; a unit diagonal keeps the test of singularity fair.
     scale = np.sqrt(np.diag(information))
     if not (scale > 0).all():
@@ -89,28 +293,19 @@ def invert(information: np.ndarray) -> FreeCovariance:
     if not condition < SINGULAR_CONDITION:
         return nothing
     covariance = inverse / np.outer(scale, scale)
-    return FreeCovariance(information, 0.5 * (covariance + covariance.T), condition)
+    return FreeCovariance(0.5 * (covariance + covariance.T), information, condition)
 
 
-def propagate(jacobian: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Delta method: covariance of quantities with the given Jacobian, exactly symmetric."""
-    result = jacobian @ covariance @ jacobian.T
-    return 0.5 * (result + result.T)
-
-
-def score_standard_errors(frame: Frame, covariance: np.ndarray) -> np.ndarray:
+def score_standard_errors(frame: Frame, covariance: Covariance, n_linear: int) -> np.ndarray:
     """Standard errors of all scores, shape (n_judges, n_items), judge by judge.
 
-    ``covariance`` is that of the free score coordinates; the score of judge k and item i depends only on the judge's own
-    coordinates and the shared ones.
+    The score of judge k and item i depends only on the judge's own coordinates and the shared ones.
     """
     n_judges, n_items, f = frame.n_judges, frame.n_items, frame.judge_items.shape[1]
-    n_own = n_judges * f
-    shared = np.arange(n_own, frame.n_free)
     errors = np.empty((n_judges, n_items))
     for k in range(n_judges):
-        index = np.concatenate([np.arange(k * f, (k + 1) * f), shared])
-        jacobian = np.hstack([frame.judge_items, np.kron(frame.shared_judges[k], frame.shared_items)])
-        variance = np.einsum("ia,ab,ib->i", jacobian, covariance[np.ix_(index, index)], jacobian, optimize=True)
-        errors[k] = np.sqrt(np.maximum(variance, 0.0))
+        jacobian = np.zeros((n_items, n_linear + frame.n_free))
+        jacobian[:, n_linear + k * f : n_linear + (k + 1) * f] = frame.judge_items
+        jacobian[:, n_linear + n_judges * f :] = np.kron(frame.shared_judges[k], frame.shared_items)
+        errors[k] = np.sqrt(covariance.variances(jacobian))
     return errors

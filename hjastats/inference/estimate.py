@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -18,7 +19,7 @@ from ..estimation.validation import CrossValidation
 from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import Frame, ScoreStructure
 from ..likelihood import evaluate, free_gradient, gradient
-from .covariance import FreeCovariance, information_at, invert
+from .covariance import FreeCovariance, LargeCovariance, covariance_at, information_at
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,11 @@ class Estimate:
 
     Attributes
     ----------
+    cells : Cells
+        What was fitted.
     search : Search
     frame : Frame
         Free directions at the estimated scores.
-    free_covariance : FreeCovariance
     separation : Separation or None
     method : str
     information : str
@@ -70,14 +72,20 @@ class Estimate:
     penalty : Penalty or None
     """
 
+    cells: Cells
     search: Search
     frame: Frame
-    free_covariance: FreeCovariance
     separation: Separation | None
     method: str
     information: str
     history: AlternatingRun | None = None
     penalty: Penalty | None = None
+
+    @cached_property
+    def free_covariance(self) -> FreeCovariance | LargeCovariance:
+        """Inverse information of the free coordinates; computed when first asked for."""
+        ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
+        return covariance_at(self.cells, self.at, self.frame, self.information, ridge)
 
     @property
     def optimum(self) -> Optimum:
@@ -170,15 +178,23 @@ def assess(
     """Covariance and existence at the optimum of a search."""
     at = found.best.at
     frame = structure.frame(at.scores)
-    ridge = NO_RIDGE if penalty is None else penalty.ridge
-    covariance = invert(information_at(cells, at, frame, information, ridge))
-    if penalty is not None:
-        plain = information_at(cells, at, frame, information)
-        penalty = replace(penalty, df=float(np.trace(covariance.covariance @ plain)))
     # Under a penalty on everything no direction can run away.
     is_held = penalty is not None and not found.best.diverges
     separation = None if is_held else find_separation(cells, at, frame, diverges=found.best.diverges)
-    return Estimate(found, frame, covariance, separation, method, information, history, penalty)
+    estimate = Estimate(cells, found, frame, separation, method, information, history, penalty)
+    if penalty is None:
+        return estimate
+    return replace(estimate, penalty=replace(penalty, df=_effective_parameters(estimate, penalty.ridge)))
+
+
+def _effective_parameters(estimate: Estimate, ridge: Ridge) -> float:
+    """Trace of (information + ridge)^-1 information: one for every free coordinate, less what the ridge holds of it."""
+    cells, frame = estimate.cells, estimate.frame
+    n_linear = int(cells.is_free.sum())
+    held = np.repeat([ridge.terms, ridge.scores], [n_linear, frame.n_free])
+    touched = np.flatnonzero(held)
+    variances = estimate.free_covariance.variances(np.eye(len(held))[touched])
+    return float(len(held) - held[touched] @ variances)
 
 
 def stationarity(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge = NO_RIDGE) -> tuple[float, bool]:
@@ -192,13 +208,11 @@ def stationarity(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge = NO
     return float(np.sqrt(max(slope @ step, 0.0) / min(1.0, float(cells.n.mean())))), True
 
 
-def reassess(cells: Cells, estimate: Estimate, information: str) -> Estimate:
+def reassess(estimate: Estimate, information: str) -> Estimate:
     """The same estimate with its covariance from another information."""
     if information == estimate.information:
         return estimate
-    ridge = NO_RIDGE if estimate.penalty is None else estimate.penalty.ridge
-    covariance = invert(information_at(cells, estimate.at, estimate.frame, information, ridge))
-    return replace(estimate, free_covariance=covariance, information=information)
+    return replace(estimate, information=information)
 
 
 def which_information(information: str | None, cov_type: str) -> str:

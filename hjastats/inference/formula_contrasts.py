@@ -14,6 +14,7 @@ from ..data.comparisons import Comparisons
 from ..data.metadata import pair_metadata
 from ..errors import ContrastError, shown
 from .contrasts import Contrast
+from .covariance import Covariance
 from .quantities import Quantities
 from .wald import wald_statistic
 
@@ -56,7 +57,7 @@ class FormulaContrast(Contrast):
         return text
 
 
-def contrast_formula(formula: str, metadata: Any, quantities: Quantities, covariance: np.ndarray) -> FormulaContrast:
+def contrast_formula(formula: str, metadata: Any, quantities: Quantities, covariance: Covariance) -> FormulaContrast:
     """Least squares of estimated parameters on a design made from metadata.
 
     The coefficients are linear functions ``(X'X)^-1 X' theta`` of the parameters, so their covariance is exact given that
@@ -87,7 +88,7 @@ def contrast_formula(formula: str, metadata: Any, quantities: Quantities, covari
     jacobian = np.array([quantities.gradient(kind, place) for place in index])
     weights = np.linalg.pinv(design.to_numpy())
     gradient = weights @ jacobian
-    cov = gradient @ covariance @ gradient.T
+    cov = covariance.of(gradient)
     names = [str(name) for name in design.columns]
     estimate = weights @ theta
     return FormulaContrast(

@@ -16,7 +16,7 @@ from statsmodels.base.wrapper import populate_wrapper
 from ..diagnostics.diagnosis import Diagnosis, judge_facts
 from ..diagnostics.findings import Finding, find
 from ..errors import shown
-from ..inference.covariance import propagate
+from ..inference.covariance import Covariance, DenseCovariance
 from ..inference.estimate import Estimate, reassess, which_information
 from ..inference.robust import DESCRIPTIONS, robust_covariance
 from ..report import render
@@ -94,9 +94,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         self.k_constant = 0
         self.params_free = layout.to_free(estimate.at, estimate.frame)
         self.cov_type = cov_type
-        self.cov_params_free, self.cov_kwds = self._free_covariance(cov_kwds or {})
-        self.cov_params_default = propagate(self._jacobian, self.cov_params_free)
-        self.normalized_cov_params = self.cov_params_default
+        self._covariance, self.cov_kwds = self._chosen_covariance(cov_kwds or {})
         if "n_groups" in self.cov_kwds:
             self.n_groups = self.cov_kwds["n_groups"]
         self.converged = estimate.converged
@@ -104,27 +102,55 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         self.mle_settings = {"optimizer": estimate.method, "n_starts": estimate.search.n_starts}
         self.method = estimate.method
 
-    def _free_covariance(self, cov_kwds: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
-        bread = self.estimate.free_covariance.covariance
+    def _chosen_covariance(self, cov_kwds: dict[str, Any]) -> tuple[Covariance, dict[str, Any]]:
         if self.cov_type == "nonrobust":
             if cov_kwds:
                 raise ValueError(f"cov_type='nonrobust' takes no cov_kwds, got {sorted(cov_kwds)}.")
             penalty = self.estimate.penalty
-            return bread, {"description": penalty.description if penalty else DESCRIPTIONS[self.estimate.information]}
+            return self.estimate.free_covariance, {
+                "description": penalty.description if penalty else DESCRIPTIONS[self.estimate.information]
+            }
         if self.cov_type not in ("HC0", "cluster"):
             raise ValueError(f"cov_type must be 'nonrobust', 'HC0' or 'cluster', got {self.cov_type!r}.")
         self._need_data()
         model = self.model
-        return robust_covariance(
+        covariance, known = robust_covariance(
             self.cov_type,
             cov_kwds,
             model.row_cells(),
             model.comparisons,
             self.estimate.at,
             self.estimate.frame,
-            bread,
+            self.estimate.free_covariance.covariance,
             has_judge_parameters=self._has_judge_parameters,
         )
+        return DenseCovariance(covariance), known
+
+    # Matrices the base class would keep; with many items they are large, so they are made when asked for
+
+    @cached_property
+    def cov_params_free(self) -> np.ndarray:
+        """Covariance of the free coordinates, shape (n_free, n_free)."""
+        return self._covariance.covariance
+
+    @cached_property
+    def cov_params_default(self) -> np.ndarray:
+        """Covariance of the reported parameters, shape (n_params, n_params); singular, since they obey constraints."""
+        return self._covariance.of(self._jacobian)
+
+    @property
+    def normalized_cov_params(self) -> np.ndarray:
+        """The same, under the name the base class uses."""
+        return self.cov_params_default
+
+    @normalized_cov_params.setter
+    def normalized_cov_params(self, value: None) -> None:
+        """Take no notice of the nothing the base class begins with."""
+
+    @cached_property
+    def bse(self) -> np.ndarray:
+        """Standard errors of the reported parameters."""
+        return np.sqrt(self._covariance.variances(self._jacobian))
 
     def with_covariance(
         self, cov_type: str = "nonrobust", cov_kwds: dict[str, Any] | None = None, information: str | None = None
@@ -147,7 +173,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         >>> robust.cov_type, result.cov_type
         ('HC0', 'nonrobust')
         """
-        estimate = reassess(self.model.cells, self.estimate, which_information(information, cov_type))
+        estimate = reassess(self.estimate, which_information(information, cov_type))
         other = type(self)(self.model, estimate, cov_type, cov_kwds, use_t=self.use_t)
         if self.model.comparisons is None:
             # What the removed data gave reason to say still holds.

@@ -18,6 +18,7 @@ from ..diagnostics.influence import Influence, by_one_step, by_refitting, influe
 from ..errors import ContrastError, IdentificationError
 from ..estimation.trust import NO_RIDGE
 from ..geometry.structures import Unrestricted
+from ..inference.covariance import Covariance
 from ..likelihood import evaluate
 
 
@@ -32,7 +33,7 @@ class ExaminationMethods:
     sensitivity: Any
     position: Any
     leverage: Any
-    cov_params_free: np.ndarray
+    _covariance: Covariance
     is_withheld: Any
     _need_data: Any
     _quantities: Any
@@ -137,7 +138,7 @@ class ExaminationMethods:
         known = (None, None) if data is None else (data.judge_metadata, data.item_metadata)
         judges = family_labels(judge_family, "judge", model.judges, known[0])
         items = family_labels(item_family, "item", model.items, known[1])
-        return affinity(self._quantities, self.cov_params_free, judges, items, alpha)
+        return affinity(self._quantities, self._covariance, judges, items, alpha)
 
     def bicluster(self, n_groups: int | tuple[int, int] | None = None, of: str = "disagreement") -> Bicluster:
         """Order and groups of judges and items by hierarchical clustering.

@@ -11,6 +11,7 @@ from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
 from ..errors import ContrastError, IdentificationError, shown
 from ..inference.bootstrap import check_options
+from ..inference.covariance import Covariance
 from ..inference.likelihood_ratio import (
     RankTest,
     bootstrap_rank_test,
@@ -27,7 +28,7 @@ class HypothesisMethods:
     model: Any
     estimate: Any
     params: np.ndarray
-    cov_params_free: np.ndarray
+    _covariance: Covariance
 
     @property
     def _jacobian(self) -> np.ndarray:
@@ -36,7 +37,7 @@ class HypothesisMethods:
     def _covariance_of(self, matrix: np.ndarray, jacobian: np.ndarray, cov_p: Any) -> np.ndarray:
         """Covariance of linear combinations, from the fit or from another covariance of the parameters."""
         if cov_p is None:
-            return jacobian @ self.cov_params_free @ jacobian.T
+            return self._covariance.of(jacobian)
         other = np.asarray(cov_p, dtype=float)
         if other.shape != (matrix.shape[1], matrix.shape[1]):
             raise ContrastError(f"cov_p must be {matrix.shape[1]} by {matrix.shape[1]}, got shape {other.shape}.")

@@ -14,6 +14,7 @@ from ..errors import ContrastError, IdentificationError, shown
 from ..geometry.structures import Pooled
 from ..inference.bootstrap import Bootstrap, bootstrap, check_options
 from ..inference.contrasts import Contrast, Spec, contrast
+from ..inference.covariance import Covariance
 from ..inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
 from ..inference.quantities import Quantities
 from ..inference.ranks import ranking_table
@@ -30,7 +31,7 @@ class InferenceMethods(HypothesisMethods):
     model: Any
     estimate: Any
     params: np.ndarray
-    cov_params_free: np.ndarray
+    _covariance: Covariance
     cov_params_default: np.ndarray
     df_resid: float
 
@@ -78,7 +79,7 @@ class InferenceMethods(HypothesisMethods):
         contrast
         gamma[judge-1] / gamma[judge-2] = 1    2.0795 1.0000   0.3025 3.5681 0.00036    1.4865    2.6725
         """
-        return contrast(spec, self.model.layout, self.estimate.at, self.estimate.frame, self.cov_params_free, null=null)
+        return contrast(spec, self.model.layout, self.estimate.at, self.estimate.frame, self._covariance, null=null)
 
     def contrast_formula(self, formula: str, metadata: pd.DataFrame | None = None) -> FormulaContrast:
         """Regress estimated parameters on metadata of judges or items, with the estimates' full covariance.
@@ -112,7 +113,7 @@ class InferenceMethods(HypothesisMethods):
         if metadata is None:
             self._need_data()
             metadata = stored_metadata(formula, self.model.comparisons)
-        return contrast_formula(formula, metadata, self._quantities, self.cov_params_free)
+        return contrast_formula(formula, metadata, self._quantities, self._covariance)
 
     def relative_loadings(self, alpha: float = 0.05) -> pd.DataFrame:
         """The appendix's other reading of the model, ``S = diag(gamma)(1 mu' + W V')``: loadings W = U / gamma.
@@ -146,7 +147,7 @@ class InferenceMethods(HypothesisMethods):
                 (quantities.gradient("U", (k, d - 1)) - loading / gamma * quantities.gradient("gamma", (k,))) / gamma
             )
         gradient = np.array(rows)
-        cov = gradient @ self.cov_params_free @ gradient.T
+        cov = self._covariance.of(gradient)
         table = Contrast([str(i) for i in range(len(index))], np.array(values), np.zeros(len(index)), gradient, cov)
         frame = table.summary_frame(alpha)
         frame.index = pd.MultiIndex.from_tuples(index, names=["judge", "direction"])
@@ -268,7 +269,7 @@ class InferenceMethods(HypothesisMethods):
             labels = self.model.items
             estimate = self.estimate.at.scores[k]
             rows = np.array([self._quantities.gradient("S", (k, i)) for i in range(len(labels))])
-            covariance = rows @ self.cov_params_free @ rows.T
+            covariance = self._covariance.of(rows)
         if not np.isfinite(covariance).all():
             raise IdentificationError("standard errors are not available for this fit, so places have no intervals.")
         return ranking_table(labels, estimate, covariance, level=level, simultaneous=simultaneous, rng=rng)
@@ -287,7 +288,7 @@ class InferenceMethods(HypothesisMethods):
         index = [quantities.resolve(kind, (label,)) for label in labels]
         estimate = np.array([quantities.value(kind, place) for place in index])
         rows = np.array([quantities.gradient(kind, place) for place in index])
-        return labels, estimate, rows @ self.cov_params_free @ rows.T
+        return labels, estimate, self._covariance.of(rows)
 
     # Resampling
 
@@ -424,7 +425,7 @@ class InferenceMethods(HypothesisMethods):
             rows = self.model.without_position(rows)
         eta = linear_predictor(rows, self.estimate.at)
         design = np.where(free_ties(rows, self.estimate.frame), 0.0, free_design(rows, self.estimate.frame))
-        variance = np.einsum("cd,de,ce->c", design, self.cov_params_free, design, optimize=True)
+        variance = self._covariance.variances(design)
         p = expit(eta)
         return PredictionResultsMonotonic(
             p,

@@ -12,7 +12,8 @@ from scipy import stats
 from ..errors import ContrastError
 from ..geometry.decomposition import AnchoringError, Decomposition
 from ..geometry.jacobians import anchor_jacobian
-from ..inference.covariance import propagate, score_standard_errors
+from ..inference.covariance import Covariance, score_standard_errors
+from ..inference.wald import wald_statistic
 
 # Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
 DISTINCT_STRENGTHS = 3.0
@@ -24,11 +25,9 @@ class TableMethods:
     model: Any
     estimate: Any
     params: np.ndarray
-    cov_params_free: np.ndarray
-    cov_params_default: np.ndarray
+    _covariance: Covariance
     n_judges: Any
     rank: Any
-    wald_test: Any
     _jacobian: np.ndarray
 
     @cached_property
@@ -150,31 +149,27 @@ class TableMethods:
     @cached_property
     def has_consensus(self) -> bool:
         """Whether the consensus can be told from none at all; without one, sensitivities to it mean nothing."""
-        if "gamma" not in self.model.layout.slices or self.n_judges == 1 or not np.isfinite(self.cov_params_free).all():
+        if "gamma" not in self.model.layout.slices or self.n_judges == 1 or not self._covariance.is_finite:
             return True
+        rows = self._rows("mu")
         try:
-            return bool(self.wald_test(self._zero("mu")).pvalue < 0.05)
+            mu = self.params[self.model.layout.slices["mu"]]
+            return bool(wald_statistic(rows, self._covariance.of(rows), mu, self.model.items).pvalue < 0.05)
         except ContrastError:
             return True
-
-    def _zero(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
-        """The hypothesis that all parameters of a kind vanish."""
-        where = self.model.layout.slices[kind]
-        matrix = np.eye(len(self.params))[where]
-        return matrix, np.zeros(len(matrix))
 
     @property
     def is_ambiguous(self) -> np.ndarray:
         """Which directions are not clearly stronger or weaker than a neighbour, so that U and V can be rotated, shape (rank,)."""
         U = self.decomposition.U
         result = np.zeros(self.rank, dtype=bool)
-        if self.rank < 2 or not np.isfinite(self.cov_params_free).all():
+        if self.rank < 2 or not self._covariance.is_finite:
             return result
         strength = np.linalg.norm(U, axis=0)
         loadings = self._jacobian[self.model.layout.slices["U"]].reshape(self.rank, self.n_judges, -1)
         gradient = np.einsum("kr,rkd->rd", U / strength, loadings)
         gaps = np.diff(gradient, axis=0)
-        error = np.sqrt(np.einsum("rd,de,re->r", gaps, self.cov_params_free, gaps))
+        error = np.sqrt(self._covariance.variances(gaps))
         close = -np.diff(strength) < DISTINCT_STRENGTHS * error
         result[:-1] |= close
         result[1:] |= close
@@ -207,7 +202,7 @@ class TableMethods:
         >>> result.scores_se.loc["judge-5", ["model-A", "model-I"]].round(2).to_dict()
         {'model-A': 0.2, 'model-I': 0.2}
         """
-        errors = score_standard_errors(self.estimate.frame, self._score_covariance)
+        errors = score_standard_errors(self.estimate.frame, self._covariance, self.model.layout.n_linear)
         if self.estimate.separation is not None:
             errors = np.where(self.estimate.separation.is_affected.any(axis=1, keepdims=True), np.nan, errors)
         return self._matrix(errors)
@@ -263,10 +258,9 @@ class TableMethods:
             relative = np.full_like(size, np.nan)
         return pd.DataFrame({"h": size, "rho": relative}, index=pd.Index(self.model.judges, name="judge"))
 
-    @property
-    def _score_covariance(self) -> np.ndarray:
-        n_linear = self.model.layout.n_linear
-        return self.cov_params_free[n_linear:, n_linear:]
+    def _rows(self, kind: str) -> np.ndarray:
+        """The Jacobian of one kind of parameter."""
+        return self.model.layout.jacobian_of(kind, self.estimate.at, self.estimate.frame)
 
     def _derived(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
         """Estimates and standard errors of a kind, reported by the model or implied by its scores."""
@@ -274,20 +268,20 @@ class TableMethods:
         if kind in layout.slices:
             where = layout.slices[kind]
             runs_away = self.is_separated[where]
-            estimate, covariance = self.params[where], self.cov_params_default[where, where]
+            estimate, rows = self.params[where], self._rows(kind)
             if kind == "mu" and runs_away.any() and not runs_away.all():
                 # An infinite score would carry all others with it through the sum to zero.
                 centring = np.eye(len(estimate)) - ~runs_away / (~runs_away).sum()
-                estimate, covariance = centring @ estimate, centring @ covariance @ centring.T
-            error = np.sqrt(np.diag(covariance))
+                estimate, rows = centring @ estimate, centring @ rows
+            error = np.sqrt(self._covariance.variances(rows))
             return np.where(runs_away, np.nan, estimate), np.where(runs_away, np.nan, error)
         parts = self.decomposition
         if kind == "gamma" and "S" not in layout.slices:
             return parts.gamma, np.zeros(self.n_judges)
         jacobian = anchor_jacobian(parts.gamma, parts.mu, self._residual, self.estimate.frame)
-        variance = np.diag(propagate(jacobian, self._score_covariance))
-        where = slice(0, self.n_judges) if kind == "gamma" else slice(self.n_judges, None)
-        return getattr(parts, kind), np.sqrt(variance[where])
+        rows = jacobian[: self.n_judges] if kind == "gamma" else jacobian[self.n_judges :]
+        rows = np.hstack([np.zeros((len(rows), layout.n_linear)), rows])
+        return getattr(parts, kind), np.sqrt(self._covariance.variances(rows))
 
     def _table(self, kind: str, labels: tuple[str, ...], index_name: str) -> pd.DataFrame:
         estimate, error = self._derived(kind)

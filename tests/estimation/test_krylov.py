@@ -1,0 +1,141 @@
+"""Fits of many items, by products with the information, against the same fits by matrices."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hjastats as hja
+from hjastats.estimation import trust
+from hjastats.estimation.krylov import ProductSystem, conjugate_gradients
+from hjastats.estimation.search import no_terms
+from hjastats.geometry.structures import LowRank, Pooled
+from hjastats.inference import covariance
+from hjastats.inference.covariance import LargeCovariance, information_at
+from hjastats.likelihood import evaluate, gradient
+from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+
+OPTIONS = {
+    "plain": {},
+    "position": {"position": "judge"},
+    "common position": {"position": "common"},
+    "ties": {"ties": "davidson"},
+    "ties per judge": {"ties": "davidson", "tie": "judge", "position": "judge"},
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(3)
+    truth = heterogeneous_panel(5, 9, 2, heterogeneity=1.0, rng=rng)
+    panel = simulate_comparisons(0.7 * truth.scores, near_balanced_design(5, 9, 4000, rng=rng), position=0.3, rng=rng)
+    return replace(panel, outcome=np.where(rng.random(panel.n_rows) < 0.2, 0.5, panel.outcome))
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Count every panel as one with many items."""
+    monkeypatch.setattr(trust, "MANY", 3)
+    monkeypatch.setattr(covariance, "MANY", 3)
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("rank", [-1, 0, 1, 2])
+def test_products_and_matrices_give_the_same_fit(data, rank, options, many, monkeypatch):
+    model = (
+        hja.BTLModel.from_comparisons(data, **options)
+        if rank < 0
+        else hja.HJAModel.from_comparisons(data, rank=rank, **options)
+    )
+    large = model.fit()
+    monkeypatch.setattr(trust, "MANY", 500)
+    monkeypatch.setattr(covariance, "MANY", 500)
+    small = model.fit()
+    assert isinstance(large.estimate.free_covariance, LargeCovariance)
+    assert large.converged
+    assert large.llf == pytest.approx(small.llf, abs=1e-8)
+    np.testing.assert_allclose(large.params, small.params, atol=1e-7)
+    np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(large.consensus, small.consensus, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(large.cov_params(), small.cov_params(), atol=1e-7)
+    np.testing.assert_allclose(large.scores_se, small.scores_se, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["expected", "observed"])
+def test_a_covariance_too_large_for_memory_is_solved_for(data, kind, many, monkeypatch):
+    model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
+    result = model.fit(information=kind)
+    by_factors = result.bse
+    monkeypatch.setattr(covariance, "_TOO_MANY", 3)
+    again = model.fit(information=kind)
+    np.testing.assert_allclose(again.bse, by_factors, rtol=1e-6)
+    spec = f"mu[{data.items[0]}] - mu[{data.items[1]}]"
+    assert again.contrast(spec).std_err[0] == pytest.approx(result.contrast(spec).std_err[0], rel=1e-6)
+
+
+def test_ridge_and_its_effective_parameters(data, many, monkeypatch):
+    model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
+    large = model.fit_regularized(alpha=0.5, terms=True)
+    monkeypatch.setattr(trust, "MANY", 500)
+    monkeypatch.setattr(covariance, "MANY", 500)
+    small = model.fit_regularized(alpha=0.5, terms=True)
+    np.testing.assert_allclose(large.params, small.params, atol=1e-6)
+    np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5)
+    plain = information_at(model.cells, small.estimate.at, small.estimate.frame)
+    assert small.df_model == pytest.approx(np.trace(small.cov_params_free @ plain), rel=1e-8)
+    assert large.df_model == pytest.approx(small.df_model, rel=1e-6)
+
+
+def test_products_equal_the_matrix(data):
+    model = hja.HJAModel.from_comparisons(data, rank=1, position="judge", ties="davidson", tie="judge")
+    result = model.fit()
+    cells, at, frame = model.cells, result.estimate.at, result.estimate.frame
+    moved = at.__class__(
+        at.scores + 0.1 * np.sin(np.arange(at.scores.size)).reshape(at.scores.shape), at.judge, at.shared
+    )
+    here = evaluate(cells, moved)
+    system = ProductSystem(cells, here, frame)
+    large = LargeCovariance(cells, moved, frame, "observed", trust.NO_RIDGE)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(int(cells.is_free.sum()) + frame.n_free)
+    own, shared = large._in_arrow(x[None])
+    times, _ = system._operators(gradient(cells, here).scores, 0.0 * system.own_ridge, 0.0 * system.shared_ridge)
+    product = times(np.concatenate([own[0], shared[0]]))
+    back = large._from_arrow(product[: own.size].reshape(system.own_ridge.shape), product[own.size :])
+    np.testing.assert_allclose(back, information_at(cells, moved, frame, "observed") @ x, atol=1e-8)
+
+
+def test_what_the_design_does_not_determine_has_no_condition_number(many):
+    # Two groups of items that only a structured model links: each judge compares within one group.
+    first, second = ["a", "a", "b", "x", "x", "y"] * 20, ["b", "c", "c", "y", "z", "z"] * 20
+    judge = ["j1", "j1", "j1", "j2", "j2", "j2"] * 20
+    outcome = np.random.default_rng(0).integers(0, 2, 120)
+    data = hja.Comparisons.from_arrays(judge, first, second, outcome)
+    cells = data.cells
+    frame = Pooled().frame(np.zeros((2, 6)))
+    at = no_terms(cells, np.zeros((2, 6)))
+    large = LargeCovariance(cells, at, frame, "expected", trust.NO_RIDGE)
+    assert not large.is_identified
+    assert np.isnan(large.variances(np.eye(5))).all()
+    assert np.isnan(large.of(np.eye(5))).all()
+
+
+def test_conjugate_gradients_solve_and_refuse():
+    rng = np.random.default_rng(1)
+    root = rng.standard_normal((30, 30))
+    matrix, right = root @ root.T + np.eye(30), rng.standard_normal(30)
+    diagonal = np.diag(matrix)
+    x = conjugate_gradients(lambda v: matrix @ v, lambda v: v / diagonal, right, 1e-12)
+    np.testing.assert_allclose(matrix @ x, right, atol=1e-8)
+    matrix[0, 0] = -100.0
+    assert conjugate_gradients(lambda v: matrix @ v, lambda v: v, right, 1e-12) is None
+
+
+def test_coordinates_of_many_items_are_those_of_few():
+    rng = np.random.default_rng(2)
+    scores = LowRank(1).nearest(rng.standard_normal((6, 80)))
+    frame = LowRank(1).frame(scores)
+    np.testing.assert_allclose((frame.shared_judges * frame.strength) @ frame.judge_items.T, scores, atol=1e-12)
+    rows = rng.standard_normal((3, frame.n_shared))
+    np.testing.assert_allclose(frame.to_items(rows), rows @ frame.shared_items.T, atol=1e-13)
+    np.testing.assert_allclose(frame.along_shared(frame.to_items(rows)), rows, atol=1e-13)
