@@ -19,10 +19,13 @@ from ..likelihood import (
     free_information,
     gradient,
 )
+from .krylov import ProductSystem, coordinates
 
 # Along a direction that runs to infinity the fitted probabilities reach 0 or 1 and the information falls below this share of
 # what the same comparisons would give at even odds. A score 20 log-odds away from all others still has 1e-8.
 VANISHED = 1e-8
+# Free score coordinates beyond which directions without information are not looked for one by one.
+MANY_FREE = 2000
 # A judge, an item or a coefficient takes part in a direction when it has at least this share of the largest movement.
 _INVOLVED = 0.3
 
@@ -98,6 +101,9 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
     here = evaluate(cells, at)
     if not diverges and (here.curvature > VANISHED * cells.n / 4.0).all() and _ties_are_open(cells, here):
         return None
+    if frame.n_free > MANY_FREE:
+        # One eigenvalue problem of this size takes longer than the fit.
+        return _separation_of_many(cells, here, frame, diverges=diverges)
     estimated = free_information(expected_information(cells, here, frame), cells)
     possible = free_information(expected_information(cells, even_odds(cells), frame), cells)
     basis = _informed(possible)
@@ -113,6 +119,25 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
     if not np.isfinite(step).all() or not step.any():
         step = vectors[:, 0]
     return _separation(step, cells, frame)
+
+
+def _separation_of_many(cells: Cells, here: Derivatives, frame: Frame, *, diverges: bool) -> Separation | None:
+    """The same question answered by products with the information: a bound, and the next step where it does not suffice."""
+    system, possible = ProductSystem(cells, here, frame), ProductSystem(cells, even_odds(cells), frame)
+    if not diverges and system.least_share(possible) > VANISHED:
+        return None
+    slopes = gradient(cells, here)
+    # Enough damping to keep the step where information vanished from drowning in rounding error.
+    damping = 1e-12 * max(float(diagonal.max(initial=0.0)) for diagonal in possible.diagonals())
+    solution = system.solve(*coordinates(slopes, frame), damping, damping, tolerance=1e-3)
+    if solution is None:
+        return None
+    own, shared = solution
+    f, m = frame.judge_items.shape[1], cells.n_shared_terms
+    moves = len(shared) - m
+    linear = np.concatenate([shared[moves:], own[:, f:].ravel()])[cells.is_free]
+    step = -np.concatenate([linear, own[:, :f].ravel(), shared[:moves]])
+    return _separation(step, cells, frame) if step.any() else None
 
 
 def _ties_are_open(cells: Cells, here: Derivatives) -> bool:

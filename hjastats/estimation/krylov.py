@@ -77,21 +77,39 @@ class ProductSystem:
         return None if solution is None else (solution[: own.size].reshape(own.shape), solution[own.size :])
 
     def condition(self, bending: np.ndarray | None = None) -> float:
-        """Estimated condition number of the information relative to the preconditioner; infinite if not positive definite.
+        """Estimated condition number of the information relative to the preconditioner; infinite if not positive definite."""
+        least, most = self.extremes(bending)
+        return most / least if least > 0.0 else np.inf
+
+    def extremes(self, bending: np.ndarray | None = None) -> tuple[float, float]:
+        """Estimated least and largest eigenvalue relative to the preconditioner; the least is 0 if not positive definite.
 
         A random right side has a part in every direction, so one without information shows.
         """
         times, precondition = self._operators(bending, self.own_ridge, self.shared_ridge)
         right = np.random.default_rng(0).standard_normal(self.own_ridge.size + self.shared_ridge.size)
         curvatures: list[tuple[float, float]] = []
-        if conjugate_gradients(times, precondition, right, 1e-6, curvatures) is None:
-            return np.inf
+        if conjugate_gradients(times, precondition, right, 1e-6, curvatures) is None or not curvatures:
+            return 0.0, 1.0
         # The coefficients of the conjugate gradients are the Lanczos tridiagonal matrix in disguise.
         step, ratio = np.array(curvatures).T
         diagonal = 1.0 / step
         diagonal[1:] += ratio[:-1] / step[:-1]
         values = eigvalsh_tridiagonal(diagonal, np.sqrt(ratio[:-1]) / step[:-1])
-        return float(values[-1] / values[0]) if values[0] > 0.0 else np.inf
+        return max(float(values[0]), 0.0), float(values[-1])
+
+    def least_share(self, possible: ProductSystem) -> float:
+        """A lower bound of the information in any direction as a share of another information of the same coordinates.
+
+        Both are compared with their preconditioners: no direction has less than the least block times the least eigenvalue
+        here, nor more than the largest eigenvalue there.
+        """
+        pairs = [
+            (self._judge_blocks, possible._judge_blocks),
+            (self._item_blocks, possible._item_blocks),
+            (self._term_block[None], possible._term_block[None]),
+        ]
+        return min(_least_ratio(*pair) for pair in pairs) * self.extremes()[0] / possible.extremes()[1]
 
     def _operators(
         self, bending: np.ndarray | None, own_diagonal: np.ndarray, shared_diagonal: np.ndarray
@@ -219,6 +237,19 @@ def _inverses(blocks: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(blocks)
     floor = np.maximum(1e-8 * values[:, -1:], 1e-8 * max(float(values[:, -1].mean()), 1e-300))
     return (vectors / np.maximum(values, floor)[:, None, :]) @ vectors.transpose(0, 2, 1)
+
+
+def _least_ratio(blocks: np.ndarray, others: np.ndarray) -> float:
+    """The least eigenvalue of any block relative to its counterpart, in the directions the counterpart informs."""
+    if not blocks.size:
+        return np.inf
+    values, vectors = np.linalg.eigh(others)
+    known = values > 1e-10 * np.maximum(values[:, -1:], 1e-300)
+    root = np.where(known, 1.0 / np.sqrt(np.where(known, values, 1.0)), 0.0)
+    half = vectors * root[:, None, :]
+    # Directions without counterpart must not count as having nothing.
+    unknown = np.where(known, 0.0, 1.0)[:, :, None] * np.eye(blocks.shape[1])
+    return float(np.linalg.eigvalsh(half.transpose(0, 2, 1) @ blocks @ half + unknown)[:, 0].min())
 
 
 def _judge_blocks(cells: Cells, here: Derivatives, frame: Frame) -> np.ndarray:

@@ -134,7 +134,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         return self._covariance.covariance
 
     @cached_property
-    def cov_params_default(self) -> np.ndarray:
+    def cov_params_default(self) -> np.ndarray:  # type: ignore[override]
         """Covariance of the reported parameters, shape (n_params, n_params); singular, since they obey constraints."""
         return self._covariance.of(self._jacobian)
 
