@@ -229,9 +229,8 @@ def _without_order(totals: list[np.ndarray]) -> list[np.ndarray]:
     """
     n, y, *ties = totals
     n_swapped = n.swapaxes(1, 2)
-    merged = [n + n_swapped, y + (n_swapped - y.swapaxes(1, 2)), *(tied + tied.swapaxes(1, 2) for tied in ties)]
-    merged[0][:, *np.tril_indices(n.shape[1])] = 0.0
-    return merged
+    total = np.triu(n + n_swapped, 1)
+    return [total, y + (n_swapped - y.swapaxes(1, 2)), *(tied + tied.swapaxes(1, 2) for tied in ties)]
 
 
 def take(rows: Cells, index: np.ndarray) -> Cells:

@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
-from ..geometry.structures import LowRank, ScoreStructure, centred
+from ..geometry.structures import LowRank, Pooled, ScoreStructure, centred
 from ..likelihood import Derivatives, bernoulli
 
 # Pseudo-information per score that makes judge-wise estimates exist for separated or disconnected judges.
@@ -35,16 +35,19 @@ def judgewise_scores(cells: Cells) -> np.ndarray:
     return _newton_scores(cells, cells.judge, cells.n_judges)
 
 
-def _newton_scores(cells: Cells, group: np.ndarray, n_groups: int) -> np.ndarray:
+def _newton_scores(cells: Cells, group: np.ndarray, n_groups: int, n_steps: int = START_STEPS) -> np.ndarray:
     n_items = cells.n_items
     first, second = group * n_items + cells.first, group * n_items + cells.second
     size = n_groups * n_items
-    scores: np.ndarray = np.zeros(size)
-    for _ in range(START_STEPS):
-        here = bernoulli(scores[first] - scores[second], cells.n, cells.y)
-        slope = np.bincount(first, here.slope, size) - np.bincount(second, here.slope, size) + START_RIDGE * scores
-        ridge = np.full(size, START_RIDGE)
-        scores = scores - _solve_laplacians(first, second, here.curvature, slope, ridge, n_items)
+    ridge = np.full(size, START_RIDGE)
+    # At zero every verdict is open: no need for its derivatives.
+    slope, curvature, scores = cells.n / 2.0 - cells.y, cells.n / 4.0, np.zeros(size)
+    for step in range(n_steps):
+        if step:
+            here = bernoulli(scores[first] - scores[second], cells.n, cells.y)
+            slope, curvature = here.slope, here.curvature
+        by_score = np.bincount(first, slope, size) - np.bincount(second, slope, size) + START_RIDGE * scores
+        scores = scores - _solve_laplacians(first, second, curvature, by_score, ridge, n_items)
     return centred(scores.reshape(n_groups, n_items))
 
 
@@ -153,6 +156,10 @@ def starting_scores(
     The optima of a low-rank structure differ in which judges dominate the leading directions, so the starts do too: the
     pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, random weights.
     """
+    if isinstance(structure, Pooled):
+        # The first step of the maximisation itself: its likelihood has one optimum, and any start will do.
+        scores = _newton_scores(cells, np.zeros(len(cells.n), dtype=int), 1, n_steps=1)
+        return [np.repeat(scores, cells.n_judges, axis=0)]
     judgewise = judgewise_scores(cells)
     if not isinstance(structure, LowRank):
         return [structure.nearest(judgewise)]
