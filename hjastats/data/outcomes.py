@@ -229,9 +229,11 @@ class _LabelTable:
         table_rows = None if rows.counts is None else rows.counts[is_unknown]
         counts = _label_counts(index[is_unknown], len(self.labels), table_rows)
         example = _text(self.labels[int(counts.argmax())])
+        number = rows.number(is_unknown)
+        which = "1 value that is" if number == 1 else f"{number} values that are"
         raise ComparisonError(
-            f"{self.where} has {rows.number(is_unknown)} values that are neither first, second or tie codes nor the name of an "
-            f"item in their row: {_listing(self.labels, counts)}. Pass codes={{{example!r}: 'first', ...}} to map them or "
+            f"{self.where} has {which} neither first, second or tie codes nor the name of an item in their row: "
+            f"{_listing(self.labels, counts)}. Pass codes={{{example!r}: 'first', ...}} to map them or "
             f"drop=[{example!r}, ...] to leave them out."
         )
 
