@@ -164,6 +164,17 @@ def test_a_single_judge_is_compared_with_and_without_position_only(verdicts, cap
     assert "only rank 0 is possible" in capsys.readouterr().err
 
 
+def test_data_without_any_disagreement_are_fitted_and_compared_without_it(tmp_path, capsys):
+    path = tmp_path / "few.csv"
+    path.write_text("judge,model_a,model_b,winner\nann,gpt-4,llama,model_a\nbob,llama,claude,tie\n")
+    assert main(["fit", str(path), "--ridge", "0.1"]) == 0
+    assert "Rank 0 by BIC" in capsys.readouterr().out
+    assert main(["compare", str(path), "--json"]) == 0
+    names = [row["model"] for row in json.loads(capsys.readouterr().out)]
+    assert sorted(names) == ["BTL", "BTL + position", "JA", "JA + position"]
+    assert main(["compare", str(path), "--ranks", "1"]) == 2
+
+
 def test_messages_about_labels_name_options(verdicts, capsys):
     table = pd.read_csv(verdicts)
     table["winner"] = table["winner"].map({"a": "L", "b": "R"})

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import datasets
 from ..data.comparisons import Comparisons
+from ..errors import IdentificationError
 from ..experiments import EXPERIMENTS, Settings, reproduce
 from ..geometry.decomposition import max_rank
 from ..inference.comparison import compare
@@ -150,7 +151,13 @@ def run_compare(chosen: argparse.Namespace) -> None:
         possible = f"must lie between 1 and {largest}" if largest else "leaves no choice: only rank 0 is possible"
         raise options.UsageError(f"--ranks {possible} for these data, got {chosen.ranks}.")
     with said():
-        table = compare(*_nested(data, ranks, ties=chosen.ties))
+        try:
+            table = compare(*_nested(data, ranks, ties=chosen.ties))
+        except IdentificationError:
+            # The data may show no direction of disagreement; only who asked for one by its rank is told so.
+            if chosen.ranks is not None:
+                raise
+            table = compare(*_nested(data, [], ties=chosen.ties))
     if chosen.json:
         print(json.dumps(records(table, "model"), indent=1, allow_nan=False))
         return

@@ -133,7 +133,8 @@ class Estimate:
         light = leading[verdicts[leading] < len(layout.items)]
         if not len(light) or len(light) == len(layout.judges):
             return ""
-        who = f"judge {layout.judges[light[0]]!r} gave only {verdicts[light[0]]:,.0f} verdicts"
+        number = verdicts[light[0]]
+        who = f"judge {layout.judges[light[0]]!r} gave only {number:,.0f} verdict{'' if number == 1 else 's'}"
         return f", and since {who}, data.pool_rare_judges({len(layout.items)}) would join judges as light as that"
 
     def optima_text(self) -> str:
