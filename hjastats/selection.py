@@ -237,7 +237,13 @@ class _Fits:
         from tqdm.auto import tqdm
 
         for rank in tqdm(self.ranks, desc="ranks", disable=not self.progress):
-            self.fit(rank)
+            try:
+                self.fit(rank)
+            except IdentificationError:
+                # The data show no further direction; whoever names the ranks is told, a walk upwards ends here.
+                if patience is None or not self.results:
+                    raise
+                break
             values = [getattr(result, criterion) for result in self.results.values()]
             if patience is not None and len(values) - 1 - int(np.argmin(values)) >= patience:
                 break

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hjastats as hja
@@ -116,6 +117,73 @@ def test_separated_data_are_said_to_be_and_unknown_numbers_are_null(tmp_path, ca
     assert "Ranking" in capsys.readouterr().out
 
 
+def test_a_judge_who_always_says_first_is_shrunk_by_an_option_the_hint_names(verdicts, capsys):
+    table = pd.read_csv(verdicts)
+    table.loc[table["judge"] == "judge-first", "winner"] = "a"
+    table.to_csv(verdicts, index=False)
+    arguments = ["fit", verdicts, "--model", "ja", "--position", "judge"]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert "fit_regularized(terms=True)" in captured.err
+    assert "--ridge-terms" in captured.err
+    assert main([*arguments, "--ridge", "0.1"]) == 0
+    assert "hint: --ridge-terms" in capsys.readouterr().err
+    assert main([*arguments, "--ridge", "0.1", "--ridge-terms"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert "Converged; " in captured.out
+
+
+def test_a_position_effect_that_was_not_modelled_is_told_under_the_ranking(verdicts, capsys):
+    assert main(["fit", verdicts, "--rank", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.index("No position effect was modelled, but the data show one") < out.index("Dep. Variable")
+    assert main(["fit", verdicts, "--rank", "1", "--position", "judge"]) == 0
+    assert "No position effect was modelled" not in capsys.readouterr().out
+
+
+def test_a_table_with_another_separator_is_read_as_text_and_the_error_names_the_option(verdicts, capsys):
+    table = pd.read_csv(verdicts)
+    table["weight"] = 2
+    table["judge"] = "0" + table["judge"].str.len().astype(str)
+    table.to_csv(verdicts, index=False, sep=";")
+    assert main(["fit", verdicts]) == 2
+    assert "Pass --separator ';'" in capsys.readouterr().err
+    assert main(["fit", verdicts, "--separator", ";", "--model", "btl", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["fit"]["nobs"] == 6400
+    assert {row["judge"] for row in document["sensitivity"]} <= {"07", "011"}
+
+
+def test_a_single_judge_is_compared_with_and_without_position_only(verdicts, capsys):
+    table = pd.read_csv(verdicts).drop(columns="judge")
+    table.to_csv(verdicts, index=False)
+    assert main(["compare", verdicts, "--single-judge", "all", "--json"]) == 0
+    assert [row["model"] for row in json.loads(capsys.readouterr().out)] == ["BTL", "BTL + position"]
+    assert main(["compare", verdicts, "--single-judge", "all", "--ranks", "1"]) == 2
+    assert "only rank 0 is possible" in capsys.readouterr().err
+
+
+def test_data_without_any_disagreement_are_fitted_and_compared_without_it(tmp_path, capsys):
+    path = tmp_path / "few.csv"
+    path.write_text("judge,model_a,model_b,winner\nann,gpt-4,llama,model_a\nbob,llama,claude,tie\n")
+    assert main(["fit", str(path), "--ridge", "0.1"]) == 0
+    assert "Rank 0 by BIC" in capsys.readouterr().out
+    assert main(["compare", str(path), "--json"]) == 0
+    names = [row["model"] for row in json.loads(capsys.readouterr().out)]
+    assert sorted(names) == ["BTL", "BTL + position", "JA", "JA + position"]
+    assert main(["compare", str(path), "--ranks", "1"]) == 2
+
+
+def test_messages_about_labels_name_options(verdicts, capsys):
+    table = pd.read_csv(verdicts)
+    table["winner"] = table["winner"].map({"a": "L", "b": "R"})
+    table.to_csv(verdicts, index=False)
+    assert main(["fit", verdicts]) == 2
+    message = capsys.readouterr().err
+    assert "Pass --codes 'L=first' ... to map them or --drop 'L' ... to leave them out." in message
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -128,6 +196,7 @@ def test_separated_data_are_said_to_be_and_unknown_numbers_are_null(tmp_path, ca
         (["fit", "VERDICTS", "--codes", "x=first", "y"], "--codes takes"),
         (["fit", "VERDICTS", "--without-judges", "nobody"], "nobody"),
         (["compare", "VERDICTS", "--ranks", "0"], "--ranks must lie between"),
+        (["fit", "VERDICTS", "--ridge-terms"], "--ridge-terms needs --ridge"),
         (["simulate", "--rank", "9"], "rank must lie between"),
         (["simulate", "--items", "1"], "at least one judge"),
     ],

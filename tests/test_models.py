@@ -182,6 +182,12 @@ def test_formula_arrays_and_comparisons_give_the_same_fit(data, frame):
     assert formula.model.endog_names == "outcome"
 
 
+def test_labels_on_the_left_of_a_formula_are_refused_with_what_to_do(frame):
+    labelled = frame.assign(winner=np.where(frame["outcome"] == 1, "a", "b"))
+    with pytest.raises(ComparisonError, match=r"holds labels: expected 1 if the first item was preferred.*codes"):
+        hja.JAModel.from_formula("winner ~ 0", labelled, judge="judge", item_a="first", item_b="second")
+
+
 def test_an_intercept_is_a_common_position_effect(data, frame):
     columns = {"judge": "judge", "item_a": "first", "item_b": "second"}
     formula = hja.JAModel.from_formula("outcome ~ 1", frame, **columns).fit()

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import datasets
 from ..data.comparisons import Comparisons
+from ..errors import IdentificationError
 from ..experiments import EXPERIMENTS, Settings, reproduce
 from ..geometry.decomposition import max_rank
 from ..inference.comparison import compare
@@ -70,8 +71,9 @@ def run_demo(chosen: argparse.Namespace) -> None:
 
 
 def _nested(data: Comparisons, ranks: list[int], **terms: Any) -> list[HJAResultsWrapper]:
-    """BTL, JA and HJA without and with position effects."""
-    kinds: list[tuple[type[HJAModel], dict[str, Any]]] = [(BTLModel, {}), (JAModel, {})]
+    """BTL, JA and HJA without and with position effects; for a single judge, JA is BTL."""
+    kinds: list[tuple[type[HJAModel], dict[str, Any]]] = [(BTLModel, {})]
+    kinds += [(JAModel, {})] if data.n_judges > 1 else []
     kinds += [(HJAModel, {"rank": rank}) for rank in ranks]
     return [
         model.from_comparisons(data, **rank, position=position, **terms).fit(warn_convergence=False)
@@ -108,8 +110,8 @@ def run_fit(chosen: argparse.Namespace) -> None:
         ranking = result.ranking() if result.converged else None
         contrasts = [result.contrast(text) for text in chosen.contrast]
         summary = str(result.summary())
-    if not result.converged:
-        print("hint: --ridge 0.1 fits with shrinkage, --pool-judges 50 joins light judges", file=sys.stderr)
+    for hint in options.hints(chosen, result):
+        print(f"hint: {hint}", file=sys.stderr)
     if chosen.save is not None:
         result.to_json(chosen.save)
     if chosen.json:
@@ -122,6 +124,8 @@ def run_fit(chosen: argparse.Namespace) -> None:
     if ranking is not None:
         print("Ranking (places hold jointly with 95%; items that share a letter cannot be told apart)")
         print(frame_text(ranking[RANKING]), end="\n\n")
+    if (note := options.position_note(chosen, result)) is not None:
+        print(note, end="\n\n")
     print(summary)
     for contrast in contrasts:
         print(f"\n{contrast}")
@@ -133,7 +137,7 @@ def run_fit(chosen: argparse.Namespace) -> None:
 def add_compare(parser: argparse.ArgumentParser) -> None:
     """Data and ranks."""
     options.add_data(parser)
-    parser.add_argument("--ranks", nargs="+", type=int, default=[1], metavar="N", help="ranks of HJA (default 1)")
+    parser.add_argument("--ranks", nargs="+", type=int, metavar="N", help="ranks of HJA (default 1)")
     parser.add_argument("--ties", choices=("half", "drop", "davidson"), default="half", help="as in fit")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -142,10 +146,18 @@ def run_compare(chosen: argparse.Namespace) -> None:
     """Fit the nested models and print their comparison."""
     data = options.read(chosen)
     largest = max_rank(data.n_judges, data.n_items)
-    if not all(0 < rank <= largest for rank in chosen.ranks):
-        raise options.UsageError(f"--ranks must lie between 1 and {largest} for these data, got {chosen.ranks}.")
+    ranks = sorted(set(chosen.ranks or ([1] if largest else [])))
+    if not all(0 < rank <= largest for rank in ranks):
+        possible = f"must lie between 1 and {largest}" if largest else "leaves no choice: only rank 0 is possible"
+        raise options.UsageError(f"--ranks {possible} for these data, got {chosen.ranks}.")
     with said():
-        table = compare(*_nested(data, sorted(set(chosen.ranks)), ties=chosen.ties))
+        try:
+            table = compare(*_nested(data, ranks, ties=chosen.ties))
+        except IdentificationError:
+            # The data may show no direction of disagreement; only who asked for one by its rank is told so.
+            if chosen.ranks is not None:
+                raise
+            table = compare(*_nested(data, [], ties=chosen.ties))
     if chosen.json:
         print(json.dumps(records(table, "model"), indent=1, allow_nan=False))
         return
@@ -180,6 +192,10 @@ def run_report(chosen: argparse.Namespace) -> None:
     if selection is not None:
         print(selection.verdict)
     print(f"wrote {chosen.output}")
+    if (note := options.position_note(chosen, result)) is not None:
+        print(note)
+    for hint in options.hints(chosen, result):
+        print(f"hint: {hint}", file=sys.stderr)
 
 
 # simulate

@@ -51,6 +51,21 @@ def _stop(debug: bool, reason: str, code: int) -> int:
     return code
 
 
+# What a message says to users of Python that is said otherwise here.
+_PHRASES = (
+    (
+        r"Read a file with another separator with .* and pass the data frame\.",
+        "Pass --separator ';' or whatever it is.",
+    ),
+    (r"codes=\{'([^']*)': 'first', \.\.\.\}", r"--codes '\1=first' ..."),
+    (r"codes=\{value: 'first', \.\.\.\}", "--codes value=first and so on"),
+    (r"drop=\['([^']*)', \.\.\.\]", r"--drop '\1' ..."),
+    (r"drop=\[\.\.\.\]", "--drop VALUE ..."),
+    (r"codes must be a dict such as \{1: 'first', 2: 'second'\},", "--codes must be pairs such as 1=first 2=second,"),
+    (r"another codes=", "another --codes"),
+)
+
+
 def as_options(text: str) -> str:
     """Arguments of Python as the options they are here.
 
@@ -58,7 +73,11 @@ def as_options(text: str) -> str:
     --------
     >>> as_options("pass first='column' and single_judge='name'.")
     'pass --first column and --single-judge name.'
+    >>> as_options("Pass codes={'L': 'first', ...} to map them or drop=['L', ...] to leave them out.")
+    "Pass --codes 'L=first' ... to map them or --drop 'L' ... to leave them out."
     """
+    for python, option in _PHRASES:
+        text = re.sub(python, option, text)
     return re.sub(r"\b(\w+)='([^']*)'", lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
 
 

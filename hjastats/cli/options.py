@@ -53,6 +53,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--format", choices=("csv", "tsv", "json", "jsonl"), help="format of FILE if its name does not say"
     )
+    group.add_argument("--separator", metavar="TEXT", help="between the columns of a text table, such as ';'")
 
 
 def read(options: argparse.Namespace) -> Comparisons:
@@ -68,12 +69,22 @@ def read(options: argparse.Namespace) -> Comparisons:
         source = io.StringIO(text)
     elif not Path(options.file).exists():
         raise UsageError(f"there is no file {options.file}.")
+    if options.separator is not None:
+        source, arguments["format"] = _separated(source, options.separator), None
     data = read_comparisons(source, codes=_codes(options.codes), **arguments)
     if options.judge_metadata or options.item_metadata:
         data = data.with_metadata(judges=_metadata(options.judge_metadata), items=_metadata(options.item_metadata))
     if options.without_judges:
         data = data.without_judges(options.without_judges)
     return data if options.pool_judges is None else data.pool_rare_judges(options.pool_judges)
+
+
+def _separated(source: Any, separator: str) -> pd.DataFrame:
+    """A table with a separator of its own, as text: the items 7 and 007 are not the same."""
+    try:
+        return pd.read_csv(source, sep=separator, dtype=str, index_col=False, engine="python")
+    except (ValueError, pd.errors.ParserError) as error:
+        raise UsageError(f"FILE cannot be read as a table separated by {separator!r}: {error}") from None
 
 
 def _metadata(path: str | None) -> pd.DataFrame | None:
@@ -135,6 +146,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--ridge", type=_positive, metavar="ALPHA", help="shrink the scores, as fit_regularized(ALPHA)")
     group.add_argument(
+        "--ridge-terms", action="store_true", help="with --ridge: shrink position effects and tie propensities, too"
+    )
+    group.add_argument(
         "--robust", action="store_true", help="standard errors that do not trust the model's variance (HC0)"
     )
     group.add_argument("--groups", metavar="COLUMN", help="standard errors robust to correlation within this column")
@@ -175,5 +189,31 @@ def fit(options: argparse.Namespace, model: HJAModel) -> HJAResultsWrapper:
     elif options.robust:
         covariance = {"cov_type": "HC0"}
     if options.ridge is not None:
-        return model.fit_regularized(options.ridge, **covariance)
+        return model.fit_regularized(options.ridge, terms=options.ridge_terms, **covariance)
+    if options.ridge_terms:
+        raise UsageError("--ridge-terms needs --ridge, such as --ridge 0.1.")
     return model.fit(**covariance)
+
+
+def hints(options: argparse.Namespace, result: HJAResultsWrapper) -> list[str]:
+    """What the warnings of the fit ask for, in the options that give it."""
+    warned = {finding.topic for finding in result.findings if finding.is_warning}
+    found = []
+    if not result.converged and options.ridge is None:
+        found.append(
+            "--ridge 0.1 fits with shrinkage (--ridge-terms: of position effects too), --pool-judges 50 joins light judges, "
+            "--without-judges NAME leaves one out"
+        )
+    elif not result.converged and not options.ridge_terms:
+        found.append("--ridge-terms shrinks position effects and tie propensities, too")
+    if "ties" in warned:
+        found.append("--robust, or --groups COLUMN, gives standard errors that hold for ties and soft preferences")
+    return found
+
+
+def position_note(options: argparse.Namespace, result: HJAResultsWrapper) -> str | None:
+    """That the ranking absorbs a position effect which the data show and the model does not have."""
+    tested = [finding for finding in result.findings if finding.topic == "position test" and finding.is_warning]
+    if not tested or options.position != "none":
+        return None
+    return "No position effect was modelled, but the data show one, and the scores absorb it: compare with --position judge."

@@ -234,9 +234,11 @@ class _LabelTable:
         table_rows = None if self.rows.counts is None else self.rows.counts[is_unknown]
         counts = _label_counts(self.index[is_unknown], len(self.labels), TableRows(table_rows))
         example = _text(self.labels[int(counts.argmax())])
+        number = self.rows.number(is_unknown)
+        which = "1 value that is" if number == 1 else f"{number} values that are"
         raise ComparisonError(
-            f"{self.where} has {self.rows.number(is_unknown)} values that are neither first, second or tie codes nor the name of "
-            f"an item in their row: {_listing(self.labels, counts)}. Pass codes={{{example!r}: 'first', ...}} to map them or "
+            f"{self.where} has {which} neither first, second or tie codes nor the name of an item in their row: "
+            f"{_listing(self.labels, counts)}. Pass codes={{{example!r}: 'first', ...}} to map them or "
             f"drop=[{example!r}, ...] to leave them out."
         )
 

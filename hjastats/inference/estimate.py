@@ -115,7 +115,8 @@ class Estimate:
         if found is None:
             return "All scores are finite."
         items = np.asarray(layout.items, dtype=object)
-        moves = found.moving_terms(layout.judge_terms, layout.shared_terms, layout.judges)[:5]
+        terms = found.moving_terms(layout.judge_terms, layout.shared_terms, layout.judges)[:5]
+        moves = terms
         if len(found.judges):
             judges = np.asarray(layout.judges, dtype=object)[found.judges]
             who = (
@@ -125,11 +126,12 @@ class Estimate:
             )
             rise = [f"{shown(items[found.rising])} rise{_s(found.rising)}"] if len(found.rising) else []
             fall = [f"{shown(items[found.falling])} fall{_s(found.falling)}"] if len(found.falling) else []
-            moves = [f"for {who} {' and '.join(rise + fall)}", *moves]
+            moves = [f"for {who} {' and '.join(rise + fall)}", *terms]
+        remedy = "fit_regularized(terms=True)" if terms else "fit_regularized()"
         return (
             "the maximum likelihood estimate does not exist: the likelihood keeps improving while "
             f"{'; '.join(moves) or 'the scores grow'}, without limit. Rows along this direction are left empty; "
-            f"fit_regularized() gives estimates that exist{self._light_judges(layout, cells)}."
+            f"{remedy} gives estimates that exist{self._light_judges(layout, cells)}."
         )
 
     def _light_judges(self, layout: ParameterLayout, cells: Cells) -> str:
@@ -139,7 +141,8 @@ class Estimate:
         light = leading[verdicts[leading] < len(layout.items)]
         if not len(light) or len(light) == len(layout.judges):
             return ""
-        who = f"judge {layout.judges[light[0]]!r} gave only {verdicts[light[0]]:,.0f} verdicts"
+        number = verdicts[light[0]]
+        who = f"judge {layout.judges[light[0]]!r} gave only {number:,.0f} verdict{'' if number == 1 else 's'}"
         return f", and since {who}, data.pool_rare_judges({len(layout.items)}) would join judges as light as that"
 
     def optima_text(self) -> str:
@@ -148,7 +151,9 @@ class Estimate:
         lost = self.search.n_unfinished
         rest = f" {lost} of {total} starts ended at no optimum." if lost else ""
         if not values:
-            return f"None of the {total} starts ended at an optimum."
+            return (
+                f"{'The only start did not end' if total == 1 else f'None of the {total} starts ended'} at an optimum."
+            )
         if len(values) == 1:
             start = "The only start" if total == 1 else f"All {total} starts"
             return (

@@ -115,7 +115,7 @@ def _unknown_labels(kind: str, content: str, quantities: Quantities) -> Contrast
     """Why no reading of the labels exists."""
     roles, labels = quantities.kinds[kind], tuple(part.strip() for part in content.split(","))
     if len(labels) != len(roles):
-        hint = "; put labels with commas or brackets in quotes"
+        hint = "; put all of them in quotes if one has a comma or a bracket"
         return ContrastError(f"{kind} needs [{', '.join(roles)}], got {content!r}{hint}.")
     try:
         quantities.resolve(kind, labels)

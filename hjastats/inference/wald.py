@@ -100,7 +100,7 @@ def hypothesis_labels(matrix: np.ndarray, values: np.ndarray, names: list[str]) 
             size = "" if abs(weight) == 1 else f"{abs(weight):g}*"
             sign = ("-" if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")
             text += f"{sign}{size}{name}"
-        labels.append(f"{text or '0'} = {value:g}")
+        labels.append(f"{text or '0'} = {value + 0.0:g}")
     return labels
 
 

@@ -197,6 +197,15 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
             raise ComparisonError(
                 f"cannot build {formula!r}: {reason} (missing='drop' leaves out incomplete rows)."
             ) from None
+        except ValueError as error:
+            # statsmodels' own words for a left side of labels, which it expands to dummies.
+            if "endog has evaluated to an array with multiple columns" not in str(error):
+                raise
+            raise ComparisonError(
+                f"the left side of {formula!r} holds labels: expected 1 if the first item was preferred, 0 if the second, "
+                "0.5 for a tie. read_comparisons(..., codes={...}) understands labels; from_comparisons(data, exog=[...]) takes "
+                "covariates."
+            ) from None
 
     def initialize(self) -> None:
         """Skip the base class's guess of the degrees of freedom; see ``_set_up``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from scipy import stats
@@ -340,7 +340,13 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         order = np.argsort(-movement, kind="stable")[:n]
         return shown([self.model.layout.names[i] for i in order if movement[i] > 0.1 * movement[order[0]]], n)
 
-    def report(self, path: str | Path | None = None, title: str | None = None) -> str:
+    @overload
+    def report(self, path: None = None, title: str | None = None) -> str: ...
+
+    @overload
+    def report(self, path: str | Path, title: str | None = None) -> None: ...
+
+    def report(self, path: str | Path | None = None, title: str | None = None) -> str | None:
         """Write one self-contained HTML page: the verdict, tables that sort, figures, and what to distrust.
 
         Parameters
@@ -351,8 +357,9 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
 
         Returns
         -------
-        str
-            The page. It loads nothing from elsewhere. jinja2 and matplotlib are needed: ``pip install 'hjastats[report]'``.
+        str or None
+            The page, if there is no path. It loads nothing from elsewhere. jinja2 and matplotlib are needed:
+            ``pip install 'hjastats[report]'``.
 
         Examples
         --------
@@ -363,11 +370,18 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         """
         self._need_data()
         page = render(self, title)
-        if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
-        return page
+        if path is None:
+            return page
+        Path(path).write_text(page, encoding="utf-8")
+        return None
 
-    def to_json(self, path: str | Path | None = None) -> str:
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+
+    @overload
+    def to_json(self, path: str | Path) -> None: ...
+
+    def to_json(self, path: str | Path | None = None) -> str | None:
         """Write the data, the estimate and how it was found as JSON, for :func:`hjastats.load_results`.
 
         Parameters
@@ -377,8 +391,8 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
 
         Returns
         -------
-        str
-            The JSON text. A formula is not part of it: covariates are stored as the numbers they were.
+        str or None
+            The JSON text, if there is no path. A formula is not part of it: covariates are stored as the numbers they were.
 
         Examples
         --------
@@ -390,9 +404,10 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         """
         self._need_data()
         text = json.dumps(to_document(self), allow_nan=False)
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
+        if path is None:
+            return text
+        Path(path).write_text(text, encoding="utf-8")
+        return None
 
     def _unavailable(self) -> Any:
         """Refuse what the base class would compute from a singular Hessian in reported coordinates."""

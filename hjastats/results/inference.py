@@ -260,7 +260,8 @@ class InferenceMethods(HypothesisMethods):
             raise ContrastError(f"level must lie between 0 and 1, got {level!r}.")
         if self.estimate.separation is not None:
             raise IdentificationError(
-                "some scores run to infinity, so there are no places with intervals: use fit_regularized()."
+                "some scores or effects run to infinity, so there are no places with intervals: use fit_regularized(), with "
+                "terms=True if it is a position effect that runs away."
             )
         if judge is None:
             labels, estimate, covariance = self._vector("mu")

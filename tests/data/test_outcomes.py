@@ -179,7 +179,7 @@ def test_missing_values_can_be_given_a_meaning():
 
 
 def test_numbers_without_a_code_are_unknown():
-    with pytest.raises(ComparisonError, match=r"1 values that are neither.*'3' \(1 row\)"):
+    with pytest.raises(ComparisonError, match=r"1 value that is neither.*'3' \(1 row\)"):
         outcomes([1, 2, 3], codes={1: "first", 2: "second"})
 
 

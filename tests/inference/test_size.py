@@ -59,7 +59,8 @@ def test_the_bootstrap_rank_test_keeps_its_level_where_chi_squared_does_not():
         observed.append(test.statistic)
         drawn.extend(test.replications)
     assert LOWEST <= np.mean(observed > np.quantile(drawn, 0.95)) <= HIGHEST
-    assert np.mean(stats.chi2.sf(observed, 8) < 0.05) > 0.09
+    # Standard error 0.011; docs/inference.md has 0.169 from other seeds.
+    assert 0.13 < np.mean(stats.chi2.sf(observed, 8) < 0.05) < 0.21
 
 
 def test_simultaneous_place_intervals_hold_all_places_together():

@@ -120,8 +120,8 @@ def test_a_fit_without_an_estimate_says_so_first(panel):
 
 def test_the_page_is_written_to_a_file_and_is_the_same_again(result, tmp_path):
     path = tmp_path / "report.html"
-    page = result.report(path)
-    assert path.read_text(encoding="utf-8") == page
+    assert result.report(path) is None
+    page = path.read_text(encoding="utf-8")
     strip = r"<dt>made</dt><dd>.*?</dd>|Time:.*?\d\d:\d\d:\d\d"
     assert re.sub(strip, "", result.report()) == re.sub(strip, "", page)
 
