@@ -201,42 +201,61 @@ def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow
     """Expected information about the coordinates of ``frame`` and the linear coefficients (eq. fisher-plugin, times n)."""
     own, weights = frame.judge_items, frame.shared_judges
     f, g, e, m = own.shape[1], weights.shape[1], cells.n_judge_terms, cells.n_shared_terms
-    n_shared = frame.n_shared
+    n_judges, n_shared = cells.n_judges, frame.n_shared
     moves = g * n_shared
-    features = np.take(own, cells.first, axis=0) - np.take(own, cells.second, axis=0)
-    weighted = here.curvature[:, None] * features
+    terms = np.zeros((len(cells.n), 0))
     if e or m:
         own_terms = _times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
         all_terms = _times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
-        weighted = np.hstack([weighted, own_terms, all_terms])
-    spread = (cells.incidence @ weighted).reshape(cells.n_judges, cells.n_items, f + e + m)
-    # In memory order, so that the products below are single matrix products.
-    spread = np.ascontiguousarray(spread.transpose(0, 2, 1))
+        terms = np.hstack([own_terms, all_terms])
+    laplacians = cells.laplacians(here.curvature) if cells.has_dense_laplacians else None
+    spread = _spread(cells, here.curvature, laplacians, own, terms)
+    rows = spread.reshape(-1, cells.n_items)
 
-    judge = np.empty((cells.n_judges, f + e, f + e))
-    judge[:, :, :f] = spread[:, : f + e] @ own
-    coupling = np.empty((cells.n_judges, f + e, moves + m))
-    on_items = frame.along_shared(spread.reshape(-1, cells.n_items)).reshape(cells.n_judges, f + e + m, n_shared)
-    coupling[:, :, :moves].reshape(cells.n_judges, f + e, g, n_shared)[...] = (
+    judge = np.empty((n_judges, f + e, f + e))
+    judge[:, :, :f] = (rows @ own).reshape(n_judges, f + e + m, f)[:, : f + e]
+    coupling = np.empty((n_judges, f + e, moves + m))
+    on_items = frame.along_shared(rows).reshape(n_judges, f + e + m, n_shared)
+    coupling[:, :, :moves].reshape(n_judges, f + e, g, n_shared)[...] = (
         on_items[:, : f + e, None, :] * weights[:, None, :, None]
     )
+    block = _shared_block(cells, here.curvature, laplacians, frame)
+    if not (e or m):
+        return Arrow(judge, coupling, block)
     shared = np.empty((moves + m, moves + m))
-    shared[:moves, :moves] = _shared_block(cells, here.curvature, frame)
-    if e or m:
-        own_by_own, own_by_all, all_by_all = _term_blocks(cells, here, weighted[:, f : f + e], weighted[:, f + e :])
-        judge[:, :f, f:] = judge[:, f:, :f].transpose(0, 2, 1)
-        judge[:, f:, f:] = own_by_own
-        coupling[:, :f, moves:] = (spread[:, f + e :] @ own).transpose(0, 2, 1)
-        coupling[:, f:, moves:] = own_by_all
-        cross = np.einsum("kms,kg->gsm", on_items[:, f + e :], weights).reshape(moves, m)
-        shared[:moves, moves:] = cross
-        shared[moves:, :moves] = cross.T
-        shared[moves:, moves:] = all_by_all
+    shared[:moves, :moves] = block
+    own_by_own, own_by_all, all_by_all = _term_blocks(cells, here, terms[:, :e], terms[:, e:])
+    judge[:, :f, f:] = judge[:, f:, :f].transpose(0, 2, 1)
+    judge[:, f:, f:] = own_by_own
+    coupling[:, :f, moves:] = (spread[:, f + e :] @ own).transpose(0, 2, 1)
+    coupling[:, f:, moves:] = own_by_all
+    cross = np.einsum("kms,kg->gsm", on_items[:, f + e :], weights).reshape(moves, m)
+    shared[:moves, moves:] = cross
+    shared[moves:, :moves] = cross.T
+    shared[moves:, moves:] = all_by_all
     for k in cells.never_tie:
         # No parameter: a unit of its own that nothing else touches.
         judge[k, -1], judge[k, :, -1], coupling[k, -1] = 0.0, 0.0, 0.0
         judge[k, -1, -1] = 1.0
     return Arrow(judge, coupling, shared)
+
+
+def _spread(
+    cells: Cells, curvature: np.ndarray, laplacians: np.ndarray | None, own: np.ndarray, terms: np.ndarray
+) -> np.ndarray:
+    """Information between all scores of a judge and its own coordinates, then terms, shape (n_judges, f + e + m, n_items).
+
+    In memory order, so that further products with item directions are single matrix products.
+    """
+    shape = (cells.n_judges, cells.n_items, -1)
+    if laplacians is None:
+        features = np.take(own, cells.first, axis=0) - np.take(own, cells.second, axis=0)
+        spread = (cells.incidence @ np.hstack([curvature[:, None] * features, terms])).reshape(shape)
+    else:
+        spread = (laplacians.reshape(-1, cells.n_items) @ own).reshape(shape)
+        if terms.shape[1]:
+            spread = np.concatenate([spread, (cells.incidence @ terms).reshape(shape)], axis=2)
+    return np.ascontiguousarray(spread.transpose(0, 2, 1))
 
 
 def observed_information(expected: Arrow, frame: Frame, scores_gradient: np.ndarray) -> Arrow:
@@ -285,21 +304,26 @@ def _sums_of_products(cells: Cells, left: np.ndarray, right: np.ndarray) -> np.n
     return sums.reshape(cells.n_judges, left.shape[1], right.shape[1])
 
 
-def _shared_block(cells: Cells, curvature: np.ndarray, frame: Frame) -> np.ndarray:
+def _shared_block(cells: Cells, curvature: np.ndarray, laplacians: np.ndarray | None, frame: Frame) -> np.ndarray:
     """Information about the shared coordinates: a Laplacian of the items for every pair of judge weights."""
     weights = frame.shared_judges
-    n_items, g = cells.n_items, weights.shape[1]
+    n_items, g, n_shared = cells.n_items, weights.shape[1], frame.n_shared
+    if laplacians is not None:
+        products = (weights[:, :, None] * weights[:, None, :]).reshape(cells.n_judges, g * g)
+        pooled = products.T @ laplacians.reshape(cells.n_judges, -1)
+        block = frame.between_shared(pooled.reshape(g * g, n_items, n_items)).reshape(g, g, n_shared, n_shared)
+        return block.transpose(0, 2, 1, 3).reshape(g * n_shared, g * n_shared)
     a, b = [i for i in range(g) for _ in range(i, g)], [j for i in range(g) for j in range(i, g)]
     links = cells.sum_by_pair(curvature, weights[:, a] * weights[:, b])
     links = links + links.transpose(0, 2, 1)
-    laplacians = -links
+    pooled = -links
     diagonal = np.arange(n_items)
-    laplacians[:, diagonal, diagonal] += links.sum(axis=2)
-    inner = frame.between_shared(laplacians)
-    block = np.empty((g, g, *inner.shape[1:]))
+    pooled[:, diagonal, diagonal] += links.sum(axis=2)
+    inner = frame.between_shared(pooled)
+    block = np.empty((g, g, n_shared, n_shared))
     block[a, b] = inner
     block[b, a] = inner
-    return block.transpose(0, 2, 1, 3).reshape(g * inner.shape[1], g * inner.shape[1])
+    return block.transpose(0, 2, 1, 3).reshape(g * n_shared, g * n_shared)
 
 
 def free_information(arrow: Arrow, cells: Cells) -> np.ndarray:
