@@ -97,13 +97,14 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     >>> bool(np.isclose(far.value, np.exp(-40.0))), bool(np.isclose(far.slope[0], -np.exp(-40.0)))
     (True, True)
     """
-    small = np.exp(-np.abs(eta))
+    size = np.abs(eta)
+    small = np.exp(-size)
     rest = 1.0 / (1.0 + small)
     expected = n * small * rest
     # At positive log-odds losses are the rare outcome, at negative ones wins: count what is rare.
     is_positive = eta > 0
     observed = np.where(is_positive, n - y, y)
-    value = np.dot(observed, np.abs(eta)) + np.dot(n, np.log1p(small))
+    value = np.dot(observed, size) + np.dot(n, np.log1p(small))
     excess = observed - expected
     slope = np.where(is_positive, excess, -excess)
     return Derivatives(float(value), slope, expected * rest, eta)
@@ -183,6 +184,8 @@ def gradient(cells: Cells, here: Derivatives) -> Gradient:
     slope, size = here.slope, cells.n_judges * cells.n_items
     scores = np.bincount(cells.first_entry, slope, size) - np.bincount(cells.second_entry, slope, size)
     scores = scores.reshape(cells.n_judges, cells.n_items)
+    if not (cells.n_judge_terms or cells.n_shared_terms):
+        return Gradient(scores, np.zeros((cells.n_judges, 0)), np.zeros(0))
     judge = cells.sum_by_judge(_times_predictor(cells.judge_terms, slope, here.tie_slope, cells.tie == "judge"))
     shared = _times_predictor(cells.shared_terms, slope, here.tie_slope, cells.tie == "common").sum(axis=0)
     judge[list(cells.never_tie), -1:] = 0.0

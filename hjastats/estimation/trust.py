@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isfinite
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -19,7 +21,6 @@ from ..likelihood import (
     evaluate,
     expected_information,
     gradient,
-    linear_predictor,
     observed_information,
 )
 
@@ -207,13 +208,13 @@ def maximise(
     unit = min(1.0, float(cells.n.mean()))
     while len(path) <= maxiter:
         proposal = _Proposal(cells, here, ridge)
-        there, damping, step = _descend(cells, structure, here, proposal, damping, ridge)
-        if there is None or step is None:
+        taken, damping = _descend(cells, structure, here, proposal, damping, ridge)
+        if taken is None:
             break
+        step, there, moved = taken
         if step.damping == 0.0:
             is_minimum = step.is_newton
             distance = np.sqrt(max(-step.slope, 0.0) / unit) if is_minimum else np.nan
-        moved = _largest_change(here, there)
         # Moving on by half a log-odds and more for no gain worth the name: the scores run to infinity. The step is not taken:
         # what is finite would drown in what is not.
         diverges = step.expected_gain < 1e-6 * unit and moved > 0.5
@@ -241,13 +242,13 @@ def maximise(
 def _start(cells: Cells, structure: ScoreStructure, start: Coefficients, ridge: Ridge) -> _Point:
     """The nearest member of the structure, drawn in to where the likelihood is not flat."""
     scores, frame = structure.member(start.scores)
-    at = replace(start, scores=scores)
-    largest = float(np.abs(linear_predictor(cells, at)).max(initial=0.0))
-    if largest > _FLAT:
-        shrink = _FLAT / largest
-        at = Coefficients(shrink * scores, shrink * start.judge, shrink * start.shared)
-        frame = replace(frame, strength=shrink * frame.strength)
-    return _evaluate(cells, at, frame, ridge)
+    here = _evaluate(cells, Coefficients(scores, start.judge, start.shared), frame, ridge)
+    largest = _extent(here)
+    if largest <= _FLAT:
+        return here
+    shrink = _FLAT / largest
+    at = Coefficients(shrink * scores, shrink * start.judge, shrink * start.shared)
+    return _evaluate(cells, at, replace(frame, strength=shrink * frame.strength), ridge)
 
 
 def _evaluate(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge) -> _Point:
@@ -258,8 +259,11 @@ def _evaluate(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge) -> _Po
 
 def _descend(
     cells: Cells, structure: ScoreStructure, here: _Point, proposal: _Proposal, damping: float, ridge: Ridge
-) -> tuple[_Point | None, float, _Step | None]:
-    """Raise the damping until a step does what the quadratic model promises; returns the damping to go on with."""
+) -> tuple[tuple[_Step, _Point, float] | None, float]:
+    """Raise the damping until a step does what the quadratic model promises.
+
+    Returns the step, where it leads and the largest change of a log-odds, or None; and the damping to go on with.
+    """
     while proposal.scale > 0 and damping <= 1e12 * proposal.scale:
         step = proposal.step(damping)
         if step is not None:
@@ -269,14 +273,15 @@ def _descend(
             # Below rounding error of the objective the ratio is noise: a step so small is simply taken.
             negligible = step.is_negligible(here.value)
             ratio = 1.0 if negligible else (here.value - there.value) / step.expected_gain
-            if np.isfinite(there.value) and ratio > 1e-3 and _largest_change(here, there) < _STRIDE:
+            moved = _largest_change(here, there)
+            if isfinite(there.value) and ratio > 1e-3 and moved < _STRIDE:
                 if ratio < 0.25:
                     damping = max(4.0 * damping, 1e-3 * proposal.scale)
                 elif ratio > 0.75:
                     damping = damping / 8.0 if damping > 1e-4 * proposal.scale else 0.0
-                return there, damping, step
+                return (step, there, moved), damping
         damping = max(4.0 * damping, 1e-3 * proposal.scale)
-    return None, damping, None
+    return None, damping
 
 
 def _largest_change(here: _Point, there: _Point) -> float:
@@ -298,31 +303,32 @@ class _Proposal:
         if ridge:
             slopes = ridge.add_to_gradient(cells, slopes, here.at)
         self.scores_gradient = slopes.scores
-        expected = expected_information(cells, here.cells, frame)
-        self.expected = ridge.add_to_information(cells, expected, frame) if ridge else expected
-        self._observed: Arrow | None = None
-        self._set_units(expected, frame)
-        self.own_gradient = np.hstack([self.scores_gradient @ frame.judge_items, slopes.judge])
-        moves = frame.along_shared(frame.shared_judges.T @ self.scores_gradient)
-        self.shared_gradient = np.concatenate([moves.ravel(), slopes.shared])
-
-    def _set_units(self, expected: Arrow, frame: Frame) -> None:
-        """Scale of the damping: score coordinates share one unit, linear coefficients have that of their regressor."""
-        own, shared = np.einsum("kff->f", expected.judge), np.einsum("ss->s", expected.shared)
+        plain = self._plain = expected_information(cells, here.cells, frame)
+        self.expected = ridge.add_to_information(cells, plain, frame) if ridge else plain
         f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
-        self.scale = float((own[:f].sum() + shared[:moves].sum()) / (f * frame.n_judges + moves))
-        self.own_unit, self.shared_unit = np.ones(len(own)), np.ones(len(shared))
-        if self.scale > 0 and len(own) + len(shared) > f + moves:
-            own = own / frame.n_judges
-            self.own_unit[f:] = own[f:] / self.scale
-            self.shared_unit[moves:] = shared[moves:] / self.scale
+        trace = np.einsum("kff->", plain.judge[:, :f, :f]) + np.einsum("ss->", plain.shared[:moves, :moves])
+        self.scale = float(trace) / (f * frame.n_judges + moves)
+        self.own_gradient = self.scores_gradient @ frame.judge_items
+        self.shared_gradient = frame.along_shared(frame.shared_judges.T @ self.scores_gradient).ravel()
+        if cells.n_judge_terms:
+            self.own_gradient = np.hstack([self.own_gradient, slopes.judge])
+        if cells.n_shared_terms:
+            self.shared_gradient = np.concatenate([self.shared_gradient, slopes.shared])
 
-    @property
+    @cached_property
+    def units(self) -> tuple[np.ndarray, np.ndarray]:
+        """Units of the damping, shapes (f + e,) and (s,): one for all scores, for a coefficient that of its regressor."""
+        own, shared = np.einsum("kff->f", self._plain.judge), np.einsum("ss->s", self._plain.shared)
+        f, moves = self.frame.judge_items.shape[1], self.frame.shared_judges.shape[1] * self.frame.n_shared
+        own_unit, shared_unit = np.ones(len(own)), np.ones(len(shared))
+        own_unit[f:] = own[f:] / (self.frame.n_judges * self.scale)
+        shared_unit[moves:] = shared[moves:] / self.scale
+        return own_unit, shared_unit
+
+    @cached_property
     def observed(self) -> Arrow:
         """Observed information: the expected one plus the bending of the low-rank structure."""
-        if self._observed is None:
-            self._observed = observed_information(self.expected, self.frame, self.scores_gradient)
-        return self._observed
+        return observed_information(self.expected, self.frame, self.scores_gradient)
 
     def step(self, damping: float) -> _Step | None:
         """Solution of the damped system: Newton where the observed information allows it, otherwise Fisher scoring."""
@@ -335,14 +341,18 @@ class _Proposal:
         return newton or self._solve(self.expected, damping, is_newton=False)
 
     def _solve(self, arrow: Arrow, damping: float, is_newton: bool) -> _Step | None:
-        solution = solve_arrow(
-            arrow, self.own_gradient, self.shared_gradient, damping * self.own_unit, damping * self.shared_unit
-        )
+        own_damping = shared_damping = None
+        if damping:
+            own_unit, shared_unit = self.units
+            own_damping, shared_damping = damping * own_unit, damping * shared_unit
+        solution = solve_arrow(arrow, self.own_gradient, self.shared_gradient, own_damping, shared_damping)
         if solution is None:
             return None
         own, shared = -solution[0], -solution[1]
         slope = float(np.vdot(own, self.own_gradient) + np.vdot(shared, self.shared_gradient))
-        squared = float(np.vdot(own * self.own_unit, own) + np.vdot(shared * self.shared_unit, shared))
+        resistance = 0.0
+        if own_damping is not None and shared_damping is not None:
+            resistance = float(np.vdot(own * own_damping, own) + np.vdot(shared * shared_damping, shared))
         f, g, n_shared = (
             self.frame.judge_items.shape[1],
             self.frame.shared_judges.shape[1],
@@ -354,7 +364,7 @@ class _Proposal:
             item=shared[: g * n_shared].reshape(g, n_shared),
             shared=shared[g * n_shared :],
             slope=slope,
-            expected_gain=0.5 * (damping * squared - slope),
+            expected_gain=0.5 * (resistance - slope),
             damping=damping,
             is_newton=is_newton,
         )
@@ -364,8 +374,8 @@ def solve_arrow(
     arrow: Arrow,
     own: np.ndarray,
     shared: np.ndarray,
-    own_damping: np.ndarray | float = 0.0,
-    shared_damping: np.ndarray | float = 0.0,
+    own_damping: np.ndarray | float | None = None,
+    shared_damping: np.ndarray | float | None = None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Solve a positive definite arrow system by eliminating the judge blocks; None if it is not positive definite.
 
@@ -373,13 +383,14 @@ def solve_arrow(
     ----------
     own : ndarray, shape (n_judges, f)
     shared : ndarray, shape (s,)
-    own_damping, shared_damping : ndarray, shapes (f,) and (s,), or float
+    own_damping, shared_damping : ndarray, shapes (f,) and (s,), or float, optional
         Added to the diagonals.
     """
     judge, block = arrow.judge, arrow.shared
     n_judges, f = own.shape
-    if np.any(own_damping) or np.any(shared_damping):
+    if own_damping is not None:
         judge = judge + own_damping * np.eye(f)
+    if shared_damping is not None:
         block = block + shared_damping * np.eye(len(shared))
     try:
         right = np.concatenate([arrow.coupling, own[:, :, None]], axis=2)
