@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
-from ..geometry.structures import LowRank, ScoreStructure, centred
+from ..geometry.structures import LowRank, Pooled, ScoreStructure, centred
 from ..likelihood import Derivatives, bernoulli
 
 # Pseudo-information per score that makes judge-wise estimates exist for separated or disconnected judges.
@@ -25,26 +25,34 @@ BREAKAWAY_WEIGHT = 100.0
 
 def pooled_scores(cells: Cells) -> np.ndarray:
     """Approximate pooled scores, shape (n_items,): a few ridge-penalised Newton steps from zero."""
-    everyone = np.zeros(len(cells.n), dtype=int)
-    return _newton_scores(cells, everyone, 1)[0]
+    return _newton_scores(cells.first, cells.second, cells.n, cells.y, 1, cells.n_items)[0]
 
 
 def judgewise_scores(cells: Cells) -> np.ndarray:
     """Approximate scores of every judge by itself, shape (n_judges, n_items)."""
-    return _newton_scores(cells, cells.judge, cells.n_judges)
+    return _newton_scores(cells.first_entry, cells.second_entry, cells.n, cells.y, cells.n_judges, cells.n_items)
 
 
-def _newton_scores(cells: Cells, group: np.ndarray, n_groups: int) -> np.ndarray:
-    n_items = cells.n_items
-    first, second = group * n_items + cells.first, group * n_items + cells.second
-    size = n_groups * n_items
-    scores: np.ndarray = np.zeros(size)
+def pooled_and_judgewise_scores(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+    """Both of the above in one computation: the pooled comparisons are those of one more judge."""
+    everybody = cells.n_judges * cells.n_items
+    first = np.concatenate([cells.first_entry, everybody + cells.first])
+    second = np.concatenate([cells.second_entry, everybody + cells.second])
+    n, y = np.concatenate([cells.n, cells.n]), np.concatenate([cells.y, cells.y])
+    scores = _newton_scores(first, second, n, y, cells.n_judges + 1, cells.n_items)
+    return scores[-1], scores[:-1]
+
+
+def _newton_scores(
+    first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np.ndarray, n_judges: int, n_items: int
+) -> np.ndarray:
+    size = n_judges * n_items
+    scores, ridge = np.zeros(size), np.full(size, START_RIDGE)
     for _ in range(START_STEPS):
-        here = bernoulli(scores[first] - scores[second], cells.n, cells.y)
+        here = bernoulli(scores[first] - scores[second], n, y)
         slope = np.bincount(first, here.slope, size) - np.bincount(second, here.slope, size) + START_RIDGE * scores
-        ridge = np.full(size, START_RIDGE)
         scores = scores - _solve_laplacians(first, second, here.curvature, slope, ridge, n_items)
-    return centred(scores.reshape(n_groups, n_items))
+    return centred(scores.reshape(n_judges, n_items))
 
 
 def _solve_laplacians(
@@ -152,13 +160,15 @@ def starting_scores(
     The optima of a low-rank structure differ in which judges dominate the leading directions, so the starts do too: the
     pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, random weights.
     """
-    judgewise = judgewise_scores(cells)
+    if isinstance(structure, Pooled):
+        return [np.tile(pooled_scores(cells), (cells.n_judges, 1))]
     if not isinstance(structure, LowRank):
-        return [structure.nearest(judgewise)]
+        return [structure.nearest(judgewise_scores(cells))]
+    pooled, judgewise = pooled_and_judgewise_scores(cells)
     rank = structure.rank
     equal = equal_strength(judgewise)
     starts = [
-        initialise(pooled_scores(cells), judgewise, rank),
+        initialise(pooled, judgewise, rank),
         reweighted(judgewise, equal, rank),
         structure.nearest(judgewise),
     ]

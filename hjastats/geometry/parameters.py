@@ -158,13 +158,13 @@ class ParameterLayout:
             nothing = np.zeros((n_judges, 0)), np.zeros((n_items, 0))
             return Decomposition(np.full(n_judges, np.nan), at.scores.mean(axis=0), *nothing)
 
-    def pack(self, at: Coefficients) -> np.ndarray:
-        """Reported parameter vector of some coefficients."""
+    def pack(self, at: Coefficients, parts: Decomposition | None = None) -> np.ndarray:
+        """Reported parameter vector of some coefficients, with the decomposition of their scores if it is known."""
         linear = np.concatenate([at.shared, at.judge.T.ravel()[self.own_by_term]])
         if isinstance(self.structure, Pooled):
             return np.concatenate([linear, at.scores.mean(axis=0)])
         if isinstance(self.structure, LowRank):
-            parts = self.decompose(at)
+            parts = parts or self.decompose(at)
             return np.concatenate([linear, parts.gamma, parts.mu, parts.U.T.ravel(), parts.V.T.ravel()])
         return np.concatenate([linear, at.scores.ravel()])
 
@@ -197,18 +197,20 @@ class ParameterLayout:
         judge[self._own_is_free] = free[m : self.n_linear]
         return Coefficients(self.structure.from_free(free[self.n_linear :], frame), judge, free[:m])
 
-    def jacobian(self, at: Coefficients, frame: Frame) -> np.ndarray:
+    def jacobian(self, at: Coefficients, frame: Frame, parts: Decomposition | None = None) -> np.ndarray:
         """Derivative of the reported parameters with respect to the free coordinates, shape (n_params, n_free).
 
-        ``frame`` must be the one at the scores themselves.
+        ``frame`` must be the one at the scores themselves, and ``parts`` their decomposition if it is known.
         """
         if isinstance(self.structure, Pooled):
             block = consensus_jacobian(frame)
         elif isinstance(self.structure, LowRank):
-            block = decomposition_jacobian(self.decompose(at), frame)
+            block = decomposition_jacobian(parts or self.decompose(at), frame)
         else:
             block = scores_jacobian(frame)
         n_linear, m = self.n_linear, len(self.shared_terms)
+        if not n_linear:
+            return block
         result = np.zeros((n_linear + block.shape[0], n_linear + block.shape[1]))
         result[:m, :m] = np.eye(m)
         # Reported term by term, free judge by judge.

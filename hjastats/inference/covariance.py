@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from ..data.cells import Cells
 from ..estimation.trust import NO_RIDGE, Ridge
@@ -81,15 +81,16 @@ def invert(information: np.ndarray) -> FreeCovariance:
     if not (scale > 0).all():
         return nothing
     scaled = information / np.outer(scale, scale)
-    try:
-        inverse = cho_solve(cho_factor(scaled, lower=True), np.eye(len(scaled)))
-    except LinAlgError:
+    factor, failed = dpotrf(scaled, lower=True)
+    if failed:
         return nothing
+    # The inverse from its factor: half the work of solving for the unit matrix.
+    inverse = np.tril(dpotri(factor, lower=True)[0])
+    inverse += np.tril(inverse, -1).T
     condition = float(np.linalg.norm(scaled, 1) * np.linalg.norm(inverse, 1))
     if not condition < SINGULAR_CONDITION:
         return nothing
-    covariance = inverse / np.outer(scale, scale)
-    return FreeCovariance(information, 0.5 * (covariance + covariance.T), condition)
+    return FreeCovariance(information, inverse / np.outer(scale, scale), condition)
 
 
 def propagate(jacobian: np.ndarray, covariance: np.ndarray) -> np.ndarray:

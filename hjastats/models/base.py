@@ -212,7 +212,8 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         self.layout = ParameterLayout(
             self.structure, data.judges, data.items, tuple(shared), tuple(own), never_tie=self.never_tie
         )
-        self.cells: Cells = collapse(self.row_cells())
+        # Without terms the data know their cells already.
+        self.cells: Cells = collapse(self.row_cells()) if shared or own else data.cells
         self.data.param_names = self.layout.names
         self.data.judge_names, self.data.item_names = list(data.judges), list(data.items)
         self.nobs = data.n_comparisons

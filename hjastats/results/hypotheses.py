@@ -10,6 +10,7 @@ from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
 from ..errors import ContrastError, IdentificationError, shown
+from ..geometry.decomposition import Decomposition
 from ..inference.bootstrap import check_options
 from ..inference.likelihood_ratio import (
     RankTest,
@@ -28,10 +29,11 @@ class HypothesisMethods:
     estimate: Any
     params: np.ndarray
     cov_params_free: np.ndarray
+    decomposition: Decomposition
 
     @property
     def _jacobian(self) -> np.ndarray:
-        return self.model.layout.jacobian(self.estimate.at, self.estimate.frame)
+        return self.model.layout.jacobian(self.estimate.at, self.estimate.frame, self.decomposition)
 
     def _covariance_of(self, matrix: np.ndarray, jacobian: np.ndarray, cov_p: Any) -> np.ndarray:
         """Covariance of linear combinations, from the fit or from another covariance of the parameters."""
