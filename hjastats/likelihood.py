@@ -203,62 +203,64 @@ def _times_predictor(terms: np.ndarray, odds: np.ndarray, tie: np.ndarray | None
 def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow:
     """Expected information about the coordinates of ``frame`` and the linear coefficients (eq. fisher-plugin, times n)."""
     own, weights = frame.judge_items, frame.shared_judges
-    f, g, e, m = own.shape[1], weights.shape[1], cells.n_judge_terms, cells.n_shared_terms
-    n_judges, n_shared = cells.n_judges, frame.n_shared
-    moves = g * n_shared
-    terms = np.zeros((len(cells.n), 0))
-    if e or m:
-        own_terms = _times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
-        all_terms = _times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
-        terms = np.hstack([own_terms, all_terms])
+    (n_judges, g), f = weights.shape, own.shape[1]
     laplacians = cells.laplacians(here.curvature) if cells.has_dense_laplacians else None
-    spread = _spread(cells, here.curvature, laplacians, own, terms)
-    rows = spread.reshape(-1, cells.n_items)
+    if laplacians is None:
+        features = np.take(own, cells.first, axis=0) - np.take(own, cells.second, axis=0)
+        rows = _rows(cells, cells.incidence @ (here.curvature[:, None] * features))
+    else:
+        rows = _rows(cells, laplacians.reshape(-1, cells.n_items) @ own)
+    on_items = frame.along_shared(rows).reshape(n_judges, f, 1, frame.n_shared)
+    arrow = Arrow(
+        judge=(rows @ own).reshape(n_judges, f, f),
+        coupling=(on_items * weights[:, None, :, None]).reshape(n_judges, f, g * frame.n_shared),
+        shared=_shared_block(cells, here.curvature, laplacians, frame),
+    )
+    return _with_terms(arrow, cells, here, frame) if cells.n_judge_terms or cells.n_shared_terms else arrow
+
+
+def _rows(cells: Cells, spread: np.ndarray) -> np.ndarray:
+    """Turn columns of score vectors (n_judges * n_items, m) into item vectors in rows, shape (n_judges * m, n_items).
+
+    In memory order, so that further products with item directions are single matrix products.
+    """
+    m = spread.shape[1]
+    columns = spread.reshape(cells.n_judges, cells.n_items, m)
+    return np.ascontiguousarray(columns.transpose(0, 2, 1)).reshape(cells.n_judges * m, cells.n_items)
+
+
+def _with_terms(scores: Arrow, cells: Cells, here: Derivatives, frame: Frame) -> Arrow:
+    """Border the information about the scores with that about linear coefficients."""
+    own, weights = frame.judge_items, frame.shared_judges
+    e, m, (n_judges, f, moves) = cells.n_judge_terms, cells.n_shared_terms, scores.coupling.shape
+    g, n_shared = weights.shape[1], frame.n_shared
+    own_terms = _times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
+    all_terms = _times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
+    rows = _rows(cells, cells.incidence @ np.hstack([own_terms, all_terms]))
+    by_own = (rows @ own).reshape(n_judges, e + m, f)
+    on_items = frame.along_shared(rows).reshape(n_judges, e + m, n_shared)
+    own_by_own, own_by_all, all_by_all = _term_blocks(cells, here, own_terms, all_terms)
 
     judge = np.empty((n_judges, f + e, f + e))
-    judge[:, :, :f] = (rows @ own).reshape(n_judges, f + e + m, f)[:, : f + e]
-    coupling = np.empty((n_judges, f + e, moves + m))
-    on_items = frame.along_shared(rows).reshape(n_judges, f + e + m, n_shared)
-    coupling[:, :, :moves].reshape(n_judges, f + e, g, n_shared)[...] = (
-        on_items[:, : f + e, None, :] * weights[:, None, :, None]
-    )
-    block = _shared_block(cells, here.curvature, laplacians, frame)
-    if not (e or m):
-        return Arrow(judge, coupling, block)
-    shared = np.empty((moves + m, moves + m))
-    shared[:moves, :moves] = block
-    own_by_own, own_by_all, all_by_all = _term_blocks(cells, here, terms[:, :e], terms[:, e:])
-    judge[:, :f, f:] = judge[:, f:, :f].transpose(0, 2, 1)
+    judge[:, :f, :f] = scores.judge
+    judge[:, f:, :f] = by_own[:, :e]
+    judge[:, :f, f:] = by_own[:, :e].transpose(0, 2, 1)
     judge[:, f:, f:] = own_by_own
-    coupling[:, :f, moves:] = (spread[:, f + e :] @ own).transpose(0, 2, 1)
+    coupling = np.empty((n_judges, f + e, moves + m))
+    coupling[:, :f, :moves] = scores.coupling
+    coupling[:, f:, :moves] = (on_items[:, :e, None, :] * weights[:, None, :, None]).reshape(n_judges, e, moves)
+    coupling[:, :f, moves:] = by_own[:, e:].transpose(0, 2, 1)
     coupling[:, f:, moves:] = own_by_all
-    cross = np.einsum("kms,kg->gsm", on_items[:, f + e :], weights).reshape(moves, m)
-    shared[:moves, moves:] = cross
-    shared[moves:, :moves] = cross.T
+    shared = np.empty((moves + m, moves + m))
+    shared[:moves, :moves] = scores.shared
+    shared[:moves, moves:] = np.einsum("kms,kg->gsm", on_items[:, e:], weights).reshape(g * n_shared, m)
+    shared[moves:, :moves] = shared[:moves, moves:].T
     shared[moves:, moves:] = all_by_all
     for k in cells.never_tie:
         # No parameter: a unit of its own that nothing else touches.
         judge[k, -1], judge[k, :, -1], coupling[k, -1] = 0.0, 0.0, 0.0
         judge[k, -1, -1] = 1.0
     return Arrow(judge, coupling, shared)
-
-
-def _spread(
-    cells: Cells, curvature: np.ndarray, laplacians: np.ndarray | None, own: np.ndarray, terms: np.ndarray
-) -> np.ndarray:
-    """Information between all scores of a judge and its own coordinates, then terms, shape (n_judges, f + e + m, n_items).
-
-    In memory order, so that further products with item directions are single matrix products.
-    """
-    shape = (cells.n_judges, cells.n_items, -1)
-    if laplacians is None:
-        features = np.take(own, cells.first, axis=0) - np.take(own, cells.second, axis=0)
-        spread = (cells.incidence @ np.hstack([curvature[:, None] * features, terms])).reshape(shape)
-    else:
-        spread = (laplacians.reshape(-1, cells.n_items) @ own).reshape(shape)
-        if terms.shape[1]:
-            spread = np.concatenate([spread, (cells.incidence @ terms).reshape(shape)], axis=2)
-    return np.ascontiguousarray(spread.transpose(0, 2, 1))
 
 
 def observed_information(expected: Arrow, frame: Frame, scores_gradient: np.ndarray) -> Arrow:
