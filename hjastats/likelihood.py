@@ -205,7 +205,9 @@ def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow
     own, weights = frame.judge_items, frame.shared_judges
     (n_judges, g), f = weights.shape, own.shape[1]
     laplacians = cells.laplacians(here.curvature) if cells.has_dense_laplacians else None
-    if laplacians is None:
+    if f == 0:
+        rows = np.zeros((0, cells.n_items))
+    elif laplacians is None:
         features = np.take(own, cells.first, axis=0) - np.take(own, cells.second, axis=0)
         rows = _rows(cells, cells.incidence @ (here.curvature[:, None] * features))
     else:

@@ -35,6 +35,8 @@ _BEYOND = 30.0
 _OUT_OF_SIGHT = 100.0
 # Longest step, in log-odds: where the likelihood is flat its quadratic model would go anywhere.
 _STRIDE = 30.0
+# Damping tried first after a step without any has failed, in units of the average information.
+_FIRST_DAMPING = 1e-2
 # Share of the strongest direction below which the weakest of a low-rank structure is absent: it has no curvature to use.
 _ABSENT = 1e-7
 
@@ -280,7 +282,7 @@ def _descend(
                 elif ratio > 0.75:
                     damping = damping / 8.0 if damping > 1e-4 * proposal.scale else 0.0
                 return (step, there, moved), damping
-        damping = max(4.0 * damping, 1e-3 * proposal.scale)
+        damping = max(4.0 * damping, _FIRST_DAMPING * proposal.scale)
     return None, damping
 
 
@@ -394,8 +396,9 @@ def solve_arrow(
         block = block + shared_damping * np.eye(len(shared))
     try:
         right = np.concatenate([arrow.coupling, own[:, :, None]], axis=2)
-        # Judge blocks are sums of squares: they can be singular, but not indefinite.
-        eliminated = np.linalg.solve(judge, right).reshape(n_judges * f, len(shared) + 1)
+        # Judge blocks are sums of squares: they can be singular, but not indefinite. They are so small that a product with
+        # the inverse takes a third of the time of solving.
+        eliminated = (np.linalg.inv(judge) @ right).reshape(n_judges * f, len(shared) + 1)
     except LinAlgError:
         return None
     reduced = arrow.coupling.reshape(n_judges * f, len(shared)).T @ eliminated
