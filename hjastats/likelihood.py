@@ -66,6 +66,12 @@ class Arrow:
     coupling: np.ndarray
     shared: np.ndarray
 
+    def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> float:
+        """``x' A x`` of a vector with judges' parts (n_judges, f + e) and shared part (s,)."""
+        within = np.einsum("kf,kfg,kg->", own, self.judge, own)
+        between = own.ravel() @ (self.coupling.reshape(own.size, len(shared)) @ shared)
+        return float(within + 2.0 * between + shared @ self.shared @ shared)
+
 
 def linear_predictor(cells: Cells, at: Coefficients) -> np.ndarray:
     """Log-odds that the first item of each cell beats the second, shape (n_cells,)."""

@@ -26,8 +26,6 @@ from ..likelihood import (
 
 # A point counts as stationary when a further Newton step would move it by less than this many standard errors.
 STATIONARY = 1e-6
-# Log-likelihood units around an optimum within which another run can be recognised as heading for it.
-_NEAR = 3.0
 # Log-odds beyond which a verdict carries no information any more; no start may lie out there.
 _FLAT = 12.0
 # Log-odds no finite number of verdicts can estimate: a run that uses up its iterations out there is on its way to infinity.
@@ -136,23 +134,52 @@ class Optimum:
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """The region around an optimum in which the likelihood is the quadratic function its information predicts."""
+    """The region around an optimum in which the likelihood is the quadratic function its observed information predicts.
 
-    optimum: Derivatives
+    Attributes
+    ----------
+    at : Coefficients
+    value : float
+    frame : Frame
+    information : Arrow
+    radius : float
+        Log-likelihood units within which a run can be recognised as heading for the optimum.
+    """
+
+    at: Coefficients
     value: float
+    frame: Frame
+    information: Arrow
+    radius: float
 
-    def contains(self, point: Derivatives, value: float) -> bool:
-        """Whether a point is within a few log-likelihood units, and as much worse as the distance predicts."""
+    def contains(self, at: Coefficients, value: float) -> bool:
+        """Whether a point is within the radius, and as much worse as its distance predicts."""
         excess = value - self.value
-        if excess > _NEAR:
+        if not 0.0 <= excess <= self.radius:
             return False
-        move = point.eta - self.optimum.eta
-        predicted = 0.5 * float(np.dot(self.optimum.curvature, move**2))
-        cross, tie_curvature = self.optimum.cross, self.optimum.tie_curvature
-        if point.tau is not None and cross is not None and tie_curvature is not None:
-            tie_move = point.tau - self.optimum.tau
-            predicted += float(np.dot(cross, move * tie_move) + 0.5 * np.dot(tie_curvature, tie_move**2))
-        return predicted < _NEAR and abs(excess - predicted) <= 0.2 * predicted
+        move = Coefficients(at.scores - self.at.scores, at.judge - self.at.judge, at.shared - self.at.shared)
+        predicted = 0.5 * self.information.quadratic_form(*_coordinates(move, self.frame))
+        return predicted < self.radius and abs(excess - predicted) <= 0.2 * predicted
+
+
+def neighbourhood(
+    cells: Cells, structure: ScoreStructure, optimum: Optimum, radius: float, ridge: Ridge = NO_RIDGE
+) -> Neighbourhood:
+    """What a run from another start needs to know of an optimum."""
+    frame = structure.member(optimum.at.scores)[1]
+    here = _evaluate(cells, optimum.at, frame, ridge)
+    return Neighbourhood(optimum.at, optimum.value, frame, _Proposal(cells, here, ridge).observed, radius)
+
+
+def _coordinates(of: Coefficients | Gradient, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """Inner products with the directions of a frame: the judges' own, shape (n_judges, f + e), and the shared, shape (s,)."""
+    own = of.scores @ frame.judge_items
+    shared = frame.along_shared(frame.shared_judges.T @ of.scores).ravel()
+    if of.judge.shape[1]:
+        own = np.hstack([own, of.judge])
+    if len(of.shared):
+        shared = np.concatenate([shared, of.shared])
+    return own, shared
 
 
 @dataclass(frozen=True)
@@ -230,7 +257,7 @@ def maximise(
             break
         if step.is_negligible(here.value) and not step.is_newton:
             break
-        joined = next((i for i, other in enumerate(known) if other.contains(here.cells, here.value)), None)
+        joined = next((i for i, other in enumerate(known) if other.contains(here.at, here.value)), None)
         if joined is not None:
             break
     else:
@@ -310,12 +337,7 @@ class _Proposal:
         f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
         trace = np.einsum("kff->", plain.judge[:, :f, :f]) + np.einsum("ss->", plain.shared[:moves, :moves])
         self.scale = float(trace) / (f * frame.n_judges + moves)
-        self.own_gradient = self.scores_gradient @ frame.judge_items
-        self.shared_gradient = frame.along_shared(frame.shared_judges.T @ self.scores_gradient).ravel()
-        if cells.n_judge_terms:
-            self.own_gradient = np.hstack([self.own_gradient, slopes.judge])
-        if cells.n_shared_terms:
-            self.shared_gradient = np.concatenate([self.shared_gradient, slopes.shared])
+        self.own_gradient, self.shared_gradient = _coordinates(slopes, frame)
 
     @cached_property
     def units(self) -> tuple[np.ndarray, np.ndarray]:
