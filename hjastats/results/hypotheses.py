@@ -10,7 +10,6 @@ from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
 from ..errors import ContrastError, IdentificationError, shown
-from ..geometry.decomposition import Decomposition
 from ..inference.bootstrap import check_options
 from ..inference.likelihood_ratio import (
     RankTest,
@@ -29,7 +28,7 @@ class HypothesisMethods:
     estimate: Any
     params: np.ndarray
     cov_params_free: np.ndarray
-    decomposition: Decomposition
+    decomposition: Any
 
     @property
     def _jacobian(self) -> np.ndarray:
