@@ -66,6 +66,12 @@ class Arrow:
     coupling: np.ndarray
     shared: np.ndarray
 
+    def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> float:
+        """``x' A x`` of a vector with judges' parts (n_judges, f + e) and shared part (s,)."""
+        within = np.einsum("kf,kfg,kg->", own, self.judge, own)
+        between = own.ravel() @ (self.coupling.reshape(own.size, len(shared)) @ shared)
+        return float(within + 2.0 * between + shared @ self.shared @ shared)
+
 
 def linear_predictor(cells: Cells, at: Coefficients) -> np.ndarray:
     """Log-odds that the first item of each cell beats the second, shape (n_cells,)."""
@@ -97,13 +103,14 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     >>> bool(np.isclose(far.value, np.exp(-40.0))), bool(np.isclose(far.slope[0], -np.exp(-40.0)))
     (True, True)
     """
-    small = np.exp(-np.abs(eta))
+    size = np.abs(eta)
+    small = np.exp(-size)
     rest = 1.0 / (1.0 + small)
     expected = n * small * rest
     # At positive log-odds losses are the rare outcome, at negative ones wins: count what is rare.
     is_positive = eta > 0
     observed = np.where(is_positive, n - y, y)
-    value = np.dot(observed, np.abs(eta)) + np.dot(n, np.log1p(small))
+    value = np.dot(observed, size) + np.dot(n, np.log1p(small))
     excess = observed - expected
     slope = np.where(is_positive, excess, -excess)
     return Derivatives(float(value), slope, expected * rest, eta)
@@ -183,6 +190,8 @@ def gradient(cells: Cells, here: Derivatives) -> Gradient:
     slope, size = here.slope, cells.n_judges * cells.n_items
     scores = np.bincount(cells.first_entry, slope, size) - np.bincount(cells.second_entry, slope, size)
     scores = scores.reshape(cells.n_judges, cells.n_items)
+    if not (cells.n_judge_terms or cells.n_shared_terms):
+        return Gradient(scores, np.zeros((cells.n_judges, 0)), np.zeros(0))
     judge = cells.sum_by_judge(_times_predictor(cells.judge_terms, slope, here.tie_slope, cells.tie == "judge"))
     shared = _times_predictor(cells.shared_terms, slope, here.tie_slope, cells.tie == "common").sum(axis=0)
     judge[list(cells.never_tie), -1:] = 0.0
@@ -200,38 +209,61 @@ def _times_predictor(terms: np.ndarray, odds: np.ndarray, tie: np.ndarray | None
 def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow:
     """Expected information about the coordinates of ``frame`` and the linear coefficients (eq. fisher-plugin, times n)."""
     own, weights = frame.judge_items, frame.shared_judges
-    f, g, e, m = own.shape[1], weights.shape[1], cells.n_judge_terms, cells.n_shared_terms
-    n_shared = frame.n_shared
-    moves = g * n_shared
-    features = np.take(own, cells.first, axis=0) - np.take(own, cells.second, axis=0)
-    weighted = here.curvature[:, None] * features
-    if e or m:
-        own_terms = _times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
-        all_terms = _times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
-        weighted = np.hstack([weighted, own_terms, all_terms])
-    spread = (cells.incidence @ weighted).reshape(cells.n_judges, cells.n_items, f + e + m)
-    # In memory order, so that the products below are single matrix products.
-    spread = np.ascontiguousarray(spread.transpose(0, 2, 1))
-
-    judge = np.empty((cells.n_judges, f + e, f + e))
-    judge[:, :, :f] = spread[:, : f + e] @ own
-    coupling = np.empty((cells.n_judges, f + e, moves + m))
-    on_items = frame.along_shared(spread.reshape(-1, cells.n_items)).reshape(cells.n_judges, f + e + m, n_shared)
-    coupling[:, :, :moves].reshape(cells.n_judges, f + e, g, n_shared)[...] = (
-        on_items[:, : f + e, None, :] * weights[:, None, :, None]
+    (n_judges, g), f = weights.shape, own.shape[1]
+    laplacians = cells.laplacians(here.curvature) if cells.has_dense_laplacians else None
+    if f == 0:
+        rows = np.zeros((0, cells.n_items))
+    elif laplacians is None:
+        features = np.take(own, cells.first, axis=0) - np.take(own, cells.second, axis=0)
+        rows = _rows(cells, cells.incidence @ (here.curvature[:, None] * features))
+    else:
+        rows = _rows(cells, laplacians.reshape(-1, cells.n_items) @ own)
+    on_items = frame.along_shared(rows).reshape(n_judges, f, 1, frame.n_shared)
+    arrow = Arrow(
+        judge=(rows @ own).reshape(n_judges, f, f),
+        coupling=(on_items * weights[:, None, :, None]).reshape(n_judges, f, g * frame.n_shared),
+        shared=_shared_block(cells, here.curvature, laplacians, frame),
     )
+    return _with_terms(arrow, cells, here, frame) if cells.n_judge_terms or cells.n_shared_terms else arrow
+
+
+def _rows(cells: Cells, spread: np.ndarray) -> np.ndarray:
+    """Turn columns of score vectors (n_judges * n_items, m) into item vectors in rows, shape (n_judges * m, n_items).
+
+    In memory order, so that further products with item directions are single matrix products.
+    """
+    m = spread.shape[1]
+    columns = spread.reshape(cells.n_judges, cells.n_items, m)
+    return np.ascontiguousarray(columns.transpose(0, 2, 1)).reshape(cells.n_judges * m, cells.n_items)
+
+
+def _with_terms(scores: Arrow, cells: Cells, here: Derivatives, frame: Frame) -> Arrow:
+    """Border the information about the scores with that about linear coefficients."""
+    own, weights = frame.judge_items, frame.shared_judges
+    e, m, (n_judges, f, moves) = cells.n_judge_terms, cells.n_shared_terms, scores.coupling.shape
+    g, n_shared = weights.shape[1], frame.n_shared
+    own_terms = _times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
+    all_terms = _times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
+    rows = _rows(cells, cells.incidence @ np.hstack([own_terms, all_terms]))
+    by_own = (rows @ own).reshape(n_judges, e + m, f)
+    on_items = frame.along_shared(rows).reshape(n_judges, e + m, n_shared)
+    own_by_own, own_by_all, all_by_all = _term_blocks(cells, here, own_terms, all_terms)
+
+    judge = np.empty((n_judges, f + e, f + e))
+    judge[:, :f, :f] = scores.judge
+    judge[:, f:, :f] = by_own[:, :e]
+    judge[:, :f, f:] = by_own[:, :e].transpose(0, 2, 1)
+    judge[:, f:, f:] = own_by_own
+    coupling = np.empty((n_judges, f + e, moves + m))
+    coupling[:, :f, :moves] = scores.coupling
+    coupling[:, f:, :moves] = (on_items[:, :e, None, :] * weights[:, None, :, None]).reshape(n_judges, e, moves)
+    coupling[:, :f, moves:] = by_own[:, e:].transpose(0, 2, 1)
+    coupling[:, f:, moves:] = own_by_all
     shared = np.empty((moves + m, moves + m))
-    shared[:moves, :moves] = _shared_block(cells, here.curvature, frame)
-    if e or m:
-        own_by_own, own_by_all, all_by_all = _term_blocks(cells, here, weighted[:, f : f + e], weighted[:, f + e :])
-        judge[:, :f, f:] = judge[:, f:, :f].transpose(0, 2, 1)
-        judge[:, f:, f:] = own_by_own
-        coupling[:, :f, moves:] = (spread[:, f + e :] @ own).transpose(0, 2, 1)
-        coupling[:, f:, moves:] = own_by_all
-        cross = np.einsum("kms,kg->gsm", on_items[:, f + e :], weights).reshape(moves, m)
-        shared[:moves, moves:] = cross
-        shared[moves:, :moves] = cross.T
-        shared[moves:, moves:] = all_by_all
+    shared[:moves, :moves] = scores.shared
+    shared[:moves, moves:] = np.einsum("kms,kg->gsm", on_items[:, e:], weights).reshape(g * n_shared, m)
+    shared[moves:, :moves] = shared[:moves, moves:].T
+    shared[moves:, moves:] = all_by_all
     for k in cells.never_tie:
         # No parameter: a unit of its own that nothing else touches.
         judge[k, -1], judge[k, :, -1], coupling[k, -1] = 0.0, 0.0, 0.0
@@ -285,21 +317,26 @@ def _sums_of_products(cells: Cells, left: np.ndarray, right: np.ndarray) -> np.n
     return sums.reshape(cells.n_judges, left.shape[1], right.shape[1])
 
 
-def _shared_block(cells: Cells, curvature: np.ndarray, frame: Frame) -> np.ndarray:
+def _shared_block(cells: Cells, curvature: np.ndarray, laplacians: np.ndarray | None, frame: Frame) -> np.ndarray:
     """Information about the shared coordinates: a Laplacian of the items for every pair of judge weights."""
     weights = frame.shared_judges
-    n_items, g = cells.n_items, weights.shape[1]
+    n_items, g, n_shared = cells.n_items, weights.shape[1], frame.n_shared
+    if laplacians is not None:
+        products = (weights[:, :, None] * weights[:, None, :]).reshape(cells.n_judges, g * g)
+        pooled = products.T @ laplacians.reshape(cells.n_judges, -1)
+        block = frame.between_shared(pooled.reshape(g * g, n_items, n_items)).reshape(g, g, n_shared, n_shared)
+        return block.transpose(0, 2, 1, 3).reshape(g * n_shared, g * n_shared)
     a, b = [i for i in range(g) for _ in range(i, g)], [j for i in range(g) for j in range(i, g)]
     links = cells.sum_by_pair(curvature, weights[:, a] * weights[:, b])
     links = links + links.transpose(0, 2, 1)
-    laplacians = -links
+    pooled = -links
     diagonal = np.arange(n_items)
-    laplacians[:, diagonal, diagonal] += links.sum(axis=2)
-    inner = frame.between_shared(laplacians)
-    block = np.empty((g, g, *inner.shape[1:]))
+    pooled[:, diagonal, diagonal] += links.sum(axis=2)
+    inner = frame.between_shared(pooled)
+    block = np.empty((g, g, n_shared, n_shared))
     block[a, b] = inner
     block[b, a] = inner
-    return block.transpose(0, 2, 1, 3).reshape(g * inner.shape[1], g * inner.shape[1])
+    return block.transpose(0, 2, 1, 3).reshape(g * n_shared, g * n_shared)
 
 
 def free_information(arrow: Arrow, cells: Cells) -> np.ndarray:

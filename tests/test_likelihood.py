@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit, log_expit
 from statsmodels.tools.numdiff import approx_fprime, approx_hess
 
+import hjastats.data.cells as cells_module
 from hjastats.geometry.parameters import NEVER, Coefficients, ParameterLayout
 from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
 from hjastats.likelihood import (
@@ -62,6 +63,28 @@ def problem(request):
 
 def negative_loglike(cells, at):
     return evaluate(cells, at).value
+
+
+def test_information_of_large_panels_is_that_of_small_ones(problem, monkeypatch):
+    cells, layout, at = problem
+    frame, here = layout.structure.frame(at.scores), evaluate(cells, at)
+    dense = expected_information(cells, here, frame)
+    monkeypatch.setattr(cells_module, "_SMALL_PANEL", 0)
+    sparse = expected_information(cells, here, frame)
+    for name in ("judge", "coupling", "shared"):
+        np.testing.assert_allclose(getattr(sparse, name), getattr(dense, name), atol=1e-10)
+
+
+def test_quadratic_form_of_an_arrow_is_that_of_its_dense_layout(problem):
+    cells, layout, at = problem
+    frame, here = layout.structure.frame(at.scores), evaluate(cells, at)
+    slopes = gradient(cells, here)
+    arrow = observed_information(expected_information(cells, here, frame), frame, slopes.scores)
+    own = np.hstack([slopes.scores @ frame.judge_items, slopes.judge])
+    shared = np.concatenate([frame.along_shared(frame.shared_judges.T @ slopes.scores).ravel(), slopes.shared])
+    free = free_gradient(slopes, frame, cells)
+    expected = free @ free_information(arrow, cells) @ free
+    np.testing.assert_allclose(arrow.quadratic_form(own, shared), expected, rtol=1e-10)
 
 
 def test_free_gradient_matches_finite_differences(problem):

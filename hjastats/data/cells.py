@@ -123,6 +123,24 @@ class Cells:
     def _judge_pair(self) -> np.ndarray:
         return self.judge * self.n_items**2 + self._pair
 
+    @property
+    def has_dense_laplacians(self) -> bool:
+        """Whether the judges' Laplacians are so small that they are cheaper than what it takes to avoid them."""
+        return self.n_judges * self.n_items**2 <= _SMALL_PANEL
+
+    @cached_property
+    def _laplacian_entries(self) -> np.ndarray:
+        """Where a cell's weight goes in the Laplacians: two entries off the diagonal, then two on it."""
+        first, second, n_items = self.first_entry, self.second_entry, self.n_items
+        entries = [first * n_items + self.second, second * n_items + self.first]
+        return np.concatenate([*entries, first * n_items + self.first, second * n_items + self.second])
+
+    def laplacians(self, weight: np.ndarray) -> np.ndarray:
+        """Weighted graph Laplacian of the items for every judge, shape (n_judges, n_items, n_items)."""
+        shape = (self.n_judges, self.n_items, self.n_items)
+        values = np.concatenate([-weight, -weight, weight, weight])
+        return np.bincount(self._laplacian_entries, values, self.n_judges * self.n_items**2).reshape(shape)
+
     @cached_property
     def _pair_sums(self) -> sparse.csc_array:
         """Sums over the cells of each ordered pair of items, shape (n_items ** 2, n_cells)."""

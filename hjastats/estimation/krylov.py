@@ -6,6 +6,7 @@ Nothing here is larger than the cells, the scores and the parameters.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
@@ -31,12 +32,20 @@ class ProductSystem:
     ----------
     scores_ridge, terms_ridge : float
         Added to the diagonal.
+    bending : ndarray, shape (n_judges, n_items), optional
+        Gradient by the scores: what makes the observed information of a low-rank structure differ from the expected one.
     """
 
     def __init__(
-        self, cells: Cells, here: Derivatives, frame: Frame, scores_ridge: float = 0.0, terms_ridge: float = 0.0
+        self,
+        cells: Cells,
+        here: Derivatives,
+        frame: Frame,
+        scores_ridge: float = 0.0,
+        terms_ridge: float = 0.0,
+        bending: np.ndarray | None = None,
     ) -> None:
-        self.cells, self.here, self.frame = cells, here, frame
+        self.cells, self.here, self.frame, self.bending = cells, here, frame, bending
         f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
         self.own_ridge = np.full((cells.n_judges, f + cells.n_judge_terms), terms_ridge)
         self.own_ridge[:, :f] = scores_ridge
@@ -53,40 +62,49 @@ class ProductSystem:
         moves = np.repeat(np.einsum("igg->g", self._item_blocks) / len(self._item_blocks), self.frame.n_shared)
         return np.einsum("kff->f", self._judge_blocks), np.concatenate([moves, np.diag(self._term_block)])
 
+    def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> float:
+        """Observed information in a direction times its squared length."""
+        by_own, by_shared = self._product(own, shared, self._outside)
+        by_own, by_shared = by_own + self.own_ridge * own, by_shared + self.shared_ridge * shared
+        return float(np.vdot(own, by_own) + shared @ by_shared)
+
     def solve(
         self,
         own: np.ndarray,
         shared: np.ndarray,
-        own_damping: np.ndarray | float = 0.0,
-        shared_damping: np.ndarray | float = 0.0,
-        bending: np.ndarray | None = None,
+        own_damping: np.ndarray | float | None = None,
+        shared_damping: np.ndarray | float | None = None,
+        *,
+        observed: bool = True,
         tolerance: float | None = None,
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Solve the damped system; None where it is seen not to be positive definite.
+        """Solve the system, damped or not; None where it is seen not to be positive definite.
 
         Parameters
         ----------
-        bending : ndarray, shape (n_judges, n_items), optional
-            Gradient by the scores: adds the curvature of a low-rank structure, for the observed information.
+        observed : bool
+            Whether to count the bending of the structure.
         tolerance : float, optional
             Error of the solution relative to it; by default as precise as the length of the right side, in standard errors,
             deserves.
         """
-        times, precondition = self._operators(bending, self.own_ridge + own_damping, self.shared_ridge + shared_damping)
+        own_diagonal = self.own_ridge if own_damping is None else self.own_ridge + own_damping
+        shared_diagonal = self.shared_ridge if shared_damping is None else self.shared_ridge + shared_damping
+        times, precondition = self._operators(observed, own_diagonal, shared_diagonal)
         solution = conjugate_gradients(times, precondition, np.concatenate([own.ravel(), shared]), tolerance)
         return None if solution is None else (solution[: own.size].reshape(own.shape), solution[own.size :])
 
-    def condition(self, bending: np.ndarray | None = None) -> float:
+    def condition(self) -> float:
         """Estimated condition number of the information relative to the preconditioner; infinite if not positive definite."""
-        least, most = self.extremes(bending)
+        least, most = self.extremes()
         return most / least if least > 0.0 else np.inf
 
-    def extremes(self, bending: np.ndarray | None = None) -> tuple[float, float]:
+    def extremes(self) -> tuple[float, float]:
         """Estimated least and largest eigenvalue relative to the preconditioner; the least is 0 if not positive definite.
 
         A random right side has a part in every direction, so one without information shows.
         """
-        times, precondition = self._operators(bending, self.own_ridge, self.shared_ridge)
+        times, precondition = self._operators(True, self.own_ridge, self.shared_ridge)
         right = np.random.default_rng(0).standard_normal(self.own_ridge.size + self.shared_ridge.size)
         curvatures: list[tuple[float, float]] = []
         if conjugate_gradients(times, precondition, right, 1e-6, curvatures) is None or not curvatures:
@@ -112,13 +130,10 @@ class ProductSystem:
         return min(_least_ratio(*pair) for pair in pairs) * self.extremes()[0] / possible.extremes()[1]
 
     def _operators(
-        self, bending: np.ndarray | None, own_diagonal: np.ndarray, shared_diagonal: np.ndarray
+        self, observed: bool, own_diagonal: np.ndarray, shared_diagonal: np.ndarray
     ) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
         """Multiplication by the information plus a diagonal, and by its approximate inverse."""
-        outside = None
-        if bending is not None and self.frame.strength.size:
-            weights = self.frame.shared_judges
-            outside = self.frame.along_shared(bending - weights @ (weights.T @ bending))
+        outside = self._outside if observed else None
 
         def times(x: np.ndarray) -> np.ndarray:
             a, b = x[: own_diagonal.size].reshape(own_diagonal.shape), x[own_diagonal.size :]
@@ -126,6 +141,14 @@ class ProductSystem:
             return np.concatenate([(by_own + own_diagonal * a).ravel(), by_shared + shared_diagonal * b])
 
         return times, self._preconditioner(own_diagonal, shared_diagonal)
+
+    @cached_property
+    def _outside(self) -> np.ndarray | None:
+        """The gradient outside the structure's own directions, shape (n_judges, n_shared)."""
+        if self.bending is None or not self.frame.strength.size:
+            return None
+        weights = self.frame.shared_judges
+        return self.frame.along_shared(self.bending - weights @ (weights.T @ self.bending))
 
     def _product(
         self, own: np.ndarray, shared: np.ndarray, outside: np.ndarray | None
@@ -175,11 +198,15 @@ class ProductSystem:
         return apply
 
 
-def coordinates(slopes: Gradient, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
-    """A gradient in the coordinates of a frame: own (n_judges, f + e), and shared ones followed by shared terms."""
-    own = np.hstack([slopes.scores @ frame.judge_items, slopes.judge])
-    moves = frame.along_shared(frame.shared_judges.T @ slopes.scores)
-    return own, np.concatenate([moves.ravel(), slopes.shared])
+def coordinates(of: Coefficients | Gradient, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """Inner products with the directions of a frame: the judges' own, shape (n_judges, f + e), and the shared, shape (s,)."""
+    own = of.scores @ frame.judge_items
+    shared = frame.along_shared(frame.shared_judges.T @ of.scores).ravel()
+    if of.judge.shape[1]:
+        own = np.hstack([own, of.judge])
+    if len(of.shared):
+        shared = np.concatenate([shared, of.shared])
+    return own, shared
 
 
 def conjugate_gradients(

@@ -24,31 +24,46 @@ BREAKAWAY = 12.0
 BREAKAWAY_WEIGHT = 100.0
 
 
-def pooled_scores(cells: Cells) -> np.ndarray:
+def pooled_scores(cells: Cells, n_steps: int = START_STEPS) -> np.ndarray:
     """Approximate pooled scores, shape (n_items,): a few ridge-penalised Newton steps from zero."""
-    everyone = np.zeros(len(cells.n), dtype=int)
-    return _newton_scores(cells, everyone, 1)[0]
+    return _newton_scores(cells.first, cells.second, cells.n, cells.y, 1, cells.n_items, n_steps)[0]
 
 
 def judgewise_scores(cells: Cells) -> np.ndarray:
     """Approximate scores of every judge by itself, shape (n_judges, n_items)."""
-    return _newton_scores(cells, cells.judge, cells.n_judges)
+    return _newton_scores(cells.first_entry, cells.second_entry, cells.n, cells.y, cells.n_judges, cells.n_items)
 
 
-def _newton_scores(cells: Cells, group: np.ndarray, n_groups: int, n_steps: int = START_STEPS) -> np.ndarray:
-    n_items = cells.n_items
-    first, second = group * n_items + cells.first, group * n_items + cells.second
-    size = n_groups * n_items
+def pooled_and_judgewise_scores(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+    """Both of the above in one computation: the pooled comparisons are those of one more judge."""
+    everybody = cells.n_judges * cells.n_items
+    first = np.concatenate([cells.first_entry, everybody + cells.first])
+    second = np.concatenate([cells.second_entry, everybody + cells.second])
+    n, y = np.concatenate([cells.n, cells.n]), np.concatenate([cells.y, cells.y])
+    scores = _newton_scores(first, second, n, y, cells.n_judges + 1, cells.n_items)
+    return scores[-1], scores[:-1]
+
+
+def _newton_scores(
+    first: np.ndarray,
+    second: np.ndarray,
+    n: np.ndarray,
+    y: np.ndarray,
+    n_judges: int,
+    n_items: int,
+    n_steps: int = START_STEPS,
+) -> np.ndarray:
+    size = n_judges * n_items
     ridge = np.full(size, START_RIDGE)
     # At zero every verdict is open: no need for its derivatives.
-    slope, curvature, scores = cells.n / 2.0 - cells.y, cells.n / 4.0, np.zeros(size)
+    slope, curvature, scores = n / 2.0 - y, n / 4.0, np.zeros(size)
     for step in range(n_steps):
         if step:
-            here = bernoulli(scores[first] - scores[second], cells.n, cells.y)
+            here = bernoulli(scores[first] - scores[second], n, y)
             slope, curvature = here.slope, here.curvature
         by_score = np.bincount(first, slope, size) - np.bincount(second, slope, size) + START_RIDGE * scores
         scores = scores - _solve_laplacians(first, second, curvature, by_score, ridge, n_items)
-    return centred(scores.reshape(n_groups, n_items))
+    return centred(scores.reshape(n_judges, n_items))
 
 
 def _solve_laplacians(
@@ -158,15 +173,14 @@ def starting_scores(
     """
     if isinstance(structure, Pooled):
         # The first step of the maximisation itself: its likelihood has one optimum, and any start will do.
-        scores = _newton_scores(cells, np.zeros(len(cells.n), dtype=int), 1, n_steps=1)
-        return [np.repeat(scores, cells.n_judges, axis=0)]
-    judgewise = judgewise_scores(cells)
+        return [np.tile(pooled_scores(cells, n_steps=1), (cells.n_judges, 1))]
     if not isinstance(structure, LowRank):
-        return [structure.nearest(judgewise)]
+        return [structure.nearest(judgewise_scores(cells))]
+    pooled, judgewise = pooled_and_judgewise_scores(cells)
     rank = structure.rank
     equal = equal_strength(judgewise)
     starts = [
-        initialise(pooled_scores(cells), judgewise, rank),
+        initialise(pooled, judgewise, rank),
         reweighted(judgewise, equal, rank),
         structure.nearest(judgewise),
     ]

@@ -14,7 +14,7 @@ from .structures import Frame
 def consensus_jacobian(frame: Frame) -> np.ndarray:
     """Derivative of mu, shape (n_items, n_free): mu is the mean of the rows."""
     ones = np.full((frame.n_judges, 1), 1.0 / frame.n_judges)
-    return frame.transposed_direction_times(ones)[:, :, 0].T
+    return frame.transposed_direction_times(ones)[0]
 
 
 def anchor_jacobian(gamma: np.ndarray, mu: np.ndarray, residual: np.ndarray, frame: Frame) -> np.ndarray:
@@ -23,7 +23,7 @@ def anchor_jacobian(gamma: np.ndarray, mu: np.ndarray, residual: np.ndarray, fra
     Along a movement H of the scores, ``d mu = H'1/K`` and ``d gamma = (H mu - gamma mu' d mu + residual d mu) / |mu|^2``.
     """
     d_mu = consensus_jacobian(frame)
-    h_mu = frame.direction_times(mu[:, None])[:, :, 0].T
+    h_mu = frame.direction_times(mu[:, None])[0]
     with np.errstate(invalid="ignore", divide="ignore"):
         # Without any consensus there is no sensitivity to it: not a number.
         d_gamma = (h_mu - np.outer(gamma, mu @ d_mu) + residual @ d_mu) / (mu @ mu)
@@ -47,39 +47,37 @@ def decomposition_jacobian(parts: Decomposition, frame: Frame) -> np.ndarray:
 def _factor_jacobian(
     parts: Decomposition, frame: Frame, d_gamma: np.ndarray, d_mu: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """First-order perturbation of the singular vectors of the residual, for all free coordinates at once."""
-    n_judges, n_items = frame.n_judges, frame.n_items
+    """First-order perturbation of the singular vectors of the residual, for all free coordinates at once.
+
+    Arrays have axes (direction, ..., free coordinate), in this order in memory: all products are matrix products.
+    """
+    n_judges, n_items, n_free = frame.n_judges, frame.n_items, frame.n_free
     strength = np.linalg.norm(parts.U, axis=0) * np.sqrt(n_items)
     left = parts.U * np.sqrt(n_items) / strength
     right = parts.V / np.sqrt(n_items)
     # The residual moves by dR = H - dgamma mu' - gamma dmu'; only its products with the singular vectors are needed.
-    d_right = frame.direction_times(right) - np.einsum("k,dr->dkr", parts.gamma, d_mu.T @ right)
+    d_right = frame.direction_times(right) - parts.gamma[:, None] * (right.T @ d_mu)[:, None]
     d_left = (
         frame.transposed_direction_times(left)
-        - np.einsum("n,dr->dnr", parts.mu, d_gamma.T @ left)
-        - np.einsum("dn,r->dnr", d_mu.T, parts.gamma @ left)
+        - parts.mu[:, None] * (left.T @ d_gamma)[:, None]
+        - (parts.gamma @ left)[:, None, None] * d_mu
     )
-    inner = np.einsum("kr,dks->drs", left, d_right)
-    d_strength = np.einsum("drr->dr", inner)
-    gap = strength[None, :] ** 2 - strength[:, None] ** 2
+    inner = left.T @ d_right
+    transposed = inner.transpose(1, 0, 2)
+    d_strength = np.einsum("rrd->rd", inner)
+    gap = strength[:, None] ** 2 - strength**2
     with np.errstate(divide="ignore"):
-        inverse_gap = np.where(np.eye(parts.rank, dtype=bool), 0.0, 1.0 / gap)
-    transposed = inner.transpose(0, 2, 1)
-    turn_left = inverse_gap * (inner * strength[None, None, :] + transposed * strength[None, :, None])
-    turn_right = inverse_gap * (inner * strength[None, :, None] + transposed * strength[None, None, :])
-    leave_left = (d_right - np.einsum("kr,drs->dks", left, inner)) / strength
-    leave_right = (d_left - np.einsum("nr,drs->dns", right, transposed)) / strength
-    d_left_vectors = np.einsum("kr,drs->dks", left, turn_left) + leave_left
-    d_right_vectors = np.einsum("nr,drs->dns", right, turn_right) + leave_right
-    d_U = (d_left_vectors * strength + left[None] * d_strength[:, None, :]) / np.sqrt(n_items)
-    d_V = d_right_vectors * np.sqrt(n_items)
-    n_free = frame.n_free
-    return (
-        d_U.transpose(2, 1, 0).reshape(parts.rank * n_judges, n_free),
-        d_V.transpose(2, 1, 0).reshape(parts.rank * n_items, n_free),
-    )
+        inverse_gap = np.where(np.eye(parts.rank, dtype=bool), 0.0, 1.0 / gap)[:, :, None]
+    to, of = strength[:, None, None], strength[:, None]
+    turn_left = inverse_gap * (inner * to + transposed * of)
+    turn_right = inverse_gap * (inner * of + transposed * to)
+    leave_left = (d_right - left @ inner) / to
+    leave_right = (d_left - right @ transposed) / to
+    d_U = ((left @ turn_left + leave_left) * to + left.T[:, :, None] * d_strength[:, None]) / np.sqrt(n_items)
+    d_V = (right @ turn_right + leave_right) * np.sqrt(n_items)
+    return d_U.reshape(parts.rank * n_judges, n_free), d_V.reshape(parts.rank * n_items, n_free)
 
 
 def scores_jacobian(frame: Frame) -> np.ndarray:
     """Derivative of the flattened score matrix, shape (n_judges * n_items, n_free): the basis directions themselves."""
-    return frame.direction_times(np.eye(frame.n_items)).reshape(frame.n_free, -1).T
+    return frame.direction_times(np.eye(frame.n_items)).transpose(1, 0, 2).reshape(-1, frame.n_free)

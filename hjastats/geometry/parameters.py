@@ -158,13 +158,13 @@ class ParameterLayout:
             nothing = np.zeros((n_judges, 0)), np.zeros((n_items, 0))
             return Decomposition(np.full(n_judges, np.nan), at.scores.mean(axis=0), *nothing)
 
-    def pack(self, at: Coefficients) -> np.ndarray:
-        """Reported parameter vector of some coefficients."""
+    def pack(self, at: Coefficients, parts: Decomposition | None = None) -> np.ndarray:
+        """Reported parameter vector of some coefficients, with the decomposition of their scores if it is known."""
         linear = np.concatenate([at.shared, at.judge.T.ravel()[self.own_by_term]])
         if isinstance(self.structure, Pooled):
             return np.concatenate([linear, at.scores.mean(axis=0)])
         if isinstance(self.structure, LowRank):
-            parts = self.decompose(at)
+            parts = parts or self.decompose(at)
             return np.concatenate([linear, parts.gamma, parts.mu, parts.U.T.ravel(), parts.V.T.ravel()])
         return np.concatenate([linear, at.scores.ravel()])
 
@@ -197,33 +197,34 @@ class ParameterLayout:
         judge[self._own_is_free] = free[m : self.n_linear]
         return Coefficients(self.structure.from_free(free[self.n_linear :], frame), judge, free[:m])
 
-    def jacobian(self, at: Coefficients, frame: Frame) -> np.ndarray:
+    def jacobian(self, at: Coefficients, frame: Frame, parts: Decomposition | None = None) -> np.ndarray:
         """Derivative of the reported parameters with respect to the free coordinates, shape (n_params, n_free).
 
-        ``frame`` must be the one at the scores themselves.
+        ``frame`` must be the one at the scores themselves, and ``parts`` their decomposition if it is known.
         """
         if isinstance(self.structure, Pooled):
             return self._with_linear(consensus_jacobian(frame))
         if isinstance(self.structure, LowRank):
-            return self._with_linear(decomposition_jacobian(self.decompose(at), frame))
+            return self._with_linear(decomposition_jacobian(parts or self.decompose(at), frame))
         return self._with_linear(scores_jacobian(frame))
 
-    def jacobian_of(self, kind: str, at: Coefficients, frame: Frame) -> np.ndarray:
+    def jacobian_of(self, kind: str, at: Coefficients, frame: Frame, parts: Decomposition | None = None) -> np.ndarray:
         """The rows of ``jacobian`` that belong to one kind of parameter.
 
         Those of consensus and sensitivity need no perturbation of the disagreement's directions.
         """
-        where = self.slices[kind]
         if isinstance(self.structure, LowRank) and kind in ("gamma", "mu"):
-            parts = self.decompose(at)
+            parts = parts or self.decompose(at)
             block = anchor_jacobian(parts.gamma, parts.mu, parts.residual, frame)
             rows = block[: frame.n_judges] if kind == "gamma" else block[frame.n_judges :]
             return np.hstack([np.zeros((len(rows), self.n_linear)), rows])
-        return self.jacobian(at, frame)[where]
+        return self.jacobian(at, frame, parts)[self.slices[kind]]
 
     def _with_linear(self, block: np.ndarray) -> np.ndarray:
         """The Jacobian of the score parameters, with that of the linear coefficients before it."""
         n_linear, m = self.n_linear, len(self.shared_terms)
+        if not n_linear:
+            return block
         result = np.zeros((n_linear + block.shape[0], n_linear + block.shape[1]))
         result[:m, :m] = np.eye(m)
         # Reported term by term, free judge by judge.

@@ -118,18 +118,24 @@ class Frame:
         return self.n_judges * n_own + n_shared * (self.n_items - 1 - n_own)
 
     def direction_times(self, vectors: np.ndarray) -> np.ndarray:
-        """Each basis direction times item vectors (n_items, m): shape (n_free, n_judges, m)."""
-        own = np.einsum("kl,fm->kflm", np.eye(self.n_judges), self.judge_items.T @ vectors)
-        shared = np.einsum("kg,sm->gskm", self.shared_judges, self.shared_items.T @ vectors)
-        m = vectors.shape[1]
-        return np.concatenate([own.reshape(-1, self.n_judges, m), shared.reshape(-1, self.n_judges, m)])
+        """Each basis direction times item vectors (n_items, m): shape (m, n_judges, n_free)."""
+        m, judges = vectors.shape[1], np.arange(self.n_judges)
+        own = np.zeros((m, self.n_judges, self.n_judges, self.judge_items.shape[1]))
+        own[:, judges, judges] = (vectors.T @ self.judge_items)[:, None]
+        shared = self.shared_judges[:, :, None] * (vectors.T @ self.shared_items)[:, None, None]
+        return self._side_by_side(own, shared)
 
     def transposed_direction_times(self, vectors: np.ndarray) -> np.ndarray:
-        """Transpose of each basis direction times judge vectors (n_judges, m): shape (n_free, n_items, m)."""
-        own = np.einsum("km,nf->kfnm", vectors, self.judge_items)
-        shared = np.einsum("gm,ns->gsnm", self.shared_judges.T @ vectors, self.shared_items)
-        m = vectors.shape[1]
-        return np.concatenate([own.reshape(-1, self.n_items, m), shared.reshape(-1, self.n_items, m)])
+        """Transpose of each basis direction times judge vectors (n_judges, m): shape (m, n_items, n_free)."""
+        own = vectors.T[:, None, :, None] * self.judge_items[:, None]
+        shared = (vectors.T @ self.shared_judges)[:, None, :, None] * self.shared_items[:, None]
+        return self._side_by_side(own, shared)
+
+    def _side_by_side(self, own: np.ndarray, shared: np.ndarray) -> np.ndarray:
+        """Join arrays (m, n, n_judges, f) and (m, n, g, n_shared) along the free coordinates."""
+        m, n = own.shape[:2]
+        n_own = own.shape[2] * own.shape[3]
+        return np.concatenate([own.reshape(m, n, n_own), shared.reshape(m, n, self.n_free - n_own)], axis=2)
 
     def coordinates(self, scores: np.ndarray) -> np.ndarray:
         """Inner products of a score matrix with the basis directions: the free coordinates, shape (n_free,)."""

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from ..data.cells import Cells
 from ..estimation.krylov import ProductSystem
@@ -118,16 +119,13 @@ class LargeCovariance:
 
     @cached_property
     def _system(self) -> ProductSystem:
-        return ProductSystem(self.cells, self._here, self.frame, self.ridge.scores, self.ridge.terms)
-
-    @property
-    def _bending(self) -> np.ndarray | None:
-        return gradient(self.cells, self._here).scores if self.kind == "observed" else None
+        bending = gradient(self.cells, self._here).scores if self.kind == "observed" else None
+        return ProductSystem(self.cells, self._here, self.frame, self.ridge.scores, self.ridge.terms, bending)
 
     @cached_property
     def condition(self) -> float:
         """Condition number of the information, each judge and item in its own units; infinite when singular."""
-        condition = self._system.condition(self._bending)
+        condition = self._system.condition()
         return condition if condition < SINGULAR_CONDITION else np.inf
 
     @property
@@ -209,7 +207,7 @@ class LargeCovariance:
         own, shared = self._in_arrow(jacobian)
         shape = self._system.own_ridge.shape
         for m in range(len(jacobian)):
-            solution = self._system.solve(own[m].reshape(shape), shared[m], 0.0, 0.0, self._bending, tolerance=1e-8)
+            solution = self._system.solve(own[m].reshape(shape), shared[m], tolerance=1e-8)
             if solution is None:
                 raise LinAlgError("the information is not positive definite.")
             result[m] = self._from_arrow(*solution)
@@ -285,15 +283,16 @@ def invert(information: np.ndarray) -> FreeCovariance:
     if not (scale > 0).all():
         return nothing
     scaled = information / np.outer(scale, scale)
-    try:
-        inverse = cho_solve(cho_factor(scaled, lower=True), np.eye(len(scaled)))
-    except LinAlgError:
+    factor, failed = dpotrf(scaled, lower=True)
+    if failed:
         return nothing
+    # The inverse from its factor: half the work of solving for the unit matrix.
+    inverse = np.tril(dpotri(factor, lower=True)[0])
+    inverse += np.tril(inverse, -1).T
     condition = float(np.linalg.norm(scaled, 1) * np.linalg.norm(inverse, 1))
     if not condition < SINGULAR_CONDITION:
         return nothing
-    covariance = inverse / np.outer(scale, scale)
-    return FreeCovariance(0.5 * (covariance + covariance.T), information, condition)
+    return FreeCovariance(inverse / np.outer(scale, scale), information, condition)
 
 
 def score_standard_errors(frame: Frame, covariance: Covariance, n_linear: int) -> np.ndarray:

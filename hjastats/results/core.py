@@ -85,9 +85,10 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         use_t: bool = False,
     ) -> None:
         layout = model.layout
-        LikelihoodModelResults.__init__(self, model, layout.pack(estimate.at), None, scale=1.0, use_t=use_t)
+        self.model, self.estimate = model, estimate
+        params = layout.pack(estimate.at, self.decomposition)
+        LikelihoodModelResults.__init__(self, model, params, None, scale=1.0, use_t=use_t)
         self._cache: dict[str, Any] = {}
-        self.estimate = estimate
         self.nobs, self.df_model, self.df_resid = model.nobs, model.df_model, model.df_resid
         if estimate.penalty is not None and estimate.penalty.kind == "ridge":
             self.df_model, self.df_resid = estimate.penalty.df, model.nobs - estimate.penalty.df

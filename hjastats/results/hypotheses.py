@@ -29,10 +29,11 @@ class HypothesisMethods:
     estimate: Any
     params: np.ndarray
     _covariance: Covariance
+    decomposition: Any
 
     @property
     def _jacobian(self) -> np.ndarray:
-        return self.model.layout.jacobian(self.estimate.at, self.estimate.frame)
+        return self.model.layout.jacobian(self.estimate.at, self.estimate.frame, self.decomposition)
 
     def _covariance_of(self, matrix: np.ndarray, jacobian: np.ndarray, cov_p: Any) -> np.ndarray:
         """Covariance of linear combinations, from the fit or from another covariance of the parameters."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.special import ndtri
 
 from ..errors import ContrastError
 from ..geometry.decomposition import AnchoringError, Decomposition
@@ -17,6 +19,8 @@ from ..inference.wald import wald_statistic
 
 # Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
 DISTINCT_STRENGTHS = 3.0
+# Built once: a frame of one block under given columns takes a sixth of the time of one made from a dictionary.
+_COLUMNS = pd.Index(["estimate", "std_err", "ci_lower", "ci_upper"])
 
 
 class TableMethods:
@@ -51,8 +55,10 @@ class TableMethods:
         model-I     1.385    0.103     1.183     1.586
         model-H     0.888    0.089     0.714     1.063
         """
-        table = self._table("mu", self.model.items, "item")
-        return table.sort_values("estimate", ascending=False, kind="stable")
+        estimate, error = self._derived("mu")
+        best_first = np.argsort(-estimate, kind="stable")
+        labels = [self.model.items[i] for i in best_first]
+        return _intervals(estimate[best_first], error[best_first], labels, "item")
 
     @property
     def sensitivity(self) -> pd.DataFrame:
@@ -284,14 +290,16 @@ class TableMethods:
         return getattr(parts, kind), np.sqrt(self._covariance.variances(rows))
 
     def _table(self, kind: str, labels: tuple[str, ...], index_name: str) -> pd.DataFrame:
-        estimate, error = self._derived(kind)
-        half = stats.norm.ppf(0.975) * error
-        return pd.DataFrame(
-            {"estimate": estimate, "std_err": error, "ci_lower": estimate - half, "ci_upper": estimate + half},
-            index=pd.Index(labels, name=index_name),
-        )
+        return _intervals(*self._derived(kind), labels, index_name)
 
     def _matrix(self, values: np.ndarray) -> pd.DataFrame:
         return pd.DataFrame(
             values, index=pd.Index(self.model.judges, name="judge"), columns=pd.Index(self.model.items, name="item")
         )
+
+
+def _intervals(estimate: np.ndarray, error: np.ndarray, labels: Sequence[str], index_name: str) -> pd.DataFrame:
+    """Estimates, standard errors and 95% intervals under their labels."""
+    half = ndtri(0.975) * error
+    values = np.column_stack([estimate, error, estimate - half, estimate + half])
+    return pd.DataFrame(values, index=pd.Index(labels, name=index_name), columns=_COLUMNS.copy())

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -7,7 +9,7 @@ from hjastats.estimation.alternating import alternate
 from hjastats.estimation.convergence import find_separation
 from hjastats.estimation.search import no_terms, search
 from hjastats.estimation.start import initialise, judgewise_scores, pooled_scores, starting_scores
-from hjastats.estimation.trust import Ridge, maximise, solve_arrow
+from hjastats.estimation.trust import Ridge, maximise, neighbourhood, solve_arrow
 from hjastats.geometry.decomposition import canonical
 from hjastats.geometry.parameters import Coefficients
 from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
@@ -138,6 +140,25 @@ def test_arrow_solution_equals_the_dense_one():
     own, shared = solve_arrow(arrow, right[: K * f].reshape(K, f), right[K * f :], 0.5, 0.5)
     expected = np.linalg.solve(dense + 0.5 * np.eye(len(dense)), right)
     np.testing.assert_allclose(np.r_[own.ravel(), shared], expected, atol=1e-12)
+
+
+def test_a_neighbourhood_contains_points_as_much_worse_as_their_distance_predicts(cells):
+    structure = LowRank(1)
+    optimum = maximise(cells, structure, no_terms(cells, judgewise_scores(cells)))
+    near = neighbourhood(cells, structure, optimum, radius=3.0)
+    rng = np.random.default_rng(0)
+    direction = structure.nearest(rng.normal(size=optimum.at.scores.shape))
+
+    def moved(length):
+        at = replace(optimum.at, scores=structure.nearest(optimum.at.scores + length * direction))
+        return at, evaluate(cells, at).value
+
+    at, value = moved(1e-2)
+    assert near.contains(at, value)
+    # Better than the optimum, another value at the same place, too far away: heading elsewhere.
+    assert not near.contains(at, optimum.value - 1e-3)
+    assert not near.contains(at, value + 0.5 * (value - optimum.value))
+    assert not near.contains(*moved(10.0))
 
 
 def test_an_arrow_that_is_not_positive_definite_has_no_solution():
