@@ -377,3 +377,25 @@ def test_sensitivities_are_withheld_without_a_consensus_to_be_sensitive_to():
     assert any("withheld" in finding.text for finding in result.findings)
     line = next(line for line in str(result.summary()).splitlines() if line.startswith("judge-1"))
     assert line.split()[1:] == ["-"] * 6
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_judge_that_always_says_first_leaves_nothing_of_its_scores(rank):
+    panel = hja.datasets.load_panel().to_frame()[["judge", "first", "second", "outcome"]]
+    blind = panel[panel["judge"] == "judge-2"].assign(judge="Bob", outcome=1.0)
+    table = pd.concat([panel, blind])
+    data = hja.Comparisons.from_arrays(*(table[name] for name in ("judge", "first", "second", "outcome")))
+    with pytest.warns(hja.SeparationWarning, match="Bob"):
+        result = hja.HJAModel.from_comparisons(data, rank=rank, position="judge").fit()
+    # Bob has a part in the mean of the judges, so neither the consensus nor sensitivities to it have a value.
+    assert result.consensus.isna().all(axis=None)
+    assert result.sensitivity.isna().all(axis=None)
+    assert result.scores.loc["Bob"].isna().all()
+    assert result.scores_se.loc["Bob"].isna().all()
+    assert np.isnan(result.contrast("position[Bob]").estimate).all()
+    assert not any("told from none" in finding.text for finding in result.findings)
+    # What the others say is what they say without Bob.
+    others = hja.HJAModel.from_comparisons(data.without_judges("Bob"), rank=rank, position="judge").fit()
+    np.testing.assert_allclose(result.position.drop("Bob"), others.position, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(result.scores.drop("Bob"), others.scores, atol=1e-3)
+    np.testing.assert_allclose(result.scores_se.drop("Bob"), others.scores_se, rtol=1e-3)

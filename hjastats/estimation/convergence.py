@@ -41,12 +41,15 @@ class Separation:
     shared_terms : ndarray, shape (m,)
     step : ndarray, shape (n_free,)
         The movement in free coordinates.
+    even_odds : ndarray, shape (n_free, n_free)
+        Covariance the same comparisons would give if all verdicts were open; empty where it was too large to compute.
     """
 
     scores: np.ndarray
     judge_terms: np.ndarray
     shared_terms: np.ndarray
     step: np.ndarray
+    even_odds: np.ndarray
 
     @property
     def is_affected(self) -> np.ndarray:
@@ -118,7 +121,7 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
     step = -vectors @ (slope / np.maximum(share[gone], 1e-300))
     if not np.isfinite(step).all() or not step.any():
         step = vectors[:, 0]
-    return _separation(step, cells, frame)
+    return _separation(step, cells, frame, basis @ np.linalg.inv(basis.T @ possible @ basis) @ basis.T)
 
 
 def _separation_of_many(cells: Cells, here: Derivatives, frame: Frame, *, diverges: bool) -> Separation | None:
@@ -137,7 +140,7 @@ def _separation_of_many(cells: Cells, here: Derivatives, frame: Frame, *, diverg
     moves = len(shared) - m
     linear = np.concatenate([shared[moves:], own[:, f:].ravel()])[cells.is_free]
     step = -np.concatenate([linear, own[:, :f].ravel(), shared[:moves]])
-    return _separation(step, cells, frame) if step.any() else None
+    return _separation(step, cells, frame, np.zeros((0, 0))) if step.any() else None
 
 
 def _ties_are_open(cells: Cells, here: Derivatives) -> bool:
@@ -154,7 +157,7 @@ def _informed(possible: np.ndarray) -> np.ndarray:
     return vectors[:, values > 1e-10 * values[-1]]
 
 
-def _separation(step: np.ndarray, cells: Cells, frame: Frame) -> Separation:
+def _separation(step: np.ndarray, cells: Cells, frame: Frame, even_odds: np.ndarray) -> Separation:
     m, e = cells.n_shared_terms, cells.n_judge_terms
     linear = np.zeros(len(cells.is_free))
     n_linear = int(cells.is_free.sum())
@@ -166,4 +169,4 @@ def _separation(step: np.ndarray, cells: Cells, frame: Frame) -> Separation:
     shared_terms = linear[:m] * np.abs(cells.shared_terms).mean(axis=0)
     parts = (scores, judge_terms, shared_terms)
     largest = max(float(np.abs(part).max(initial=0.0)) for part in parts) or 1.0
-    return Separation(scores / largest, judge_terms / largest, shared_terms / largest, step / largest)
+    return Separation(scores / largest, judge_terms / largest, shared_terms / largest, step / largest, even_odds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,15 @@ class Contrast:
     gradient: np.ndarray
     cov: np.ndarray
     note: str = ""
+
+    def without(self, is_open: np.ndarray) -> Contrast:
+        """The same with the contrasts that have no finite, determined value left empty."""
+        if not is_open.any():
+            return self
+        cov = np.where(is_open[:, None] | is_open, np.nan, self.cov)
+        names = ", ".join(name for name, bad in zip(self.names, is_open, strict=True) if bad)
+        note = f"without a finite estimate, see the warning of the fit: {names}"
+        return replace(self, estimate=np.where(is_open, np.nan, self.estimate), cov=cov, note=note)
 
     @property
     def std_err(self) -> np.ndarray:

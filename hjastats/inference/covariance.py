@@ -296,15 +296,17 @@ def invert(information: np.ndarray) -> FreeCovariance:
 
 
 def score_standard_errors(frame: Frame, covariance: Covariance, n_linear: int) -> np.ndarray:
-    """Standard errors of all scores, shape (n_judges, n_items), judge by judge.
+    """Standard errors of all scores, shape (n_judges, n_items), judge by judge."""
+    return np.array([np.sqrt(covariance.variances(score_rows(frame, k, n_linear))) for k in range(frame.n_judges)])
+
+
+def score_rows(frame: Frame, judge: int, n_linear: int) -> np.ndarray:
+    """Derivative of a judge's scores with respect to the free coordinates, shape (n_items, n_linear + n_free).
 
     The score of judge k and item i depends only on the judge's own coordinates and the shared ones.
     """
-    n_judges, n_items, f = frame.n_judges, frame.n_items, frame.judge_items.shape[1]
-    errors = np.empty((n_judges, n_items))
-    for k in range(n_judges):
-        jacobian = np.zeros((n_items, n_linear + frame.n_free))
-        jacobian[:, n_linear + k * f : n_linear + (k + 1) * f] = frame.judge_items
-        jacobian[:, n_linear + n_judges * f :] = np.kron(frame.shared_judges[k], frame.shared_items)
-        errors[k] = np.sqrt(covariance.variances(jacobian))
-    return errors
+    f = frame.judge_items.shape[1]
+    rows = np.zeros((frame.n_items, n_linear + frame.n_free))
+    rows[:, n_linear + judge * f : n_linear + (judge + 1) * f] = frame.judge_items
+    rows[:, n_linear + frame.n_judges * f :] = np.kron(frame.shared_judges[judge], frame.shared_items)
+    return rows

@@ -32,6 +32,7 @@ class InferenceMethods(HypothesisMethods):
     estimate: Any
     params: np.ndarray
     _covariance: Covariance
+    _is_open: Any
     cov_params_default: np.ndarray
     df_resid: float
 
@@ -78,8 +79,11 @@ class InferenceMethods(HypothesisMethods):
                                              estimate   null  std_err      z  p_value  ci_lower  ci_upper
         contrast
         gamma[judge-1] / gamma[judge-2] = 1    2.0795 1.0000   0.3025 3.5681 0.00036    1.4865    2.6725
+
+        Where the likelihood keeps rising without limit, contrasts that have no finite value are empty.
         """
-        return contrast(spec, self.model.layout, self.estimate.at, self.estimate.frame, self._covariance, null=null)
+        result = contrast(spec, self.model.layout, self.estimate.at, self.estimate.frame, self._covariance, null=null)
+        return result.without(self._is_open(result.gradient))
 
     def contrast_formula(self, formula: str, metadata: pd.DataFrame | None = None) -> FormulaContrast:
         """Regress estimated parameters on metadata of judges or items, with the estimates' full covariance.

@@ -14,13 +14,15 @@ from scipy.special import ndtri
 from ..errors import ContrastError
 from ..geometry.decomposition import AnchoringError, Decomposition
 from ..geometry.jacobians import anchor_jacobian
-from ..inference.covariance import Covariance, score_standard_errors
+from ..inference.covariance import Covariance, DenseCovariance, score_rows, score_standard_errors
 from ..inference.wald import wald_statistic
 
 # Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
 DISTINCT_STRENGTHS = 3.0
 # Built once: a frame of one block under given columns takes a sixth of the time of one made from a dictionary.
 _COLUMNS = pd.Index(["estimate", "std_err", "ci_lower", "ci_upper"])
+# Standard errors at even odds beyond which a quantity of a separated fit is not determined.
+OPEN = 100.0
 
 
 class TableMethods:
@@ -111,12 +113,13 @@ class TableMethods:
 
         Coefficients and consensus scores are those that move with the separation. Sensitivities and disagreement are
         relative to the consensus and to each other: a block of them counts as one, and is affected when it is still
-        changing on the way to infinity.
+        changing on the way to infinity. Whatever the verdicts no longer tell anything about is affected, too.
         """
         separation = self.estimate.separation
         if separation is None:
             return np.zeros(len(self.params), dtype=bool)
-        movement = np.abs(self._jacobian @ separation.step)
+        jacobian = self._jacobian
+        movement = np.abs(jacobian @ separation.step)
         affected = movement >= 0.3 * max(float(movement.max()), 1e-300)
         change = np.abs(self._further_out(separation.step) - self.params)
         for kind in {"gamma", "U", "V"} & set(self.model.layout.slices):
@@ -127,7 +130,25 @@ class TableMethods:
                 size
             )
             affected[block] = not settled
+        for kind, block in self.model.layout.slices.items():
+            rows = jacobian[block]
+            affected[block] |= self._is_open(_among_themselves(~affected[block]) @ rows if kind == "mu" else rows)
+        if self.rank and affected[self.model.layout.slices["U"]].all():
+            # Coordinates of a disagreement nobody's share in is known.
+            affected[self.model.layout.slices["V"]] = True
         return affected
+
+    def _is_open(self, rows: np.ndarray) -> np.ndarray:
+        """Which quantities with the given Jacobian the verdicts say nothing about because of a separation, shape (m,).
+
+        A judge whose position effect is infinite has no scores any more, and a consensus that includes them has no value. Such
+        quantities are known a hundred times less precisely than the same comparisons would allow at even odds.
+        """
+        separation = self.estimate.separation
+        if separation is None or not separation.even_odds.size:
+            return np.zeros(len(rows), dtype=bool)
+        possible = DenseCovariance(separation.even_odds).variances(rows)
+        return ~(self._covariance.variances(rows) <= OPEN**2 * possible + 1e-20)
 
     def is_withheld(self, kind: str) -> bool:
         """Whether a whole block of parameters, such as ``"gamma"``, has no finite estimate.
@@ -156,6 +177,9 @@ class TableMethods:
     def has_consensus(self) -> bool:
         """Whether the consensus can be told from none at all; without one, sensitivities to it mean nothing."""
         if "gamma" not in self.model.layout.slices or self.n_judges == 1 or not self._covariance.is_finite:
+            return True
+        if self.is_separated[self.model.layout.slices["mu"]].all():
+            # Not determined, which is another thing than none.
             return True
         rows = self._rows("mu")
         try:
@@ -209,13 +233,22 @@ class TableMethods:
         {'model-A': 0.2, 'model-I': 0.2}
         """
         errors = score_standard_errors(self.estimate.frame, self._covariance, self.model.layout.n_linear)
-        if self.estimate.separation is not None:
-            errors = np.where(self.estimate.separation.is_affected.any(axis=1, keepdims=True), np.nan, errors)
-        return self._matrix(errors)
+        return self._matrix(np.where(self._is_infinite.any(axis=1, keepdims=True), np.nan, errors))
 
     def _finite(self, values: np.ndarray) -> np.ndarray:
-        separation = self.estimate.separation
-        return values if separation is None else np.where(separation.is_affected, np.nan, values)
+        return np.where(self._is_infinite, np.nan, values)
+
+    @cached_property
+    def _is_infinite(self) -> np.ndarray:
+        """Which scores run to infinity or are those of a judge that nothing is known about, shape (n_judges, n_items)."""
+        separation, frame = self.estimate.separation, self.estimate.frame
+        if separation is None:
+            return np.zeros((self.n_judges, frame.n_items), dtype=bool)
+        result = separation.is_affected
+        for k in range(self.n_judges):
+            rows = _among_themselves(~result[k]) @ score_rows(frame, k, self.model.layout.n_linear)
+            result[k] |= self._is_open(rows[~result[k]]).any()
+        return result
 
     @property
     def disagreement(self) -> pd.DataFrame:
@@ -277,7 +310,7 @@ class TableMethods:
             estimate, rows = self.params[where], self._rows(kind)
             if kind == "mu" and runs_away.any() and not runs_away.all():
                 # An infinite score would carry all others with it through the sum to zero.
-                centring = np.eye(len(estimate)) - ~runs_away / (~runs_away).sum()
+                centring = _among_themselves(~runs_away)
                 estimate, rows = centring @ estimate, centring @ rows
             error = np.sqrt(self._covariance.variances(rows))
             return np.where(runs_away, np.nan, estimate), np.where(runs_away, np.nan, error)
@@ -303,3 +336,8 @@ def _intervals(estimate: np.ndarray, error: np.ndarray, labels: Sequence[str], i
     half = ndtri(0.975) * error
     values = np.column_stack([estimate, error, estimate - half, estimate + half])
     return pd.DataFrame(values, index=pd.Index(labels, name=index_name), columns=_COLUMNS.copy())
+
+
+def _among_themselves(is_finite: np.ndarray) -> np.ndarray:
+    """The matrix that subtracts from scores the mean of the finite ones."""
+    return np.eye(len(is_finite)) - is_finite / max(is_finite.sum(), 1)
