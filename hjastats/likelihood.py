@@ -326,17 +326,19 @@ def _shared_block(cells: Cells, curvature: np.ndarray, laplacians: np.ndarray | 
         pooled = products.T @ laplacians.reshape(cells.n_judges, -1)
         block = frame.between_shared(pooled.reshape(g * g, n_items, n_items)).reshape(g, g, n_shared, n_shared)
         return block.transpose(0, 2, 1, 3).reshape(g * n_shared, g * n_shared)
-    a, b = [i for i in range(g) for _ in range(i, g)], [j for i in range(g) for j in range(i, g)]
-    links = cells.sum_by_pair(curvature, weights[:, a] * weights[:, b])
-    links = links + links.transpose(0, 2, 1)
-    pooled = -links
+    # One pair of directions after the other: with many items each is as large as everything else together.
+    block = np.empty((g, n_shared, g, n_shared))
     diagonal = np.arange(n_items)
-    pooled[:, diagonal, diagonal] += links.sum(axis=2)
-    inner = frame.between_shared(pooled)
-    block = np.empty((g, g, n_shared, n_shared))
-    block[a, b] = inner
-    block[b, a] = inner
-    return block.transpose(0, 2, 1, 3).reshape(g * n_shared, g * n_shared)
+    for i in range(g):
+        for j in range(i, g):
+            links = cells.sum_by_pair(curvature * np.take(weights[:, i] * weights[:, j], cells.judge))
+            links += links.T.copy()
+            degree = links.sum(axis=1)
+            np.negative(links, out=links)
+            links[diagonal, diagonal] += degree
+            block[i, :, j] = frame.between_shared(links[None])[0]
+            block[j, :, i] = block[i, :, j]
+    return block.reshape(g * n_shared, g * n_shared)
 
 
 def free_information(arrow: Arrow, cells: Cells) -> np.ndarray:

@@ -119,10 +119,6 @@ class Cells:
     def _pair(self) -> np.ndarray:
         return self.first * self.n_items + self.second
 
-    @cached_property
-    def _judge_pair(self) -> np.ndarray:
-        return self.judge * self.n_items**2 + self._pair
-
     @property
     def has_dense_laplacians(self) -> bool:
         """Whether the judges' Laplacians are so small that they are cheaper than what it takes to avoid them."""
@@ -141,27 +137,10 @@ class Cells:
         values = np.concatenate([-weight, -weight, weight, weight])
         return np.bincount(self._laplacian_entries, values, self.n_judges * self.n_items**2).reshape(shape)
 
-    @cached_property
-    def _pair_sums(self) -> sparse.csc_array:
-        """Sums over the cells of each ordered pair of items, shape (n_items ** 2, n_cells)."""
-        n_cells = len(self.n)
-        ends = np.arange(n_cells + 1)
-        return sparse.csc_array((np.ones(n_cells), self._pair, ends), shape=(self.n_items**2, n_cells))
-
-    def sum_by_pair(self, values: np.ndarray, judge_weights: np.ndarray) -> np.ndarray:
-        """Sums over the cells of each ordered pair of items of ``values`` times weights (n_judges, m) of their judges.
-
-        Returns
-        -------
-        ndarray, shape (m, n_items, n_items)
-        """
-        n_pairs = self.n_items**2
-        if self.n_judges * n_pairs <= _SMALL_PANEL:
-            by_judge = np.bincount(self._judge_pair, values, minlength=self.n_judges * n_pairs)
-            sums = judge_weights.T @ by_judge.reshape(self.n_judges, n_pairs)
-        else:
-            sums = (self._pair_sums @ (values[:, None] * np.take(judge_weights, self.judge, axis=0))).T
-        return sums.reshape(-1, self.n_items, self.n_items)
+    def sum_by_pair(self, values: np.ndarray) -> np.ndarray:
+        """Sums of ``values`` over the cells of each ordered pair of items, shape (n_items, n_items)."""
+        n_items = self.n_items
+        return np.bincount(self._pair, values, minlength=n_items**2).reshape(n_items, n_items)
 
 
 def collapse(rows: Cells) -> Cells:

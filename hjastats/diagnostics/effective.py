@@ -70,13 +70,7 @@ def information_shares(cells: Cells, curvature: np.ndarray, gamma: np.ndarray) -
     array([0.25, 0.75])
     """
     basis = centred_basis(cells.n_items)
-    weights = np.eye(cells.n_judges)
-    links = cells.sum_by_pair(curvature, weights)
-    links = links + links.transpose(0, 2, 1)
-    laplacians = -links
-    diagonal = np.arange(cells.n_items)
-    laplacians[:, diagonal, diagonal] += links.sum(axis=2)
-    information = gamma[:, None, None] ** 2 * (basis.T @ laplacians @ basis)
+    information = gamma[:, None, None] ** 2 * (basis.T @ cells.laplacians(curvature) @ basis)
     total = information.sum(axis=0)
     if not np.isfinite(total).all() or np.linalg.matrix_rank(total) < len(total):
         return np.full(cells.n_judges, np.nan)

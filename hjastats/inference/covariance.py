@@ -11,6 +11,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from ..data.cells import Cells
+from ..estimation.convergence import MANY_FREE
 from ..estimation.krylov import ProductSystem
 from ..estimation.trust import MANY, NO_RIDGE, Ridge
 from ..geometry.parameters import Coefficients
@@ -102,7 +103,7 @@ class FreeCovariance(DenseCovariance):
 
 
 class LargeCovariance:
-    """Inverse information of a panel with many items, worked out only as far as it is asked for.
+    """Inverse information of a panel with many items or judges, worked out only as far as it is asked for.
 
     Judges are eliminated, so that the only large matrix is that of the coordinates they share; where even that does not fit,
     every quantity costs a solution by conjugate gradients. Whether the data determine the estimate is judged from products
@@ -157,11 +158,11 @@ class LargeCovariance:
         try:
             inverse = np.linalg.inv(arrow.judge)
             eliminated = (inverse @ arrow.coupling).reshape(n_judges * width, n_shared)
-            return (
-                inverse,
-                eliminated,
-                cholesky(arrow.shared - coupling.T @ eliminated, lower=True, overwrite_a=True, check_finite=False),
-            )
+            # In place and in pieces: this is the largest matrix of all.
+            left = np.asfortranarray(arrow.shared)
+            for start in range(0, n_shared, _BLOCK):
+                left[:, start : start + _BLOCK] -= coupling.T @ eliminated[:, start : start + _BLOCK]
+            return inverse, eliminated, cholesky(left, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             return None
 
@@ -239,8 +240,9 @@ class LargeCovariance:
 def covariance_at(
     cells: Cells, at: Coefficients, frame: Frame, kind: str = "expected", ridge: Ridge = NO_RIDGE
 ) -> FreeCovariance | LargeCovariance:
-    """Inverse information at some coefficients: a matrix, or a promise of its parts where there are many items."""
-    if frame.shared_judges.shape[1] * frame.n_shared + cells.n_shared_terms > MANY:
+    """Inverse information at some coefficients: a matrix, or a promise of its parts where judges or items are many."""
+    n_shared = frame.shared_judges.shape[1] * frame.n_shared + cells.n_shared_terms
+    if n_shared > MANY or frame.n_free + cells.is_free.sum() > MANY_FREE:
         return LargeCovariance(cells, at, frame, kind, ridge)
     return invert(information_at(cells, at, frame, kind, ridge))
 

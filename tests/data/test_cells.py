@@ -159,15 +159,17 @@ def test_terms_of_another_length_are_refused():
         Cells(two, two, two + 1, np.ones(2), np.ones(2), 1, 2, judge_terms=np.ones((3, 1)))
 
 
-@pytest.mark.parametrize("small_panel", [0, 50_000], ids=["sparse", "dense"])
-def test_sums_by_pair_weigh_the_judges(small_panel, monkeypatch):
-    monkeypatch.setattr(cells_module, "_SMALL_PANEL", small_panel)
+def test_sums_by_pair_and_laplacians_are_those_of_single_cells():
     rng = np.random.default_rng(0)
     judge, first = rng.integers(N_JUDGES, size=50), rng.integers(N_ITEMS, size=50)
     second = (first + rng.integers(1, N_ITEMS, size=50)) % N_ITEMS
     cells = aggregate(judge, first, second, np.ones(50), np.ones(50), N_JUDGES, N_ITEMS)
-    values, weights = rng.normal(size=len(cells.n)), rng.normal(size=(N_JUDGES, 2))
-    expected = np.zeros((2, N_ITEMS, N_ITEMS))
+    values = rng.normal(size=len(cells.n))
+    sums, laplacians = np.zeros((N_ITEMS, N_ITEMS)), np.zeros((N_JUDGES, N_ITEMS, N_ITEMS))
     for c in range(len(cells.n)):
-        expected[:, cells.first[c], cells.second[c]] += values[c] * weights[cells.judge[c]]
-    np.testing.assert_allclose(cells.sum_by_pair(values, weights), expected, atol=1e-12)
+        i, j = cells.first[c], cells.second[c]
+        sums[i, j] += values[c]
+        step = np.eye(N_ITEMS)[i] - np.eye(N_ITEMS)[j]
+        laplacians[cells.judge[c]] += values[c] * np.outer(step, step)
+    np.testing.assert_allclose(cells.sum_by_pair(values), sums, atol=1e-12)
+    np.testing.assert_allclose(cells.laplacians(values), laplacians, atol=1e-12)
