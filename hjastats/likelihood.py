@@ -107,13 +107,12 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     small = np.exp(-size)
     rest = 1.0 / (1.0 + small)
     expected = n * small * rest
-    # At positive log-odds losses are the rare outcome, at negative ones wins: count what is rare.
-    is_positive = eta > 0
-    observed = np.where(is_positive, n - y, y)
+    # At positive log-odds losses are the rare outcome, at negative ones wins: count what is rare. By signs, which is quicker than
+    # choosing, and exact where nothing rare was seen.
+    sign, half = np.copysign(1.0, eta), 0.5 * n
+    observed = half + sign * (half - y)
     value = np.dot(observed, size) + np.dot(n, np.log1p(small))
-    excess = observed - expected
-    slope = np.where(is_positive, excess, -excess)
-    return Derivatives(float(value), slope, expected * rest, eta)
+    return Derivatives(float(value), sign * (observed - expected), expected * rest, eta)
 
 
 def davidson(eta: np.ndarray, tau: np.ndarray, n: np.ndarray, y: np.ndarray, ties: np.ndarray) -> Derivatives:
