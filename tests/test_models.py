@@ -286,7 +286,7 @@ def test_an_undefeated_item_warns_and_is_not_called_converged():
 BAD_INPUT = [
     ({"endog": [0, 2]}, r"outcome must lie in \[0, 1\]"),
     ({"endog": ["win", "loss"]}, "endog must be numbers"),
-    ({"judge": ["j"]}, "judge has 1 values but endog has 2"),
+    ({"judge": ["j"]}, "judge has length 1 but endog has length 2"),
     ({"judge": None}, "need judge"),
     ({"item_b": ["a", "b"]}, "compare an item with itself"),
     ({"weights": [1, 0]}, "weights must be positive"),
@@ -294,7 +294,7 @@ BAD_INPUT = [
     ({"weights": [1, "x"]}, "weight must be numbers"),
     ({"judge": ["j", None]}, "missing values: 1 in judge"),
     ({"endog": [1, np.nan]}, "missing values: 1 in endog"),
-    ({"endog": []}, "judge has 2 values but endog has 0"),
+    ({"endog": []}, "judge has length 2 but endog has length 0"),
     ({"exog": [["u"], ["v"]]}, "exog must be numeric"),
     ({"exog": [[1.0]]}, "exog has 1 rows"),
     ({"endog": [[1, 0], [0, 1]]}, "one-dimensional"),

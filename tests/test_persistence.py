@@ -112,3 +112,10 @@ def test_results_without_data_cannot_be_written(data):
     result.remove_data()
     with pytest.raises(Exception, match="data"):
         result.to_json()
+
+
+def test_a_missing_folder_is_named(data, tmp_path):
+    result = hja.JAModel.from_comparisons(data).fit()
+    for write in (result.to_json, result.report):
+        with pytest.raises(FileNotFoundError, match="the folder .*nowhere' does not exist"):
+            write(tmp_path / "nowhere" / "file")

@@ -104,7 +104,7 @@ class Comparisons:
         for name, values in (("judge", judge), ("first", first), ("second", second), ("weight", weight)):
             if values is not None and not isinstance(values, str) and len(values) != n_rows:
                 raise ComparisonError(
-                    f"{name} has {len(values)} values but outcome has {n_rows}: pass one per comparison."
+                    f"{name} has length {len(values)} but outcome has length {n_rows}: pass one value per comparison."
                 )
         if n_rows == 0:
             raise ComparisonError(

@@ -49,7 +49,7 @@ class Rows:
                 series = series[~np.asarray(used)].reset_index(drop=True)
             if len(series) != len(self.endog):
                 raise ComparisonError(
-                    f"{name} has {len(series)} values but endog has {len(self.endog)}: pass one per row."
+                    f"{name} has length {len(series)} but endog has length {len(self.endog)}: pass one value per row."
                 )
             self.columns[name] = series
         if self.judge_exog is not None and used is not None and len(self.judge_exog) == len(used):
@@ -158,7 +158,7 @@ def column(name: str, value: Any, data: pd.DataFrame) -> np.ndarray:
         return data[value].to_numpy(dtype=object)
     values = np.asarray(value, dtype=object)
     if len(values) != len(data):
-        raise ComparisonError(f"{name} has {len(values)} values but the data have {len(data)} rows.")
+        raise ComparisonError(f"{name} has length {len(values)} but the data have {len(data)} rows.")
     return values
 
 

@@ -108,6 +108,11 @@ def _indexed(text: str, at: int, kind: str, quantities: Quantities) -> tuple[Tok
         if fitting:
             return Token("quantity", text[at : end + 1], at, (kind, quantities.resolve(kind, fitting[0]))), end + 1
         end = text.find("]", end + 1)
+    if "'" in text[opening:] or '"' in text[opening:]:
+        # Some labels in quotes, the first one not.
+        labels, end = _quoted_labels(text, opening + 1)
+        if quantities.is_known(kind, labels):
+            return Token("quantity", text[at:end], at, (kind, quantities.resolve(kind, labels))), end
     raise _unknown_labels(kind, text[opening + 1 : closing], quantities)
 
 
@@ -115,7 +120,7 @@ def _unknown_labels(kind: str, content: str, quantities: Quantities) -> Contrast
     """Why no reading of the labels exists."""
     roles, labels = quantities.kinds[kind], tuple(part.strip() for part in content.split(","))
     if len(labels) != len(roles):
-        hint = "; put all of them in quotes if one has a comma or a bracket"
+        hint = "; put a label with a comma or a bracket in quotes"
         return ContrastError(f"{kind} needs [{', '.join(roles)}], got {content!r}{hint}.")
     try:
         quantities.resolve(kind, labels)

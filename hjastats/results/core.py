@@ -373,7 +373,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         page = render(self, title)
         if path is None:
             return page
-        Path(path).write_text(page, encoding="utf-8")
+        _write(path, page)
         return None
 
     @overload
@@ -407,7 +407,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         text = json.dumps(to_document(self), allow_nan=False)
         if path is None:
             return text
-        Path(path).write_text(text, encoding="utf-8")
+        _write(path, text)
         return None
 
     def _unavailable(self) -> Any:
@@ -434,6 +434,13 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         """
         _ = self.findings
         super().remove_data()
+
+
+def _write(path: str | Path, text: str) -> None:
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"the folder {str(folder)!r} does not exist: make it before writing {str(path)!r}.")
+    Path(path).write_text(text, encoding="utf-8")
 
 
 def _return_values(estimate: Estimate) -> dict[str, Any]:

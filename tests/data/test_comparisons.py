@@ -89,8 +89,8 @@ def test_arrays_are_read_only_and_the_arguments_stay_writeable():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"judge": ["j"]}, "judge has 1 values but outcome has 2"),
-        ({"weight": [1, 2, 3]}, "weight has 3 values but outcome has 2"),
+        ({"judge": ["j"]}, "judge has length 1 but outcome has length 2"),
+        ({"weight": [1, 2, 3]}, "weight has length 3 but outcome has length 2"),
         ({"columns": pd.DataFrame({"q": [1]})}, "columns has 1 rows but outcome has 2"),
         ({"judge": [], "first": [], "second": [], "outcome": []}, "there are no comparisons"),
         ({"judge": [None, "k"]}, "1 judge labels are missing, first at row 0"),

@@ -163,6 +163,7 @@ def test_labels_may_contain_anything(awkward):
     for label in ("org/model 3.5 (v2)", "a=b, c", "with ] bracket", "1e5", "exp", "mu[x]", "été-模型", "-minus"):
         assert awkward.contrast(f"mu[{label}]").estimate[0] == params[f"mu[{label}]"]
     assert awkward.contrast("S[judge-1, a=b, c] - S['judge-1', 'a=b, c']").estimate[0] == 0
+    assert awkward.contrast("S[judge-1, 'a=b, c'] - S['judge-1', \"a=b, c\"]").estimate[0] == 0
     assert awkward.contrast("mu[with ] bracket] - mu[a=b, c] = 0").null[0] == 0
 
 
