@@ -1,8 +1,8 @@
 """Bradley-Terry-Luce from records to scores, beside other packages in one run: ``python benchmarks/peers.py [ROUNDS]``.
 
-Everybody starts from the same data frame of string labels (model_a, model_b, winner) and ends with centred scores, with standard
-errors where the package has them. A peer counts when its log-likelihood is within 1e-6 (relative) of the best. Rounds are
-interleaved and the best time of each is kept. Missing peers are skipped: ``pip install 'hjastats[peers]'``.
+Everybody starts from the same data frame of string labels (model_a, model_b, winner) and ends with scores; hjastats a second time
+with their standard errors, arena-rank and GLM always. A peer counts when its log-likelihood is within 1e-6 (relative) of the best.
+Rounds are interleaved and the best time of each is kept. Missing peers are skipped: ``pip install 'hjastats[peers]'``.
 """
 
 from __future__ import annotations
@@ -68,9 +68,18 @@ def counted(data: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return names, np.bincount(winner * n + loser, minlength=n * n).reshape(n, n).astype(float)
 
 
+def hjastats_fit(data: pd.DataFrame) -> hja.HJAResults:
+    return hja.BTLModel.from_comparisons(hja.read_comparisons(data, single_judge="all")).fit()
+
+
 def hjastats_scores(data: pd.DataFrame) -> Scores:
-    result = hja.BTLModel.from_comparisons(hja.read_comparisons(data, single_judge="all")).fit()
-    return result.consensus["estimate"], result.consensus["std_err"]
+    result = hjastats_fit(data)
+    return pd.Series(np.asarray(result.params), result.model.items), None
+
+
+def hjastats_errors(data: pd.DataFrame) -> Scores:
+    table = hjastats_fit(data).consensus
+    return table["estimate"], table["std_err"]
 
 
 def choix_scores(data: pd.DataFrame) -> Scores:
@@ -140,6 +149,7 @@ def sklearn_scores(data: pd.DataFrame) -> Scores:
 
 PEERS: dict[str, tuple[str, Callable[[pd.DataFrame], Scores]]] = {
     "hjastats": ("hjastats", hjastats_scores),
+    "hjastats, errors": ("hjastats", hjastats_errors),
     "choix": ("choix", choix_scores),
     "evalica": ("evalica", evalica_scores),
     "arena-rank": ("arena_rank", arena_rank_scores),

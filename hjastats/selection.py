@@ -96,7 +96,10 @@ class RankSelection:
             text = f"{text}; {' and '.join(others)} agree{'s' if len(others) == 1 else ''}."
         if not self.result.converged:
             # The largest likelihood is approached at infinity: the criterion still knows its value.
-            text += f" Its maximum likelihood estimate does not exist: fit rank {self.best} with fit_regularized(), with terms=True where effects of position run away."
+            text += (
+                f" Its maximum likelihood estimate does not exist: fit rank {self.best} with fit_regularized(), with terms=True "
+                "where position effects run away."
+            )
         return text
 
     def plot(self) -> Figure:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import ndtri
 
-from ..errors import ContrastError
 from ..geometry.decomposition import AnchoringError, Decomposition
 from ..geometry.jacobians import anchor_jacobian
+from ..geometry.structures import in_centred_basis
 from ..inference.covariance import Covariance, DenseCovariance, score_rows, score_standard_errors
-from ..inference.wald import wald_statistic
 
 # Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
 DISTINCT_STRENGTHS = 3.0
@@ -181,12 +181,14 @@ class TableMethods:
         if self.is_separated[self.model.layout.slices["mu"]].all():
             # Not determined, which is another thing than none.
             return True
-        rows = self._rows("mu")
+        # A Wald test of mu = 0 in coordinates that know of the sum to zero, so that no rank has to be found.
+        mu = in_centred_basis(self.params[self.model.layout.slices["mu"]][None])[0]
+        covariance = self._covariance.of(in_centred_basis(self._rows("mu").T).T)
         try:
-            mu = self.params[self.model.layout.slices["mu"]]
-            return bool(wald_statistic(rows, self._covariance.of(rows), mu, self.model.items).pvalue < 0.05)
-        except ContrastError:
+            statistic = mu @ cho_solve(cho_factor(covariance), mu)
+        except LinAlgError:
             return True
+        return bool(stats.chi2.sf(statistic, len(mu)) < 0.05)
 
     @property
     def is_ambiguous(self) -> np.ndarray:
