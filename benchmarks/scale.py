@@ -110,8 +110,7 @@ def main() -> None:
             results[name].append(row)
             show(row)
         if name in ("rows", "cells", "judges", "items"):
-            by = "cells" if name == "rows" else name
-            print(f"  time grows like {by} to the power {growth(results[name], by):.2f}")
+            print(f"  time grows like {name} to the power {growth(results[name], name):.2f}")
     Path("benchmark_scale.json").write_text(json.dumps(results, indent=1))
 
 

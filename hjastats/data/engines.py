@@ -19,6 +19,8 @@ from ..errors import ComparisonError
 EngineFrame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 PARQUET_ENDINGS = (".parquet", ".pq")
 _USUAL = 1.0
+# Possible combinations of labels up to which a table of all of them is counted into.
+_FEW_ROWS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,10 @@ def count_rows(frame: EngineFrame, keys: Sequence[Any], weight: Any) -> CountedR
     names = list(dict.fromkeys(keys))
     n_rows, total, odd = _free_names(("n_rows", "weight", "odd_weight"), names)
     if weight is None:
-        groups = _fast_to_group(frame.select(names)).group_by(names)
-        counted = _collected(groups.agg(nw.len().alias(n_rows)))
+        counted = _counted_codes(frame.select(names), n_rows)
+        if counted is None:
+            groups = _fast_to_group(frame.select(names)).group_by(names)
+            counted = _collected(groups.agg(nw.len().alias(n_rows)))
         counted[total] = counted[n_rows].astype(float)
     else:
         frame = _fast_to_group(frame.select(*names, nw.col(weight).alias(total)))
@@ -151,6 +155,35 @@ def _with_weights(frame: EngineFrame, names: list[str], weight: str, n_rows: str
     own = counted.pop(odd)
     counted[weight] = counted[weight].where(own == _USUAL, own)
     return counted
+
+
+def _counted_codes(frame: EngineFrame, n_rows: str) -> pd.DataFrame | None:
+    """Distinct rows of an arrow table of few distinct texts, counted by their codes; None for any other table.
+
+    Arrow's own grouping takes three times as long.
+    """
+    if not frame.implementation.is_pyarrow():
+        return None
+    table, labels = frame.to_native(), {}
+    key: np.ndarray = np.zeros(len(table), dtype=np.int64)
+    size = 1
+    for name, dtype in frame.collect_schema().items():
+        if dtype != nw.String or table[name].null_count:
+            return None
+        coded = table[name].dictionary_encode().combine_chunks()
+        labels[name] = coded.dictionary.to_pylist()
+        size *= len(labels[name])
+        if size > _FEW_ROWS:
+            return None
+        key *= len(labels[name])
+        key += coded.indices.to_numpy()
+    counts = np.bincount(key, minlength=size)
+    present = np.flatnonzero(counts)
+    codes = np.unravel_index(present, [len(names) for names in labels.values()])
+    columns = {
+        name: np.array(names, dtype=object)[code] for (name, names), code in zip(labels.items(), codes, strict=True)
+    }
+    return pd.DataFrame({**columns, n_rows: counts[present]})
 
 
 def _fast_to_group(frame: EngineFrame) -> EngineFrame:
