@@ -61,6 +61,24 @@ def test_products_and_matrices_give_the_same_fit(data, rank, options, many, monk
     np.testing.assert_allclose(large.scores_se, small.scores_se, rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["every judge alone", "largest rank"])
+def test_many_judges_who_share_nothing(data, name, monkeypatch):
+    """Judges with scores of their own, and panels of full rank, have no shared coordinates."""
+    few = data.subset(np.isin(data.first_index, range(4)) & np.isin(data.second_index, range(4)))
+    model = (
+        hja.JudgewiseBTLModel.from_comparisons(data)
+        if name == "every judge alone"
+        else hja.HJAModel.from_comparisons(few, rank=2)
+    )
+    small = model.fit()
+    monkeypatch.setattr(covariance, "MANY_FREE", 3)
+    large = model.fit()
+    assert isinstance(large.estimate.free_covariance, LargeCovariance)
+    assert large.converged
+    np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(large.scores_se, small.scores_se, rtol=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["expected", "observed"])
 def test_a_covariance_too_large_for_memory_is_solved_for(data, kind, many, monkeypatch):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
