@@ -335,6 +335,32 @@ def test_sensitivities_are_withheld_when_one_judge_carries_the_consensus_to_infi
     assert any("withheld" in finding.text for finding in result.findings if finding.topic == "sensitivity")
 
 
+def test_what_is_withheld_does_not_depend_on_the_covariance():
+    """Residuals vanish with the information: a sandwich is small where nothing is known."""
+    data = simulate_comparisons(np.tile([0.0, 0.5, 1.0, 1.5], (3, 1)), near_balanced_design(3, 4, 600, rng=4), rng=5)
+    always_first = changed(data, np.where(data.judge_index == 1, 1.0, data.outcome))
+    result = hja.JAModel.from_comparisons(always_first, position="judge").fit(warn_convergence=False)
+    robust = result.with_covariance("HC0")
+    assert result.is_separated.any()
+    np.testing.assert_array_equal(robust.is_separated, result.is_separated)
+    np.testing.assert_array_equal(robust.scores.isna(), result.scores.isna())
+    spec = f"mu[{data.items[0]}] - mu[{data.items[1]}]"
+    assert np.isnan(result.contrast(spec).estimate).all()
+    assert np.isnan(robust.contrast(spec).estimate).all()
+
+
+def test_an_undefeated_item_among_many_leaves_the_others_their_errors():
+    """Its vanishing information must not make the whole panel look undetermined."""
+    rng = np.random.default_rng(6)
+    scores = np.outer([0.5, 1.0, 1.5], rng.normal(size=520))
+    data = simulate_comparisons(scores, near_balanced_design(3, 520, 20000, rng=rng), rng=rng)
+    outcome = np.where(data.first_index == 5, 1.0, np.where(data.second_index == 5, 0.0, data.outcome))
+    result = hja.JAModel.from_comparisons(changed(data, outcome)).fit(warn_convergence=False)
+    assert result.estimate.separation is not None
+    assert result.estimate.free_covariance.is_identified
+    assert result.consensus["std_err"].isna().sum() < 20
+
+
 def test_light_crowd_workers_can_be_fitted_with_a_ridge(shared_data):
     """124 crowd workers with a median of 21 comparisons, and two language models."""
     folder = shared_data / "llmfao"
@@ -394,6 +420,16 @@ def test_a_judge_that_always_says_first_leaves_nothing_of_its_scores(rank):
     assert result.scores_se.loc["Bob"].isna().all()
     assert np.isnan(result.contrast("position[Bob]").estimate).all()
     assert not any("told from none" in finding.text for finding in result.findings)
+    assert np.isnan(result.t_test("position[Bob] = 0").effect).all()
+    with pytest.raises(hja.ContrastError, match=r"no finite estimate of 'position\[Bob\]"):
+        result.wald_test("position[Bob] = 0")
+    pairs = result.pairwise("position")
+    assert pairs.loc["Bob"].isna().all(axis=None)
+    assert pairs.drop("Bob").notna().all(axis=None)
+    with pytest.raises(IdentificationError, match="no two values of mu are finite"):
+        result.pairwise("mu")
+    with pytest.raises(IdentificationError, match="no finite estimate"):
+        result.contrast_formula("position ~ a", pd.DataFrame({"a": np.arange(9)}, index=list(data.judges)))
     # What the others say is what they say without Bob.
     others = hja.HJAModel.from_comparisons(data.without_judges("Bob"), rank=rank, position="judge").fit()
     np.testing.assert_allclose(result.position.drop("Bob"), others.position, rtol=1e-3, atol=1e-4)

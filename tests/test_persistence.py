@@ -117,5 +117,5 @@ def test_results_without_data_cannot_be_written(data):
 def test_a_missing_folder_is_named(data, tmp_path):
     result = hja.JAModel.from_comparisons(data).fit()
     for write in (result.to_json, result.report):
-        with pytest.raises(FileNotFoundError, match="the folder .*nowhere' does not exist"):
+        with pytest.raises(FileNotFoundError, match=r"the folder .*nowhere' does not exist"):
             write(tmp_path / "nowhere" / "file")

@@ -102,7 +102,11 @@ class Comparisons:
         """
         n_rows = len(outcome)
         for name, values in (("judge", judge), ("first", first), ("second", second), ("weight", weight)):
-            if values is not None and not isinstance(values, str) and len(values) != n_rows:
+            if isinstance(values, str):
+                if name == "judge":
+                    continue
+                raise ComparisonError(f"{name} is the text {values!r}: pass one value per comparison.")
+            if values is not None and len(values) != n_rows:
                 raise ComparisonError(
                     f"{name} has length {len(values)} but outcome has length {n_rows}: pass one value per comparison."
                 )
@@ -177,7 +181,7 @@ class Comparisons:
             self.first_index,
             self.second_index,
             self.weight,
-            self.outcome if self.weight.strides == (0,) else self.weight * self.outcome,
+            self.outcome if self.weight.strides == (0,) and self.weight[0] == 1.0 else self.weight * self.outcome,
             self.n_judges,
             self.n_items,
         )

@@ -215,7 +215,7 @@ def _as_text(name: str, label: object) -> str:
         return label
     if isinstance(label, (list, tuple, set, dict)):
         raise ComparisonError(f"{name} labels must be text or numbers, got {type(label).__name__}: {label!r}.")
-    if isinstance(label, float) and label.is_integer():
+    if isinstance(label, float | np.floating) and label.is_integer():
         # A numeric id column with a missing value is read as float: 58.0 is the id 58.
         return str(int(label))
     return str(label)

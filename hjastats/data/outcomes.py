@@ -349,7 +349,7 @@ def _text(label: object) -> str:
         return label
     if label is None or label is pd.NA or label is pd.NaT or (isinstance(label, float) and np.isnan(label)):
         return ""
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+    return str(int(label)) if isinstance(label, float | np.floating) and label.is_integer() else str(label)
 
 
 def _listing(labels: list[object], counts: np.ndarray, limit: int = 5) -> str:

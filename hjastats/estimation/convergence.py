@@ -18,6 +18,8 @@ from ..likelihood import (
     free_gradient,
     free_information,
     gradient,
+    linear_predictor,
+    tie_predictor,
 )
 from .krylov import ProductSystem, coordinates
 
@@ -26,6 +28,8 @@ from .krylov import ProductSystem, coordinates
 VANISHED = 1e-8
 # Free score coordinates beyond which directions without information are not looked for one by one.
 MANY_FREE = 2000
+# On the way to infinity every step is about one log-odds long; one so short is the rounding error of an optimum.
+_STANDSTILL = 1e-2
 # A judge, an item or a coefficient takes part in a direction when it has at least this share of the largest movement.
 _INVOLVED = 0.3
 
@@ -138,9 +142,21 @@ def _separation_of_many(cells: Cells, here: Derivatives, frame: Frame, *, diverg
     own, shared = solution
     f, m = frame.judge_items.shape[1], cells.n_shared_terms
     moves = len(shared) - m
+    if not diverges and _largest_change(cells, frame, own, shared) < _STANDSTILL:
+        return None
     linear = np.concatenate([shared[moves:], own[:, f:].ravel()])[cells.is_free]
     step = -np.concatenate([linear, own[:, :f].ravel(), shared[:moves]])
     return _separation(step, cells, frame, np.zeros((0, 0))) if step.any() else None
+
+
+def _largest_change(cells: Cells, frame: Frame, own: np.ndarray, shared: np.ndarray) -> float:
+    """The largest change of a predictor along a movement of judges' own and shared coordinates."""
+    f, g = frame.judge_items.shape[1], frame.shared_judges.shape[1]
+    moves = g * frame.n_shared
+    items = frame.to_items(shared[:moves].reshape(g, frame.n_shared))
+    change = Coefficients(own[:, :f] @ frame.judge_items.T + frame.shared_judges @ items, own[:, f:], shared[moves:])
+    largest = float(np.abs(linear_predictor(cells, change)).max(initial=0.0))
+    return largest if cells.ties is None else max(largest, float(np.abs(tie_predictor(cells, change)).max(initial=0.0)))
 
 
 def _ties_are_open(cells: Cells, here: Derivatives) -> bool:

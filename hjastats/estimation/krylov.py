@@ -155,8 +155,9 @@ class ProductSystem:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Information times a movement: what it does to the predictors, weighted, and back."""
         cells, here, frame = self.cells, self.here, self.frame
-        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
-        items = shared[:moves].reshape(-1, frame.n_shared)
+        f, g = frame.judge_items.shape[1], frame.shared_judges.shape[1]
+        moves = g * frame.n_shared
+        items = shared[:moves].reshape(g, frame.n_shared)
         scores = own[:, :f] @ frame.judge_items.T + frame.shared_judges @ frame.to_items(items)
         change = Coefficients(scores, own[:, f:], shared[moves:])
         eta = linear_predictor(cells, change)
@@ -307,8 +308,8 @@ def _item_blocks(cells: Cells, here: Derivatives, frame: Frame) -> np.ndarray:
         cells.second_entry, here.curvature, size
     )
     g = weights.shape[1]
-    products = (weights[:, :, None] * weights[:, None, :]).reshape(-1, g * g)
-    return (degree.reshape(cells.n_judges, cells.n_items).T @ products).reshape(-1, g, g)
+    products = (weights[:, :, None] * weights[:, None, :]).reshape(cells.n_judges, g * g)
+    return (degree.reshape(cells.n_judges, cells.n_items).T @ products).reshape(cells.n_items, g, g)
 
 
 def _shared_term_block(cells: Cells, here: Derivatives) -> np.ndarray:

@@ -38,6 +38,8 @@ _STRIDE = 30.0
 MANY = 500
 # Damping tried first after a step without any has failed, in units of the average information.
 _FIRST_DAMPING = 1e-2
+# The same for runs out of sight: they end when a step gains little, and a damped step gains little because it is short.
+_FIRST_DAMPING_FAR_OUT = 1e-3
 # Share of the strongest direction below which the weakest of a low-rank structure is absent: it has no curvature to use.
 _ABSENT = 1e-7
 
@@ -285,6 +287,7 @@ def _descend(
 
     Returns the step, where it leads and the largest change of a log-odds, or None; and the damping to go on with.
     """
+    first_damping = _FIRST_DAMPING if _extent(here) <= _OUT_OF_SIGHT else _FIRST_DAMPING_FAR_OUT
     while proposal.scale > 0 and damping <= 1e12 * proposal.scale:
         step = proposal.step(damping)
         if step is not None:
@@ -301,7 +304,7 @@ def _descend(
                 elif ratio > 0.75:
                     damping = damping / 8.0 if damping > 1e-4 * proposal.scale else 0.0
                 return (step, there, moved), damping
-        damping = max(4.0 * damping, _FIRST_DAMPING * proposal.scale)
+        damping = max(4.0 * damping, first_damping * proposal.scale)
     return None, damping
 
 

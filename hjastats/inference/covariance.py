@@ -30,6 +30,8 @@ from ..likelihood import (
 SINGULAR_CONDITION = 1e13
 # Shared coordinates beyond which their covariance does not fit in memory, so that every quantity is solved for by itself.
 _TOO_MANY = 12_000
+# Free coordinates up to which a panel that looks undetermined from products alone is looked at as a matrix.
+_SECOND_LOOK = 3000
 # Quantities whose variances are computed at a time.
 _BLOCK = 500
 
@@ -242,8 +244,12 @@ def covariance_at(
 ) -> FreeCovariance | LargeCovariance:
     """Inverse information at some coefficients: a matrix, or a promise of its parts where judges or items are many."""
     n_shared = frame.shared_judges.shape[1] * frame.n_shared + cells.n_shared_terms
-    if n_shared > MANY or frame.n_free + cells.is_free.sum() > MANY_FREE:
-        return LargeCovariance(cells, at, frame, kind, ridge)
+    n_free = frame.n_free + int(cells.is_free.sum())
+    if n_shared > MANY or n_free > MANY_FREE:
+        large = LargeCovariance(cells, at, frame, kind, ridge)
+        # An item that runs to infinity spoils the preconditioner for all others, and with it the condition number.
+        if n_free > _SECOND_LOOK or large.is_identified:
+            return large
     return invert(information_at(cells, at, frame, kind, ridge))
 
 

@@ -29,6 +29,7 @@ class HypothesisMethods:
     estimate: Any
     params: np.ndarray
     _covariance: Covariance
+    _is_open: Any
     decomposition: Any
 
     @property
@@ -80,6 +81,8 @@ class HypothesisMethods:
         covariance = self._covariance_of(matrix, jacobian, cov_p)
         error = np.sqrt(np.diag(covariance))
         effect = matrix @ self.params
+        is_open = self._is_open(jacobian)
+        error, effect = np.where(is_open, np.nan, error), np.where(is_open, np.nan, effect)
         if use_t:
             raise ValueError("use_t is not available: the tests are asymptotic.")
         statistic = (effect - values) / error
@@ -121,9 +124,12 @@ class HypothesisMethods:
             raise ValueError("wald_test supports neither invcov, use_f nor df_constraints: the test is chi-squared.")
         names = self.model.layout.names
         matrix, values = linear_hypotheses(r_matrix, names)
-        jacobian = matrix @ self._jacobian
-        covariance = self._covariance_of(matrix, jacobian, cov_p)
         labels = hypothesis_labels(matrix, values, names)
+        jacobian = matrix @ self._jacobian
+        if (is_open := self._is_open(jacobian)).any():
+            named = [label for label, bad in zip(labels, is_open, strict=True) if bad]
+            raise ContrastError(f"not testable: there is no finite estimate of {shown(named, 3)}.")
+        covariance = self._covariance_of(matrix, jacobian, cov_p)
         return wald_statistic(jacobian, covariance, matrix @ self.params - values, labels)
 
     def wald_test_terms(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class InferenceMethods(HypothesisMethods):
     params: np.ndarray
     _covariance: Covariance
     _is_open: Any
+    is_separated: Any
     cov_params_default: np.ndarray
     df_resid: float
 
@@ -117,7 +119,13 @@ class InferenceMethods(HypothesisMethods):
         if metadata is None:
             self._need_data()
             metadata = stored_metadata(formula, self.model.comparisons)
-        return contrast_formula(formula, metadata, self._quantities, self._covariance)
+        result = contrast_formula(formula, metadata, self._quantities, self._covariance)
+        if self._is_open(result.gradient).any():
+            raise IdentificationError(
+                f"some of the parameters in {formula!r} have no finite estimate: use fit_regularized(), or a fit without the "
+                "judges or items concerned."
+            )
+        return result
 
     def relative_loadings(self, alpha: float = 0.05) -> pd.DataFrame:
         """The appendix's other reading of the model, ``S = diag(gamma)(1 mu' + W V')``: loadings W = U / gamma.
@@ -156,7 +164,7 @@ class InferenceMethods(HypothesisMethods):
         frame = table.summary_frame(alpha)
         frame.index = pd.MultiIndex.from_tuples(index, names=["judge", "direction"])
         sensitivity = self.contrast([f'gamma["{judge.replace(chr(34), chr(34) * 2)}"]' for judge in layout.judges])
-        unclear = np.abs(sensitivity.z) < 1.96
+        unclear = ~(np.abs(sensitivity.z) >= 1.96)
         frame.loc[np.tile(unclear, layout.rank)] = np.nan
         return frame
 
@@ -186,7 +194,15 @@ class InferenceMethods(HypothesisMethods):
         >>> result.pairwise("gamma").loc[("judge-1", "judge-2"), ["estimate", "p_adjusted"]].round(4).to_dict()
         {'estimate': 1.4797, 'p_adjusted': 0.0}
         """
-        labels, estimate, covariance = self._vector(kind)
+        labels, estimate, rows = self._vector(kind)
+        all_pairs = pd.MultiIndex.from_tuples(combinations(labels, 2), names=["first", "second"])
+        if kind in self.model.layout.slices and self.estimate.separation is not None:
+            # Differences with what has no finite value are empty, and do not count among those to adjust for.
+            finite = np.flatnonzero(~self.is_separated[self.model.layout.slices[kind]])
+            labels, estimate, rows = tuple(labels[i] for i in finite), estimate[finite], rows[finite]
+            if len(labels) < 2:
+                raise IdentificationError(f"no two values of {kind} are finite: see the warning of the fit.")
+        covariance = self._covariance.of(rows)
         pairs = pairwise_differences(estimate, covariance)
         low, high = np.triu_indices(len(labels), 1)
         errors = pairs.std_err[low, high]
@@ -214,11 +230,8 @@ class InferenceMethods(HypothesisMethods):
                     f"method must be 'single-step', 'none' or one of multipletests, got {method!r}."
                 ) from None
         frame.insert(4, "p_adjusted", adjusted)
-        frame.index = pd.MultiIndex.from_arrays(
-            [np.array(labels, dtype=object)[low], np.array(labels, dtype=object)[high]]
-        )
-        frame.index.names = ["first", "second"]
-        return frame
+        frame.index = pd.MultiIndex.from_tuples(combinations(labels, 2), names=["first", "second"])
+        return frame if len(frame) == len(all_pairs) else frame.reindex(all_pairs)
 
     def ranking(
         self,
@@ -268,19 +281,19 @@ class InferenceMethods(HypothesisMethods):
                 "terms=True if it is a position effect that runs away."
             )
         if judge is None:
-            labels, estimate, covariance = self._vector("mu")
+            labels, estimate, rows = self._vector("mu")
         else:
             k = self._quantities.resolve("gamma", (str(judge),))[0]
             labels = self.model.items
             estimate = self.estimate.at.scores[k]
             rows = np.array([self._quantities.gradient("S", (k, i)) for i in range(len(labels))])
-            covariance = self._covariance.of(rows)
+        covariance = self._covariance.of(rows)
         if not np.isfinite(covariance).all():
             raise IdentificationError("standard errors are not available for this fit, so places have no intervals.")
         return ranking_table(labels, estimate, covariance, level=level, simultaneous=simultaneous, rng=rng)
 
     def _vector(self, kind: str) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-        """Labels, estimates and covariance of one kind of parameter."""
+        """Labels, estimates and Jacobian of one kind of parameter."""
         quantities = self._quantities
         known = {"mu": self.model.items, "gamma": self.model.judges, "position": self.model.judges}
         if "tie" in quantities.kinds:
@@ -293,7 +306,7 @@ class InferenceMethods(HypothesisMethods):
         index = [quantities.resolve(kind, (label,)) for label in labels]
         estimate = np.array([quantities.value(kind, place) for place in index])
         rows = np.array([quantities.gradient(kind, place) for place in index])
-        return labels, estimate, self._covariance.of(rows)
+        return labels, estimate, rows
 
     # Resampling
 

@@ -16,6 +16,7 @@ from ..geometry.decomposition import AnchoringError, Decomposition
 from ..geometry.jacobians import anchor_jacobian
 from ..geometry.structures import in_centred_basis
 from ..inference.covariance import Covariance, DenseCovariance, score_rows, score_standard_errors
+from ..inference.estimate import reassess
 
 # Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
 DISTINCT_STRENGTHS = 3.0
@@ -148,7 +149,15 @@ class TableMethods:
         if separation is None or not separation.even_odds.size:
             return np.zeros(len(rows), dtype=bool)
         possible = DenseCovariance(separation.even_odds).variances(rows)
-        return ~(self._covariance.variances(rows) <= OPEN**2 * possible + 1e-20)
+        return ~(self._model_covariance.variances(rows) <= OPEN**2 * possible + 1e-20)
+
+    @cached_property
+    def _model_covariance(self) -> Covariance:
+        """Covariance by the expected information, whichever was asked for.
+
+        Robust ones do not show what has run away: residuals vanish there as fast as the information does.
+        """
+        return reassess(self.estimate, "expected").free_covariance
 
     def is_withheld(self, kind: str) -> bool:
         """Whether a whole block of parameters, such as ``"gamma"``, has no finite estimate.

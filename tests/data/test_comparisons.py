@@ -1,5 +1,7 @@
 """Coding, checks, subsets and the printed form of Comparisons."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -241,3 +243,21 @@ def test_the_printed_form_tells_further_columns_soft_preferences_and_dropped_ver
 def test_half_a_character_in_a_label_is_refused():
     with pytest.raises(ComparisonError, match=r"valid text, got .*ud800"):
         Comparisons.from_arrays(["j\ud800", "k"], ["a", "b"], ["b", "a"], [1, 0])
+
+
+def test_short_floats_are_the_same_ids_as_integers():
+    data = Comparisons.from_arrays(["j", "j"], pd.Series([58, 7]), pd.Series([7.0, 58.0], dtype="Float32"), [1, 0])
+    assert data.items == ("58", "7")
+
+
+@pytest.mark.parametrize("name", ["first", "second", "weight"])
+def test_only_judges_may_be_one_text(name):
+    fields = {"first": ["a", "b"], "second": ["b", "c"], "weight": [1.0, 2.0], name: "ab"}
+    with pytest.raises(ComparisonError, match=f"{name} is the text 'ab'"):
+        Comparisons.from_arrays(["j", "k"], outcome=[1, 0], **fields)
+
+
+def test_one_weight_seen_from_every_row_counts():
+    data = small(outcome=[0.7, 1], judge=["j", "j"])
+    doubled = replace(data, weight=np.broadcast_to(2.0, 2))
+    np.testing.assert_array_equal(doubled.cells.y, 2.0 * data.cells.y)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
+import hjastats as hja
 from hjastats.data.cells import Cells
 from hjastats.estimation.alternating import alternate
 from hjastats.estimation.convergence import find_separation
@@ -179,6 +180,21 @@ def test_an_undefeated_item_is_reported_as_separation_with_its_direction():
     assert separation is not None
     assert separation.rising.tolist() == [0]
     assert separation.falling.tolist() == [1, 2]
+
+
+def test_a_run_to_infinity_is_not_ended_by_its_own_damping():
+    """Stopped when a heavily damped step gained little, this fit was a whole log-likelihood unit short."""
+    rng = np.random.default_rng(38)
+    n_judges, n_items, n = 6, 6, 180
+    scores = rng.uniform(0.2, 2, (n_judges, 1)) * rng.normal(size=n_items)
+    scores = scores + 2.0 * rng.normal(size=(n_judges, 2)) @ rng.normal(size=(2, n_items))
+    judge, first = rng.integers(n_judges, size=n), rng.integers(n_items, size=n)
+    second = (first + rng.integers(1, n_items, size=n)) % n_items
+    wins = rng.random(n) < 1 / (1 + np.exp(scores[judge, second] - scores[judge, first]))
+    data = hja.Comparisons.from_arrays(judge, first, second, wins.astype(float))
+    result = hja.JAModel.from_comparisons(data, position="judge").fit(warn_convergence=False)
+    assert result.estimate.optimum.diverges
+    assert result.llf > -74.2
 
 
 def test_finite_estimates_are_not_called_separated(cells):

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hjastats as hja
-from hjastats.estimation import trust
+from hjastats.estimation import convergence, trust
 from hjastats.estimation.krylov import ProductSystem, conjugate_gradients
 from hjastats.estimation.search import no_terms
 from hjastats.geometry.structures import LowRank, Pooled
@@ -58,6 +59,24 @@ def test_products_and_matrices_give_the_same_fit(data, rank, options, many, monk
     np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(large.consensus, small.consensus, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(large.cov_params(), small.cov_params(), atol=1e-7)
+    np.testing.assert_allclose(large.scores_se, small.scores_se, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["every judge alone", "largest rank"])
+def test_many_judges_who_share_nothing(data, name, monkeypatch):
+    """Judges with scores of their own, and panels of full rank, have no shared coordinates."""
+    few = data.subset(np.isin(data.first_index, range(4)) & np.isin(data.second_index, range(4)))
+    model = (
+        hja.JudgewiseBTLModel.from_comparisons(data)
+        if name == "every judge alone"
+        else hja.HJAModel.from_comparisons(few, rank=2)
+    )
+    small = model.fit()
+    monkeypatch.setattr(covariance, "MANY_FREE", 3)
+    large = model.fit()
+    assert isinstance(large.estimate.free_covariance, LargeCovariance)
+    assert large.converged
+    np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(large.scores_se, small.scores_se, rtol=1e-5)
 
 
@@ -118,6 +137,20 @@ def test_what_the_design_does_not_determine_has_no_condition_number(many):
     assert not large.is_identified
     assert np.isnan(large.variances(np.eye(5))).all()
     assert np.isnan(large.of(np.eye(5))).all()
+
+
+def test_a_large_design_that_determines_too_little_is_not_called_separated(data, many, monkeypatch):
+    monkeypatch.setattr(convergence, "MANY_FREE", 3)
+    rng = np.random.default_rng(2)
+    # One verdict far out on the scale of a covariate tells nothing any more, and the covariate is there twice.
+    length = rng.standard_normal(data.n_rows)
+    length[0] = 250.0
+    outcome = np.where(rng.random(data.n_rows) < 1.0 / (1.0 + np.exp(-0.3 * length)), 1.0, data.outcome)
+    columns = pd.DataFrame({"length": length, "twice": 2.0 * length})
+    model = hja.JAModel.from_comparisons(replace(data, outcome=outcome, columns=columns), exog=["length", "twice"])
+    result = model.fit(warn_convergence=False)
+    assert not result.estimate.free_covariance.is_identified
+    assert result.estimate.separation is None
 
 
 def test_conjugate_gradients_solve_and_refuse():
