@@ -125,33 +125,7 @@ class Comparisons:
                 "outcome must lie in [0, 1] (1 = first item preferred, 0 = second, 0.5 = tie); "
                 f"{rows.number(bad)} values do not, first {outcome[bad][0]:g}{rows.place(bad, ' at row {}')}."
             )
-        return cls.from_pairs(pairs, outcome, weights(weight, n_rows, rows), columns, dropped)
-
-    @classmethod
-    def from_pairs(
-        cls,
-        pairs: Pairs,
-        outcome: np.ndarray,
-        weight: np.ndarray,
-        columns: pd.DataFrame | None = None,
-        dropped: pd.DataFrame | None = None,
-    ) -> Comparisons:
-        """Put together what has been coded and checked; for readers, everybody else uses :meth:`from_arrays`."""
-        if columns is None:
-            columns = pd.DataFrame(index=pd.RangeIndex(len(outcome)))
-        if dropped is None:
-            dropped = _NONE_DROPPED.copy()
-        return cls(
-            _fixed(pairs.judge_index),
-            _fixed(pairs.first_index),
-            _fixed(pairs.second_index),
-            _fixed(outcome),
-            _fixed(weight),
-            pairs.judges,
-            pairs.items,
-            columns.reset_index(drop=True),
-            dropped,
-        )
+        return checked_comparisons(pairs, outcome, weights(weight, n_rows, rows), columns, dropped)
 
     @property
     def n_judges(self) -> int:
@@ -408,6 +382,29 @@ class Comparisons:
 def _wrapped(line: str) -> str:
     """Break a line with long names under its own text."""
     return textwrap.fill(line, 100, subsequent_indent=14 * " ", break_long_words=False, break_on_hyphens=False)
+
+
+def checked_comparisons(
+    pairs: Pairs,
+    outcome: np.ndarray,
+    weight: np.ndarray,
+    columns: pd.DataFrame | None = None,
+    dropped: pd.DataFrame | None = None,
+) -> Comparisons:
+    """Put together what has been coded and checked; columns and dropped verdicts are none if not given."""
+    if columns is None:
+        columns = pd.DataFrame(index=pd.RangeIndex(len(outcome)))
+    return Comparisons(
+        _fixed(pairs.judge_index),
+        _fixed(pairs.first_index),
+        _fixed(pairs.second_index),
+        _fixed(outcome),
+        _fixed(weight),
+        pairs.judges,
+        pairs.items,
+        columns.reset_index(drop=True),
+        _NONE_DROPPED.copy() if dropped is None else dropped,
+    )
 
 
 def _fixed(array: np.ndarray) -> np.ndarray:

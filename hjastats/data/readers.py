@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ComparisonError, shown
-from .comparisons import Comparisons
+from .comparisons import Comparisons, checked_comparisons
 from .engines import EngineFrame, count_rows, engine_frame, is_parquet, scan_parquet
 from .files import FORMATS, FindRoles, from_columns, from_open_file, from_path, from_records
 from .labels import TableRows, coded_pairs, weights
@@ -155,7 +155,7 @@ def read_comparisons(
     columns = frame[table.kept] if table.kept else None
     row_weight = weights(None if roles.weight is None else frame[roles.weight], len(frame), rows)
     if roles.outcome is None:
-        return Comparisons.from_pairs(pairs, np.ones(len(frame)), row_weight, columns)
+        return checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns)
     verdicts = read_outcomes(
         frame[roles.outcome],
         pairs,
@@ -166,7 +166,7 @@ def read_comparisons(
     )
     is_left_out = verdicts.is_left_out
     if not is_left_out.any():
-        return Comparisons.from_pairs(pairs, verdicts.outcome, row_weight, columns)
+        return checked_comparisons(pairs, verdicts.outcome, row_weight, columns)
     dropped = verdicts.left_out(np.asarray(pairs.judges, dtype=object), pairs.judge_index, row_weight)
     if is_left_out.all():
         raise ComparisonError(
@@ -174,7 +174,7 @@ def read_comparisons(
             f"out (labels {shown(dropped['label'].unique())}): check outcome=, or say what the labels mean with "
             "codes={...}."
         )
-    usable = Comparisons.from_pairs(pairs, verdicts.outcome, row_weight, columns).subset(~is_left_out)
+    usable = checked_comparisons(pairs, verdicts.outcome, row_weight, columns).subset(~is_left_out)
     # Counted before the subset: a judge without any usable verdict vanishes from the judges, not from this table.
     return replace(usable, dropped=dropped)
 

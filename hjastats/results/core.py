@@ -131,17 +131,41 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
 
     @cached_property
     def cov_params_free(self) -> np.ndarray:
-        """Covariance of the free coordinates, shape (n_free, n_free)."""
+        """Covariance of the free coordinates, shape (n_free, n_free).
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.cov_params_free.shape == (result.df_model, result.df_model)
+        True
+        """
         return self._covariance.covariance
 
     @cached_property
     def cov_params_default(self) -> np.ndarray:  # type: ignore[override]
-        """Covariance of the reported parameters, shape (n_params, n_params); singular, since they obey constraints."""
+        """Covariance of the reported parameters, shape (n_params, n_params); singular, since they obey constraints.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> bool(abs(result.cov_params_default.sum()) < 1e-12)      # the scores sum to zero
+        True
+        """
         return self._covariance.of(self._jacobian)
 
     @property
     def normalized_cov_params(self) -> np.ndarray:
-        """The same, under the name the base class uses."""
+        """The same as ``cov_params_default``, under the name the base class uses.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.normalized_cov_params.shape
+        (10, 10)
+        """
         return self.cov_params_default
 
     @normalized_cov_params.setter
@@ -150,7 +174,15 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
 
     @cached_property
     def bse(self) -> np.ndarray:
-        """Standard errors of the reported parameters."""
+        """Standard errors of the reported parameters.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.bse["mu[model-A]"].round(3)
+        np.float64(0.076)
+        """
         return np.sqrt(self._covariance.variances(self._jacobian))
 
     def with_covariance(
