@@ -69,6 +69,14 @@ def factorized(column: Any) -> tuple[np.ndarray, list[object]]:
     return codes, list(values)
 
 
+def _all_factorized(columns: list[Labels]) -> list[tuple[np.ndarray, list[object]]]:
+    if len(columns[0]) <= _LONG:
+        return [factorized(column) for column in columns]
+    # Arrow leaves other threads free while it codes.
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(factorized, columns))
+
+
 def coded_labels(name: str, columns: list[Labels], rows: TableRows) -> tuple[list[np.ndarray], tuple[str, ...]]:
     """Integer codes of each column into the sorted text labels of all of them.
 
@@ -78,9 +86,8 @@ def coded_labels(name: str, columns: list[Labels], rows: TableRows) -> tuple[lis
         For missing or empty labels, containers, broken text, and fewer than two items.
     """
     try:
-        # Column by column: joining columns of text would cost as much as coding them. Arrow leaves the other threads free.
-        with ThreadPoolExecutor() as threads:
-            coded = list((threads.map if len(columns[0]) > _LONG else map)(factorized, columns))
+        # Column by column: joining columns of text would cost as much as coding them.
+        coded = _all_factorized(columns)
     except TypeError:
         raise ComparisonError(f"{name} labels must be text or numbers, got lists or other containers.") from None
     except UnicodeEncodeError as error:

@@ -173,7 +173,7 @@ def _informed(possible: np.ndarray) -> np.ndarray:
     return vectors[:, values > 1e-10 * values[-1]]
 
 
-def _separation(step: np.ndarray, cells: Cells, frame: Frame, even_odds: np.ndarray) -> Separation:
+def _separation(step: np.ndarray, cells: Cells, frame: Frame, open_covariance: np.ndarray) -> Separation:
     m, e = cells.n_shared_terms, cells.n_judge_terms
     linear = np.zeros(len(cells.is_free))
     n_linear = int(cells.is_free.sum())
@@ -185,4 +185,4 @@ def _separation(step: np.ndarray, cells: Cells, frame: Frame, even_odds: np.ndar
     shared_terms = linear[:m] * np.abs(cells.shared_terms).mean(axis=0)
     parts = (scores, judge_terms, shared_terms)
     largest = max(float(np.abs(part).max(initial=0.0)) for part in parts) or 1.0
-    return Separation(scores / largest, judge_terms / largest, shared_terms / largest, step / largest, even_odds)
+    return Separation(scores / largest, judge_terms / largest, shared_terms / largest, step / largest, open_covariance)

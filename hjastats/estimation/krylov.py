@@ -313,6 +313,7 @@ def _item_blocks(cells: Cells, here: Derivatives, frame: Frame) -> np.ndarray:
 
 
 def _shared_term_block(cells: Cells, here: Derivatives) -> np.ndarray:
+    """Information about the shared linear coefficients; a tie propensity counts for itself."""
     terms, odds = cells.shared_terms, cells.odds_shared_terms
     block = np.zeros((terms.shape[1], terms.shape[1]))
     n_odds = odds.shape[1]

@@ -310,7 +310,7 @@ class TableMethods:
 
     def _rows(self, kind: str) -> np.ndarray:
         """The Jacobian of one kind of parameter."""
-        return self.model.layout.jacobian_of(kind, self.estimate.at, self.estimate.frame)
+        return self.model.layout.jacobian_of(kind, self.estimate.at, self.estimate.frame, self.decomposition)
 
     def _derived(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
         """Estimates and standard errors of a kind, reported by the model or implied by its scores."""
