@@ -13,8 +13,8 @@ import pandas as pd
 
 from ..errors import ComparisonError, shown
 from .cells import Cells, collapse
-from .graph import Connectivity, connectivity
-from .labels import Labels, Pairs, TableRows, coded_pairs, numbers, present_labels, weights
+from .graph import Connectivity
+from .labels import Labels, Pairs, TableRows, code_columns, coded_pairs, numbers, present_labels, weights
 from .metadata import aligned_metadata, restricted_metadata
 
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[Any]"
@@ -117,7 +117,9 @@ class Comparisons:
         if columns is not None and len(columns) != n_rows:
             raise ComparisonError(f"columns has {len(columns)} rows but outcome has {n_rows}: pass one per comparison.")
         rows = TableRows(table_rows)
-        pairs = coded_pairs(judge, first, second, rows)
+        labels = [first, second] if isinstance(judge, str) else [first, second, judge]
+        first_code, second_code, *judge_code = code_columns(labels)
+        pairs = coded_pairs(judge if isinstance(judge, str) else judge_code[0], first_code, second_code, rows)
         outcome = numbers("outcome", outcome)
         bad = ~((outcome >= 0) & (outcome <= 1))
         if bad.any():
@@ -180,7 +182,7 @@ class Comparisons:
         >>> data.connectivity.is_connected, data.connectivity.pooled_groups
         (False, (('a', 'b'), ('x', 'y')))
         """
-        return connectivity(self.cells, self.judges, self.items)
+        return Connectivity(self.cells, self.judges, self.items)
 
     def first_share(self) -> pd.DataFrame:
         """How often each judge preferred the item shown first.

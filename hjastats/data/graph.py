@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -13,9 +14,9 @@ from ..errors import shown
 from .cells import Cells
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Connectivity:
-    """What the comparison graphs allow to be estimated.
+    """What the comparison graphs allow to be estimated; each answer is worked out when asked for.
 
     Attributes
     ----------
@@ -28,15 +29,54 @@ class Connectivity:
         maximum likelihood estimate of the pooled Bradley-Terry-Luce model exists.
     undefeated, winless : tuple of str
         Items no other item ever beat or tied with, and items that never beat or tied with another.
+
+    Examples
+    --------
+    >>> one = np.ones(2)
+    >>> cells = Cells(np.zeros(2, int), np.array([0, 1]), np.array([1, 2]), one, one, 1, 3)
+    >>> report = Connectivity(cells, ("j",), ("a", "b", "c"))
+    >>> report.is_connected, report.is_strongly_connected, report.undefeated
+    (True, False, ('a',))
     """
 
+    cells: Cells
     judges: tuple[str, ...]
     items: tuple[str, ...]
-    pooled_groups: tuple[tuple[str, ...], ...]
-    judge_groups: dict[str, tuple[tuple[str, ...], ...]]
-    winning_groups: tuple[tuple[str, ...], ...]
-    undefeated: tuple[str, ...]
-    winless: tuple[str, ...]
+
+    @cached_property
+    def pooled_groups(self) -> tuple[tuple[str, ...], ...]:
+        """Items linked by somebody's comparisons."""
+        return _named(_components(self.cells.first, self.cells.second, self.cells.n_items), self._names)
+
+    @cached_property
+    def judge_groups(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """Groups of linked items of the judges whose own graph is not connected."""
+        return _judge_groups(self.cells, self.judges, self._names)
+
+    @cached_property
+    def winning_groups(self) -> tuple[tuple[str, ...], ...]:
+        """Strongly connected groups of the pooled graph of wins."""
+        return _named(_components(*self._wins, self.cells.n_items, strong=True), self._names)
+
+    @property
+    def undefeated(self) -> tuple[str, ...]:
+        """Items no other item ever beat or tied with."""
+        winner, loser = self._wins
+        return tuple(self._names[np.setdiff1d(winner, loser)])
+
+    @property
+    def winless(self) -> tuple[str, ...]:
+        """Items that never beat or tied with another."""
+        winner, loser = self._wins
+        return tuple(self._names[np.setdiff1d(loser, winner)])
+
+    @property
+    def _names(self) -> np.ndarray:
+        return np.asarray(self.items, dtype=object)
+
+    @cached_property
+    def _wins(self) -> tuple[np.ndarray, np.ndarray]:
+        return _wins(self.cells, self.cells.first, self.cells.second)
 
     @property
     def is_connected(self) -> bool:
@@ -84,37 +124,6 @@ class Connectivity:
             if self.winless:
                 lines.append(f"  never won: {shown(self.winless)}")
         return "\n".join(lines)
-
-
-def connectivity(cells: Cells, judges: tuple[str, ...], items: tuple[str, ...]) -> Connectivity:
-    """Connected groups of items, pooled and per judge, and strongly connected groups of wins.
-
-    Examples
-    --------
-    >>> one = np.ones(2)
-    >>> cells = Cells(np.zeros(2, int), np.array([0, 1]), np.array([1, 2]), one, one, 1, 3)
-    >>> report = connectivity(cells, ("j",), ("a", "b", "c"))
-    >>> report.is_connected, report.is_strongly_connected, report.undefeated
-    (True, False, ('a',))
-    """
-    names = np.asarray(items, dtype=object)
-    pooled = _components(cells.first, cells.second, cells.n_items)
-    winner, loser = _wins(cells, cells.first, cells.second)
-    strong = _components(winner, loser, cells.n_items, strong=True)
-    has_won = np.zeros(cells.n_items, dtype=bool)
-    has_lost = np.zeros(cells.n_items, dtype=bool)
-    has_won[winner] = True
-    has_lost[loser] = True
-    compared = has_won | has_lost
-    return Connectivity(
-        judges=judges,
-        items=items,
-        pooled_groups=_named(pooled, names),
-        judge_groups=_judge_groups(cells, judges, names),
-        winning_groups=_named(strong, names),
-        undefeated=tuple(names[compared & ~has_lost]),
-        winless=tuple(names[compared & ~has_won]),
-    )
 
 
 def levels_of_wins(cells: Cells) -> np.ndarray:

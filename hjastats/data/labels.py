@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,8 +13,10 @@ import pandas as pd
 from ..errors import ComparisonError, shown
 
 Labels: TypeAlias = "Sequence[object] | np.ndarray | pd.Series[Any] | pd.Categorical[Any]"
+# The codes of a column and its distinct values, being worked out.
+Coding: TypeAlias = "Future[tuple[np.ndarray, list[object]]]"
 # Rows beyond which a column is worth a thread of its own.
-_LONG = 100_000
+_LONG = 30_000
 
 
 @dataclass(frozen=True)
@@ -69,15 +71,26 @@ def factorized(column: Any) -> tuple[np.ndarray, list[object]]:
     return codes, list(values)
 
 
-def _all_factorized(columns: list[Labels]) -> list[tuple[np.ndarray, list[object]]]:
-    if len(columns[0]) <= _LONG:
-        return [factorized(column) for column in columns]
-    # Arrow leaves other threads free while it codes.
-    with ThreadPoolExecutor() as threads:
-        return list(threads.map(factorized, columns))
+def code_columns(columns: Sequence[Labels]) -> list[Coding]:
+    """Code every column, long ones at the same time: it is most of the work of reading, and arrow leaves other threads free.
+
+    What is wrong with a column is said when its codes are asked for.
+    """
+    if len(columns[0]) > _LONG:
+        with ThreadPoolExecutor() as threads:
+            return [threads.submit(factorized, column) for column in columns]
+    done: list[Coding] = []
+    for column in columns:
+        coding: Coding = Future()
+        try:
+            coding.set_result(factorized(column))
+        except (TypeError, UnicodeEncodeError) as error:
+            coding.set_exception(error)
+        done.append(coding)
+    return done
 
 
-def coded_labels(name: str, columns: list[Labels], rows: TableRows) -> tuple[list[np.ndarray], tuple[str, ...]]:
+def coded_labels(name: str, columns: list[Coding], rows: TableRows) -> tuple[list[np.ndarray], tuple[str, ...]]:
     """Integer codes of each column into the sorted text labels of all of them.
 
     Raises
@@ -86,8 +99,7 @@ def coded_labels(name: str, columns: list[Labels], rows: TableRows) -> tuple[lis
         For missing or empty labels, containers, broken text, and fewer than two items.
     """
     try:
-        # Column by column: joining columns of text would cost as much as coding them.
-        coded = _all_factorized(columns)
+        coded = [column.result() for column in columns]
     except TypeError:
         raise ComparisonError(f"{name} labels must be text or numbers, got lists or other containers.") from None
     except UnicodeEncodeError as error:
@@ -142,7 +154,7 @@ class Pairs:
     items: tuple[str, ...]
 
 
-def coded_pairs(judge: Labels | str, first: Labels, second: Labels, rows: TableRows) -> Pairs:
+def coded_pairs(judge: Coding | str, first: Coding, second: Coding, rows: TableRows) -> Pairs:
     """Code the labels of every row; a text in place of the judges is the only judge.
 
     Raises
@@ -151,10 +163,12 @@ def coded_pairs(judge: Labels | str, first: Labels, second: Labels, rows: TableR
         As :func:`coded_labels`, and for items compared with themselves.
     """
     if isinstance(judge, str):
-        judge_index, judges = np.zeros(len(first), dtype=np.intp), _sorted_labels("judge", [judge])
+        only = _sorted_labels("judge", [judge])
     else:
         (judge_index,), judges = coded_labels("judge", [judge], rows)
     (first_index, second_index), items = coded_labels("item", [first, second], rows)
+    if isinstance(judge, str):
+        judge_index, judges = np.zeros(len(first_index), dtype=np.intp), only
     is_same = first_index == second_index
     if is_same.any():
         raise ComparisonError(

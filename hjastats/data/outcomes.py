@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ComparisonError
-from .labels import Pairs, TableRows, factorized
+from .labels import Coding, Pairs, TableRows
 
 Codes = Mapping[Any, Any] | Literal["unit", "alpacaeval", "names"]
 BothBad = Literal["tie", "drop", "error"]
@@ -89,6 +89,7 @@ class Verdicts:
 
 def read_outcomes(
     column: pd.Series,
+    coding: Coding,
     pairs: Pairs,
     *,
     codes: Codes | None = None,
@@ -102,6 +103,8 @@ def read_outcomes(
     ----------
     column : pandas.Series
         One label or number per row.
+    coding : Coding
+        Its codes.
     pairs : Pairs
         The compared items, for labels that name the preferred one.
     codes, drop, both_bad
@@ -116,14 +119,14 @@ def read_outcomes(
 
     Examples
     --------
-    >>> from hjastats.data.labels import coded_pairs
+    >>> from hjastats.data.labels import code_columns, coded_pairs
     >>> labels = pd.Series(["A", "gpt-4", "tie", "unknown"])
-    >>> pairs = coded_pairs("j", ["claude"] * 4, ["gpt-4"] * 4, TableRows())
-    >>> read_outcomes(labels, pairs).outcome
+    >>> first, second, outcome = code_columns([["claude"] * 4, ["gpt-4"] * 4, labels])
+    >>> read_outcomes(labels, outcome, coded_pairs("j", first, second, TableRows())).outcome
     array([1. , 0. , 0.5, nan])
     """
     where = f"outcome column {str(column.name)!r}"
-    index, labels = _factorize(column, where)
+    index, labels = _coded(coding, where)
     rows = TableRows(table_rows)
     dropped = {_key(label) for label in drop}
     scale = codes if isinstance(codes, str) else None
@@ -299,15 +302,14 @@ def _code_value(label: object, code: object) -> float:
     )
 
 
-def _factorize(column: pd.Series, where: str) -> tuple[np.ndarray, list[object]]:
+def _coded(coding: Coding, where: str) -> tuple[np.ndarray, list[object]]:
     """Codes into the distinct labels; missing values are the label NaN."""
     try:
-        index, labels = factorized(column)
+        index, labels = coding.result()
     except TypeError:
         raise ComparisonError(f"{where} must hold text or numbers, got lists or other containers.") from None
     if index.min(initial=0) < 0:
-        index = np.where(index < 0, len(labels), index)
-        labels.append(np.nan)
+        index, labels = np.where(index < 0, len(labels), index), [*labels, np.nan]
     return index, labels
 
 

@@ -15,7 +15,7 @@ from ..errors import ComparisonError, shown
 from .comparisons import Comparisons, checked_comparisons
 from .engines import EngineFrame, count_rows, engine_frame, is_parquet, scan_parquet
 from .files import FORMATS, FindRoles, from_columns, from_open_file, from_path, from_records
-from .labels import TableRows, coded_pairs, weights
+from .labels import TableRows, code_columns, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
 from .roles import Roles, find_roles, named_column
 
@@ -150,14 +150,19 @@ def read_comparisons(
     frame, roles = table.frame, table.roles
     # Everything is coded before verdicts are left out, so that messages count the rows of the user's table.
     rows = TableRows(table.table_rows)
-    judges = single_judge if single_judge is not None else _judge_labels(frame[roles.judge])
-    pairs = coded_pairs(judges, frame[roles.first], frame[roles.second], rows)
+    labels = {role: frame[name] for role, name in vars(roles).items() if name is not None and role != "weight"}
+    if "judge" in labels:
+        labels["judge"] = _judge_labels(labels["judge"])
+    codings = dict(zip(labels, code_columns(list(labels.values())), strict=True))
+    judges = single_judge if single_judge is not None else codings["judge"]
+    pairs = coded_pairs(judges, codings["first"], codings["second"], rows)
     columns = frame[table.kept] if table.kept else None
     row_weight = weights(None if roles.weight is None else frame[roles.weight], len(frame), rows)
     if roles.outcome is None:
         return checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns)
     verdicts = read_outcomes(
         frame[roles.outcome],
+        codings["outcome"],
         pairs,
         codes=codes,
         drop=[drop] if isinstance(drop, str) else () if drop is None else drop,

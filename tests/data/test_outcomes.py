@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hjastats.data.labels import Pairs
+from hjastats.data.labels import Pairs, code_columns
 from hjastats.data.outcomes import FIRST_LABELS, SECOND_LABELS, TIE_LABELS, UNUSABLE_LABELS, read_outcomes
 from hjastats.errors import ComparisonError
 
@@ -18,7 +18,7 @@ def outcomes(labels, items=("claude", "gpt"), first=None, second=None, **options
     second = np.ones(n_rows, dtype=int) if second is None else np.array(second)
     column = labels if isinstance(labels, pd.Series) else pd.Series(labels, name="winner", dtype=object)
     pairs = Pairs(np.zeros(len(first), dtype=int), first, second, ("j",), tuple(items))
-    return read_outcomes(column, pairs, **options).outcome.tolist()
+    return read_outcomes(column, *code_columns([column]), pairs, **options).outcome.tolist()
 
 
 def left_out(value):
