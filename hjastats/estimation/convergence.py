@@ -21,7 +21,7 @@ from ..likelihood import (
     linear_predictor,
     tie_predictor,
 )
-from .krylov import ProductSystem, coordinates
+from .krylov import ProductSystem, coordinates, in_free_order, movement
 
 # Along a direction that runs to infinity the fitted probabilities reach 0 or 1 and the information falls below this share of
 # what the same comparisons would give at even odds. A score 20 log-odds away from all others still has 1e-8.
@@ -139,22 +139,15 @@ def _separation_of_many(cells: Cells, here: Derivatives, frame: Frame, *, diverg
     solution = system.solve(*coordinates(slopes, frame), damping, damping, tolerance=1e-3)
     if solution is None:
         return None
-    own, shared = solution
-    f, m = frame.judge_items.shape[1], cells.n_shared_terms
-    moves = len(shared) - m
-    if not diverges and _largest_change(cells, frame, own, shared) < _STANDSTILL:
+    change = movement(*solution, frame)
+    if not diverges and _largest_change(cells, change) < _STANDSTILL:
         return None
-    linear = np.concatenate([shared[moves:], own[:, f:].ravel()])[cells.is_free]
-    step = -np.concatenate([linear, own[:, :f].ravel(), shared[:moves]])
+    step = -in_free_order(*solution, cells)
     return _separation(step, cells, frame, np.zeros((0, 0))) if step.any() else None
 
 
-def _largest_change(cells: Cells, frame: Frame, own: np.ndarray, shared: np.ndarray) -> float:
-    """The largest change of a predictor along a movement of judges' own and shared coordinates."""
-    f, g = frame.judge_items.shape[1], frame.shared_judges.shape[1]
-    moves = g * frame.n_shared
-    items = frame.to_items(shared[:moves].reshape(g, frame.n_shared))
-    change = Coefficients(own[:, :f] @ frame.judge_items.T + frame.shared_judges @ items, own[:, f:], shared[moves:])
+def _largest_change(cells: Cells, change: Coefficients) -> float:
+    """The largest change of a predictor along a movement."""
     largest = float(np.abs(linear_predictor(cells, change)).max(initial=0.0))
     return largest if cells.ties is None else max(largest, float(np.abs(tie_predictor(cells, change)).max(initial=0.0)))
 

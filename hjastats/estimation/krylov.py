@@ -155,11 +155,7 @@ class ProductSystem:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Information times a movement: what it does to the predictors, weighted, and back."""
         cells, here, frame = self.cells, self.here, self.frame
-        f, g = frame.judge_items.shape[1], frame.shared_judges.shape[1]
-        moves = g * frame.n_shared
-        items = shared[:moves].reshape(g, frame.n_shared)
-        scores = own[:, :f] @ frame.judge_items.T + frame.shared_judges @ frame.to_items(items)
-        change = Coefficients(scores, own[:, f:], shared[moves:])
+        change = movement(own, shared, frame)
         eta = linear_predictor(cells, change)
         slope, tie_slope = here.curvature * eta, None
         if here.cross is not None and here.tie_curvature is not None:
@@ -168,7 +164,8 @@ class ProductSystem:
         by_own, by_shared = coordinates(gradient(cells, Derivatives(0.0, slope, slope, eta, tie_slope)), frame)
         if outside is not None:
             strength = frame.strength
-            by_own[:, :f] += outside @ (items / strength[:, None]).T
+            f, moves = len(strength), len(strength) * frame.n_shared
+            by_own[:, :f] += outside @ (shared[:moves].reshape(f, -1) / strength[:, None]).T
             by_shared[:moves] += ((own[:, :f] / strength).T @ outside).ravel()
         return by_own, by_shared
 
@@ -208,6 +205,21 @@ def coordinates(of: Coefficients | Gradient, frame: Frame) -> tuple[np.ndarray, 
     if len(of.shared):
         shared = np.concatenate([shared, of.shared])
     return own, shared
+
+
+def movement(own: np.ndarray, shared: np.ndarray, frame: Frame) -> Coefficients:
+    """What a step in these coordinates does to scores and linear coefficients."""
+    f, g = frame.judge_items.shape[1], frame.shared_judges.shape[1]
+    moves = g * frame.n_shared
+    items = frame.to_items(shared[:moves].reshape(g, frame.n_shared))
+    return Coefficients(own[:, :f] @ frame.judge_items.T + frame.shared_judges @ items, own[:, f:], shared[moves:])
+
+
+def in_free_order(own: np.ndarray, shared: np.ndarray, cells: Cells) -> np.ndarray:
+    """The same coordinates in the order of ``free_information``: shared terms, judges' terms, own and shared scores."""
+    f, moves = own.shape[1] - cells.n_judge_terms, len(shared) - cells.n_shared_terms
+    linear = np.concatenate([shared[moves:], own[:, f:].ravel()])[cells.is_free]
+    return np.concatenate([linear, own[:, :f].ravel(), shared[:moves]])
 
 
 def conjugate_gradients(

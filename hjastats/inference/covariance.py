@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from ..data.cells import Cells
 from ..estimation.convergence import MANY_FREE
-from ..estimation.krylov import ProductSystem
+from ..estimation.krylov import ProductSystem, in_free_order
 from ..estimation.trust import MANY, NO_RIDGE, Ridge
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
@@ -74,8 +74,7 @@ class DenseCovariance:
 
     def of(self, jacobian: np.ndarray) -> np.ndarray:
         """Delta method: covariance of quantities with the given Jacobian (m, n_free), exactly symmetric."""
-        result = jacobian @ self.covariance @ jacobian.T
-        return 0.5 * (result + result.T)
+        return _symmetric(jacobian @ self.covariance @ jacobian.T)
 
     def variances(self, jacobian: np.ndarray) -> np.ndarray:
         """Variances of quantities with the given Jacobian, shape (m,)."""
@@ -173,10 +172,9 @@ class LargeCovariance:
         if not self.is_identified:
             return np.full((len(jacobian), len(jacobian)), np.nan)
         if len(self._system.shared_ridge) > _TOO_MANY:
-            result = self._solved(jacobian) @ jacobian.T
-            return 0.5 * (result + result.T)
+            return _symmetric(self._solved(jacobian) @ jacobian.T)
         own, weighted, half = self._halves(jacobian)
-        return weighted @ own.T + half.T @ half
+        return _symmetric(weighted @ own.T + half.T @ half)
 
     def variances(self, jacobian: np.ndarray) -> np.ndarray:
         """Variances of quantities with the given Jacobian, shape (m,)."""
@@ -194,11 +192,11 @@ class LargeCovariance:
 
     def _halves(self, jacobian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The judges' part of a Jacobian, the same times their inverse blocks, and the root of what the shared part adds."""
-        factors = self._factors
-        if factors is None:
-            raise LinAlgError("the information is not positive definite.")
-        inverse, eliminated, root = factors
         own, shared = self._in_arrow(jacobian)
+        if self._factors is None:
+            # No standard errors, as with any other information that cannot be inverted.
+            return own, np.full_like(own, np.nan), np.full((1, len(own)), np.nan)
+        inverse, eliminated, root = self._factors
         by_judge = own.reshape(len(own), *inverse.shape[:2])
         weighted = np.einsum("mkf,kfh->mkh", by_judge, inverse, optimize=True).reshape(own.shape)
         half = solve_triangular(root, (shared - own @ eliminated).T, lower=True, overwrite_b=True, check_finite=False)
@@ -211,9 +209,7 @@ class LargeCovariance:
         shape = self._system.own_ridge.shape
         for m in range(len(jacobian)):
             solution = self._system.solve(own[m].reshape(shape), shared[m], tolerance=1e-8)
-            if solution is None:
-                raise LinAlgError("the information is not positive definite.")
-            result[m] = self._from_arrow(*solution)
+            result[m] = np.nan if solution is None else in_free_order(*solution, self.cells)
         return result
 
     def _in_arrow(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -231,12 +227,6 @@ class LargeCovariance:
             axis=2,
         )
         return own.reshape(len(rows), -1), np.hstack([rows[:, n_linear + n_own :], linear[:, :m]])
-
-    def _from_arrow(self, own: np.ndarray, shared: np.ndarray) -> np.ndarray:
-        m, f = self.cells.n_shared_terms, self.frame.judge_items.shape[1]
-        moves = len(shared) - m
-        linear = np.concatenate([shared[moves:], own[:, f:].ravel()])[self.cells.is_free]
-        return np.concatenate([linear, own[:, :f].ravel(), shared[:moves]])
 
 
 def covariance_at(
@@ -301,6 +291,11 @@ def invert(information: np.ndarray) -> FreeCovariance:
     if not condition < SINGULAR_CONDITION:
         return nothing
     return FreeCovariance(inverse / np.outer(scale, scale), information, condition)
+
+
+def _symmetric(matrix: np.ndarray) -> np.ndarray:
+    """Without the rounding error that makes a product of matrices differ from its transpose."""
+    return 0.5 * (matrix + matrix.T)
 
 
 def score_standard_errors(frame: Frame, covariance: Covariance, n_linear: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 
 import hjastats as hja
 from hjastats.estimation import convergence, trust
-from hjastats.estimation.krylov import ProductSystem, conjugate_gradients
+from hjastats.estimation.krylov import ProductSystem, conjugate_gradients, in_free_order
 from hjastats.estimation.search import no_terms
 from hjastats.geometry.structures import LowRank, Pooled
 from hjastats.inference import covariance
@@ -120,7 +120,7 @@ def test_products_equal_the_matrix(data):
     own, shared = large._in_arrow(x[None])
     times, _ = system._operators(True, 0.0 * system.own_ridge, 0.0 * system.shared_ridge)
     product = times(np.concatenate([own[0], shared[0]]))
-    back = large._from_arrow(product[: own.size].reshape(system.own_ridge.shape), product[own.size :])
+    back = in_free_order(product[: own.size].reshape(system.own_ridge.shape), product[own.size :], cells)
     np.testing.assert_allclose(back, information_at(cells, moved, frame, "observed") @ x, atol=1e-8)
 
 
@@ -172,3 +172,14 @@ def test_coordinates_of_many_items_are_those_of_few():
     rows = rng.standard_normal((3, frame.n_shared))
     np.testing.assert_allclose(frame.to_items(rows), rows @ frame.shared_items.T, atol=1e-13)
     np.testing.assert_allclose(frame.along_shared(frame.to_items(rows)), rows, atol=1e-13)
+
+
+@pytest.mark.usefixtures("many")
+def test_factors_that_fail_leave_no_standard_errors(data):
+    result = hja.HJAModel.from_comparisons(data, rank=1).fit()
+    large = result.estimate.free_covariance
+    large.__dict__["_factors"] = None
+    rows = np.eye(int(result.df_model))[:2]
+    assert large.is_identified
+    assert np.isnan(large.variances(rows)).all()
+    assert np.isnan(large.of(rows)).all()
