@@ -2,11 +2,15 @@
 
 The information is kept in the arrow form the model gives it: one small block per judge, one block for what all judges share,
 and the coupling between them. ``free_information`` lays it out in the free coordinates used for inference.
+
+Value, gradient and information also take a stack of points: coefficients and frames with one more axis in front. Small panels are
+dominated by the calls, not by the arithmetic, and several starts then cost little more than one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +26,7 @@ class Derivatives:
     Attributes
     ----------
     value : float
+        In a stack, an array of them.
     slope, curvature : ndarray, shape (n_cells,)
         With respect to the log-odds ``eta``.
     eta : ndarray, shape (n_cells,)
@@ -30,7 +35,7 @@ class Derivatives:
     tau : ndarray or None
     """
 
-    value: float
+    value: Any
     slope: np.ndarray
     curvature: np.ndarray
     eta: np.ndarray
@@ -75,21 +80,21 @@ class Arrow:
 
 def linear_predictor(cells: Cells, at: Coefficients) -> np.ndarray:
     """Log-odds that the first item of each cell beats the second, shape (n_cells,)."""
-    flat = at.scores.ravel()
-    eta = flat[cells.first_entry] - flat[cells.second_entry]
+    flat = at.scores.reshape(*at.scores.shape[:-2], -1)
+    eta = flat.take(cells.first_entry, axis=-1) - flat.take(cells.second_entry, axis=-1)
     judge_terms, shared_terms = cells.odds_judge_terms, cells.odds_shared_terms
     if judge_terms.shape[1]:
-        eta = eta + np.einsum("ce,ce->c", judge_terms, at.judge[cells.judge, : judge_terms.shape[1]])
+        eta = eta + np.einsum("ce,...ce->...c", judge_terms, at.judge[..., cells.judge, : judge_terms.shape[1]])
     if shared_terms.shape[1]:
-        eta = eta + shared_terms @ at.shared[: shared_terms.shape[1]]
+        eta = eta + at.shared[..., : shared_terms.shape[1]] @ shared_terms.T
     return eta
 
 
 def tie_predictor(cells: Cells, at: Coefficients) -> np.ndarray:
     """Log tie propensity of each cell, shape (n_cells,)."""
     if cells.tie == "judge":
-        return at.judge[cells.judge, -1]
-    return np.full(len(cells.n), at.shared[-1])
+        return at.judge[..., cells.judge, -1]
+    return np.repeat(at.shared[..., -1:], len(cells.n), axis=-1)
 
 
 def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
@@ -111,8 +116,13 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     # choosing, and exact where nothing rare was seen.
     sign, half = np.copysign(1.0, eta), 0.5 * n
     observed = half + sign * (half - y)
-    value = np.dot(observed, size) + np.dot(n, np.log1p(small))
-    return Derivatives(float(value), sign * (observed - expected), expected * rest, eta)
+    value = _total(observed, size) + _total(np.log1p(small), n)
+    return Derivatives(value, sign * (observed - expected), expected * rest, eta)
+
+
+def _total(values: np.ndarray, weight: np.ndarray) -> Any:
+    """Weighted sum over the cells: a number, or one for every member of a stack."""
+    return float(np.dot(values, weight)) if values.ndim == 1 else np.einsum("sc,...c->s", values, weight)
 
 
 def davidson(eta: np.ndarray, tau: np.ndarray, n: np.ndarray, y: np.ndarray, ties: np.ndarray) -> Derivatives:
@@ -135,15 +145,15 @@ def davidson(eta: np.ndarray, tau: np.ndarray, n: np.ndarray, y: np.ndarray, tie
     # Wins and losses of the rarer side, ties, and the normaliser, each exact where the others vanish.
     rare = np.where(eta > 0, n - y, y) - 0.5 * ties
     value = (
-        np.dot(n, np.log(total))
-        + np.dot(n - ties - rare, top - small)
-        + np.dot(rare, top + small)
-        + np.dot(ties, top - tau)
+        _total(np.log(total), n)
+        + _total(top - small, n - ties - rare)
+        + _total(top + small, rare)
+        + _total(top - tau, ties)
     )
     difference = first - second
     slope = 0.5 * n * difference - (y - 0.5 * n)
     return Derivatives(
-        value=float(value),
+        value=value,
         slope=slope,
         curvature=0.25 * n * (first + second - difference**2),
         eta=eta,
@@ -186,41 +196,40 @@ def probability(eta: np.ndarray) -> np.ndarray:
 
 def gradient(cells: Cells, here: Derivatives) -> Gradient:
     """Chain rule from the cells' predictors to scores and linear coefficients."""
-    slope, size = here.slope, cells.n_judges * cells.n_items
-    scores = np.bincount(cells.first_entry, slope, size) - np.bincount(cells.second_entry, slope, size)
-    scores = scores.reshape(cells.n_judges, cells.n_items)
+    slope, stack = here.slope, here.slope.shape[:-1]
+    scores = cells.sum_by_score(slope)
     if not (cells.n_judge_terms or cells.n_shared_terms):
-        return Gradient(scores, np.zeros((cells.n_judges, 0)), np.zeros(0))
+        return Gradient(scores, np.zeros((*stack, cells.n_judges, 0)), np.zeros((*stack, 0)))
     judge = cells.sum_by_judge(_times_predictor(cells.judge_terms, slope, here.tie_slope, cells.tie == "judge"))
-    shared = _times_predictor(cells.shared_terms, slope, here.tie_slope, cells.tie == "common").sum(axis=0)
-    judge[list(cells.never_tie), -1:] = 0.0
+    shared = _times_predictor(cells.shared_terms, slope, here.tie_slope, cells.tie == "common").sum(axis=-2)
+    judge[..., list(cells.never_tie), -1:] = 0.0
     return Gradient(scores, judge, shared)
 
 
 def _times_predictor(terms: np.ndarray, odds: np.ndarray, tie: np.ndarray | None, has_tie: bool) -> np.ndarray:
     """Multiply the columns of the log-odds by one vector, and the tie column by another."""
-    result = odds[:, None] * terms
+    result = odds[..., None] * terms
     if has_tie and tie is not None:
-        result[:, -1] = tie * terms[:, -1]
+        result[..., -1] = tie * terms[:, -1]
     return result
 
 
 def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow:
     """Expected information about the coordinates of ``frame`` and the linear coefficients (eq. fisher-plugin, times n)."""
     own, weights = frame.judge_items, frame.shared_judges
-    (n_judges, g), f = weights.shape, own.shape[1]
+    (*stack, n_judges, g), f, n_shared = weights.shape, own.shape[-1], frame.n_shared
     laplacians = cells.laplacians(here.curvature) if cells.has_dense_laplacians else None
     if f == 0:
-        rows = np.zeros((0, cells.n_items))
+        rows = np.zeros((*stack, 0, cells.n_items))
     elif laplacians is None:
         features = np.take(own, cells.first, axis=0) - np.take(own, cells.second, axis=0)
         rows = _rows(cells, cells.incidence @ (here.curvature[:, None] * features))
     else:
-        rows = _rows(cells, laplacians.reshape(-1, cells.n_items) @ own)
-    on_items = frame.along_shared(rows).reshape(n_judges, f, 1, frame.n_shared)
+        rows = _rows(cells, laplacians.reshape(*stack, n_judges * cells.n_items, cells.n_items) @ own)
+    on_items = frame.along_shared(rows).reshape(*stack, n_judges, f, 1, n_shared)
     arrow = Arrow(
-        judge=(rows @ own).reshape(n_judges, f, f),
-        coupling=(on_items * weights[:, None, :, None]).reshape(n_judges, f, g * frame.n_shared),
+        judge=(rows @ own).reshape(*stack, n_judges, f, f),
+        coupling=(on_items * weights[..., None, :, None]).reshape(*stack, n_judges, f, g * n_shared),
         shared=_shared_block(cells, here.curvature, laplacians, frame),
     )
     return _with_terms(arrow, cells, here, frame) if cells.n_judge_terms or cells.n_shared_terms else arrow
@@ -231,42 +240,43 @@ def _rows(cells: Cells, spread: np.ndarray) -> np.ndarray:
 
     In memory order, so that further products with item directions are single matrix products.
     """
-    m = spread.shape[1]
-    columns = spread.reshape(cells.n_judges, cells.n_items, m)
-    return np.ascontiguousarray(columns.transpose(0, 2, 1)).reshape(cells.n_judges * m, cells.n_items)
+    *stack, _, m = spread.shape
+    columns = spread.reshape(*stack, cells.n_judges, cells.n_items, m)
+    return np.ascontiguousarray(columns.swapaxes(-1, -2)).reshape(*stack, cells.n_judges * m, cells.n_items)
 
 
 def _with_terms(scores: Arrow, cells: Cells, here: Derivatives, frame: Frame) -> Arrow:
     """Border the information about the scores with that about linear coefficients."""
     own, weights = frame.judge_items, frame.shared_judges
-    e, m, (n_judges, f, moves) = cells.n_judge_terms, cells.n_shared_terms, scores.coupling.shape
-    g, n_shared = weights.shape[1], frame.n_shared
+    e, m, (*stack, n_judges, f, moves) = cells.n_judge_terms, cells.n_shared_terms, scores.coupling.shape
     own_terms = _times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
     all_terms = _times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
-    rows = _rows(cells, cells.incidence @ np.hstack([own_terms, all_terms]))
-    by_own = (rows @ own).reshape(n_judges, e + m, f)
-    on_items = frame.along_shared(rows).reshape(n_judges, e + m, n_shared)
+    rows = _rows(cells, cells.spread_to_scores(np.concatenate([own_terms, all_terms], axis=-1)))
+    by_own = (rows @ own).reshape(*stack, n_judges, e + m, f)
+    on_items = frame.along_shared(rows).reshape(*stack, n_judges, e + m, frame.n_shared)
     own_by_own, own_by_all, all_by_all = _term_blocks(cells, here, own_terms, all_terms)
+    own_moves = on_items[..., :e, None, :] * weights[..., None, :, None]
 
-    judge = np.empty((n_judges, f + e, f + e))
-    judge[:, :f, :f] = scores.judge
-    judge[:, f:, :f] = by_own[:, :e]
-    judge[:, :f, f:] = by_own[:, :e].transpose(0, 2, 1)
-    judge[:, f:, f:] = own_by_own
-    coupling = np.empty((n_judges, f + e, moves + m))
-    coupling[:, :f, :moves] = scores.coupling
-    coupling[:, f:, :moves] = (on_items[:, :e, None, :] * weights[:, None, :, None]).reshape(n_judges, e, moves)
-    coupling[:, :f, moves:] = by_own[:, e:].transpose(0, 2, 1)
-    coupling[:, f:, moves:] = own_by_all
-    shared = np.empty((moves + m, moves + m))
-    shared[:moves, :moves] = scores.shared
-    shared[:moves, moves:] = np.einsum("kms,kg->gsm", on_items[:, e:], weights).reshape(g * n_shared, m)
-    shared[moves:, :moves] = shared[:moves, moves:].T
-    shared[moves:, moves:] = all_by_all
+    judge = np.empty((*stack, n_judges, f + e, f + e))
+    judge[..., :f, :f] = scores.judge
+    judge[..., f:, :f] = by_own[..., :e, :]
+    judge[..., :f, f:] = by_own[..., :e, :].swapaxes(-1, -2)
+    judge[..., f:, f:] = own_by_own
+    coupling = np.empty((*stack, n_judges, f + e, moves + m))
+    coupling[..., :f, :moves] = scores.coupling
+    coupling[..., f:, :moves] = own_moves.reshape(*stack, n_judges, e, moves)
+    coupling[..., :f, moves:] = by_own[..., e:, :].swapaxes(-1, -2)
+    coupling[..., f:, moves:] = own_by_all
+    shared = np.empty((*stack, moves + m, moves + m))
+    shared[..., :moves, :moves] = scores.shared
+    all_moves = np.einsum("...kms,...kg->...gsm", on_items[..., e:, :], weights)
+    shared[..., :moves, moves:] = all_moves.reshape(*stack, moves, m)
+    shared[..., moves:, :moves] = shared[..., :moves, moves:].swapaxes(-1, -2)
+    shared[..., moves:, moves:] = all_by_all
     for k in cells.never_tie:
         # No parameter: a unit of its own that nothing else touches.
-        judge[k, -1], judge[k, :, -1], coupling[k, -1] = 0.0, 0.0, 0.0
-        judge[k, -1, -1] = 1.0
+        judge[..., k, -1, :], judge[..., k, :, -1], coupling[..., k, -1, :] = 0.0, 0.0, 0.0
+        judge[..., k, -1, -1] = 1.0
     return Arrow(judge, coupling, shared)
 
 
@@ -279,11 +289,12 @@ def observed_information(expected: Arrow, frame: Frame, scores_gradient: np.ndar
     if not frame.strength.size:
         return expected
     weights = frame.shared_judges
-    outside = frame.along_shared(scores_gradient - weights @ (weights.T @ scores_gradient))
+    outside = frame.along_shared(scores_gradient - weights @ (weights.swapaxes(-1, -2) @ scores_gradient))
     coupling = expected.coupling.copy()
-    n_shared = outside.shape[1]
-    for direction, strength in enumerate(frame.strength):
-        coupling[:, direction, direction * n_shared : (direction + 1) * n_shared] += outside / strength
+    n_shared = outside.shape[-1]
+    for direction in range(frame.strength.shape[-1]):
+        moves = slice(direction * n_shared, (direction + 1) * n_shared)
+        coupling[..., direction, moves] += outside / frame.strength[..., direction, None, None]
     return Arrow(expected.judge, coupling, expected.shared)
 
 
@@ -302,29 +313,30 @@ def _term_blocks(
         own_tie = _times_predictor(cells.judge_terms, here.cross, here.tie_curvature, cells.tie == "judge")
         all_tie = _times_predictor(cells.shared_terms, here.cross, here.tie_curvature, cells.tie == "common")
         if cells.tie == "judge":
-            own_by_own[:, -1] = cells.sum_by_judge(cells.judge_terms[:, -1:] * own_tie)
-            own_by_all[:, -1] = cells.sum_by_judge(cells.judge_terms[:, -1:] * all_tie)
+            own_by_own[..., -1, :] = cells.sum_by_judge(cells.judge_terms[:, -1:] * own_tie)
+            own_by_all[..., -1, :] = cells.sum_by_judge(cells.judge_terms[:, -1:] * all_tie)
         else:
-            all_by_all[-1] = cells.shared_terms[:, -1] @ all_tie
+            all_by_all[..., -1, :] = cells.shared_terms[:, -1] @ all_tie
     return own_by_own, own_by_all, all_by_all
 
 
 def _sums_of_products(cells: Cells, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Per judge, the sum over its cells of the outer products of two sets of terms."""
-    products = np.einsum("ce,cm->cem", left, right)
-    sums = cells.sum_by_judge(products.reshape(len(left), -1))
-    return sums.reshape(cells.n_judges, left.shape[1], right.shape[1])
+    products = np.einsum("ce,...cm->...cem", left, right)
+    *stack, n_cells, e, m = products.shape
+    return cells.sum_by_judge(products.reshape(*stack, n_cells, e * m)).reshape(*stack, cells.n_judges, e, m)
 
 
 def _shared_block(cells: Cells, curvature: np.ndarray, laplacians: np.ndarray | None, frame: Frame) -> np.ndarray:
     """Information about the shared coordinates: a Laplacian of the items for every pair of judge weights."""
     weights = frame.shared_judges
-    n_items, g, n_shared = cells.n_items, weights.shape[1], frame.n_shared
+    (*stack, n_judges, g), n_items, n_shared = weights.shape, cells.n_items, frame.n_shared
     if laplacians is not None:
-        products = (weights[:, :, None] * weights[:, None, :]).reshape(cells.n_judges, g * g)
-        pooled = products.T @ laplacians.reshape(cells.n_judges, -1)
-        block = frame.between_shared(pooled.reshape(g * g, n_items, n_items)).reshape(g, g, n_shared, n_shared)
-        return block.transpose(0, 2, 1, 3).reshape(g * n_shared, g * n_shared)
+        products = (weights[..., :, None] * weights[..., None, :]).reshape(*stack, n_judges, g * g)
+        pooled = products.swapaxes(-1, -2) @ laplacians.reshape(*stack, n_judges, n_items**2)
+        block = frame.between_shared(pooled.reshape(*stack, g * g, n_items, n_items))
+        block = block.reshape(*stack, g, g, n_shared, n_shared).swapaxes(-3, -2)
+        return block.reshape(*stack, g * n_shared, g * n_shared)
     # One pair of directions after the other: with many items each is as large as everything else together.
     block = np.empty((g, n_shared, g, n_shared))
     diagonal = np.arange(n_items)

@@ -110,10 +110,28 @@ class Cells:
 
     def sum_by_judge(self, values: np.ndarray) -> np.ndarray:
         """Sums of the rows of ``values`` (n_cells, m) over the cells of each judge, shape (n_judges, m)."""
+        if values.ndim > 2:
+            return sums_at(self.judge, values.swapaxes(-1, -2), self.n_judges).swapaxes(-1, -2)
         if values.shape[1] == 0:
             return np.zeros((self.n_judges, 0))
         sums = [np.bincount(self.judge, column, minlength=self.n_judges) for column in values.T]
         return np.stack(sums, axis=1)
+
+    def sum_by_score(self, values: np.ndarray) -> np.ndarray:
+        """Sums of ``values`` (n_cells,) over the cells of each judge and first item minus those of second items.
+
+        The transpose of taking score differences, shape (n_judges, n_items).
+        """
+        size = self.n_judges * self.n_items
+        sums = sums_at(self.first_entry, values, size) - sums_at(self.second_entry, values, size)
+        return sums.reshape(*values.shape[:-1], self.n_judges, self.n_items)
+
+    def spread_to_scores(self, values: np.ndarray) -> np.ndarray:
+        """The same for every column of ``values`` (n_cells, m), shape (n_judges * n_items, m)."""
+        if values.ndim == 2:
+            return self.incidence @ values
+        sums = self.sum_by_score(values.swapaxes(-1, -2))
+        return sums.reshape(*sums.shape[:-2], -1).swapaxes(-1, -2)
 
     @cached_property
     def _pair(self) -> np.ndarray:
@@ -133,14 +151,31 @@ class Cells:
 
     def laplacians(self, weight: np.ndarray) -> np.ndarray:
         """Weighted graph Laplacian of the items for every judge, shape (n_judges, n_items, n_items)."""
-        shape = (self.n_judges, self.n_items, self.n_items)
-        values = np.concatenate([-weight, -weight, weight, weight])
-        return np.bincount(self._laplacian_entries, values, self.n_judges * self.n_items**2).reshape(shape)
+        values = np.concatenate([-weight, -weight, weight, weight], axis=-1)
+        sums = sums_at(self._laplacian_entries, values, self.n_judges * self.n_items**2)
+        return sums.reshape(*weight.shape[:-1], self.n_judges, self.n_items, self.n_items)
 
     def sum_by_pair(self, values: np.ndarray) -> np.ndarray:
         """Sums of ``values`` over the cells of each ordered pair of items, shape (n_items, n_items)."""
         n_items = self.n_items
         return np.bincount(self._pair, values, minlength=n_items**2).reshape(n_items, n_items)
+
+
+def sums_at(position: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
+    """Sums of the values at equal positions along the last axis, shape (..., size).
+
+    Examples
+    --------
+    >>> sums_at(np.array([0, 2, 0]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), 3)
+    array([[ 4.,  0.,  2.],
+           [10.,  0.,  5.]])
+    """
+    if values.ndim == 1:
+        return np.bincount(position, values, size)
+    stack = values.shape[:-1]
+    n_stack = math.prod(stack)
+    everywhere = (np.arange(n_stack)[:, None] * size + position).ravel()
+    return np.bincount(everywhere, values.ravel(), n_stack * size).reshape(*stack, size)
 
 
 def collapse(rows: Cells) -> Cells:

@@ -24,6 +24,8 @@ _FEW_ITEMS = 60
 class Frame:
     """Orthonormal directions that span the allowed movements at one score matrix.
 
+    A frame with a complement may also hold those of a stack of matrices, along one more axis in front.
+
     Attributes
     ----------
     judge_items : ndarray, shape (n_items, f)
@@ -44,17 +46,17 @@ class Frame:
     @property
     def n_judges(self) -> int:
         """Number of judges."""
-        return self.shared_judges.shape[0]
+        return self.shared_judges.shape[-2]
 
     @property
     def n_items(self) -> int:
         """Number of items."""
-        return self.judge_items.shape[0]
+        return self.judge_items.shape[-2]
 
     @property
     def n_shared(self) -> int:
         """Number of item directions of the shared movements."""
-        return self.n_items - 1 - self.judge_items.shape[1] if self.complement is None else self.complement.shape[1]
+        return self.n_items - 1 - self.judge_items.shape[1] if self.complement is None else self.complement.shape[-1]
 
     @cached_property
     def shared_items(self) -> np.ndarray:
@@ -92,7 +94,7 @@ class Frame:
     def to_items(self, rows: np.ndarray) -> np.ndarray:
         """Shared coordinates in the rows (m, n_shared) as item vectors: times ``shared_items'``, shape (m, n_items)."""
         if self.complement is not None:
-            return rows @ self.complement.T
+            return rows @ self.complement.swapaxes(-1, -2)
         vectors, factor = self._reflectors
         n_fixed = len(factor)
         items = -((rows @ vectors[n_fixed:]) @ factor.T) @ vectors.T
@@ -105,7 +107,8 @@ class Frame:
         By reflections, at the cost of a few vectors instead of two full products.
         """
         if self.complement is not None:
-            return self.complement.T @ matrices @ self.complement
+            complement = self.complement[..., None, :, :]
+            return complement.swapaxes(-1, -2) @ matrices @ complement
         vectors, factor = self._reflectors
         n_fixed = len(factor)
         right = matrices[:, :, n_fixed:] - (matrices @ vectors) @ (factor @ vectors[n_fixed:].T)
@@ -170,6 +173,10 @@ class ScoreStructure(Protocol):
 
     def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
         """Member of the family whose coordinates in ``frame`` are ``free``; inverse of ``frame.coordinates``."""
+
+
+def _is_small(scores: np.ndarray) -> bool:
+    return scores.shape[-2] * scores.shape[-1] <= _SMALL
 
 
 @lru_cache(maxsize=8)
@@ -303,11 +310,11 @@ class LowRank:
 
         In centred item coordinates the constant stays out of the way, so the null space is what is needed.
         """
-        q, basis = self.matrix_rank, centred_basis(scores.shape[1])
-        is_wide = scores.shape[0] < scores.shape[1] - 1
-        left, strength, right = np.linalg.svd(scores @ basis, full_matrices=is_wide)
-        items = basis @ right.T
-        return Frame(items[:, :q], left[:, :q], strength[:q], items[:, q:])
+        (n_judges, n_items), q = scores.shape[-2:], self.matrix_rank
+        basis = centred_basis(n_items)
+        left, strength, right = np.linalg.svd(scores @ basis, full_matrices=n_judges < n_items - 1)
+        items = basis @ right.swapaxes(-1, -2)
+        return Frame(items[..., :q], left[..., :q], strength[..., :q], items[..., q:])
 
     def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
         """Add the step and truncate to the rank by a singular value decomposition.
@@ -315,8 +322,8 @@ class LowRank:
         The sum has rank at most 2 (rank + 1): for large panels only factors of that width are decomposed.
         """
         items = frame.to_items(shared)
-        if scores.size <= _SMALL:
-            return self.member(scores + own @ frame.judge_items.T + frame.shared_judges @ items)
+        if _is_small(scores):
+            return self.member(scores + own @ frame.judge_items.swapaxes(-1, -2) + frame.shared_judges @ items)
         left, strength, right = frame.shared_judges, frame.strength, frame.judge_items
         left_basis, left_core = np.linalg.qr(np.hstack([left, own]))
         right_basis, right_core = np.linalg.qr(np.hstack([right * strength + items.T, right]))
@@ -326,11 +333,11 @@ class LowRank:
 
     def member(self, scores: np.ndarray) -> tuple[np.ndarray, Frame]:
         """Truncate to the rank."""
-        return self._scores(self._small_frame(scores) if scores.size <= _SMALL else self.frame(scores))
+        return self._scores(self._small_frame(scores) if _is_small(scores) else self.frame(scores))
 
     @staticmethod
     def _scores(frame: Frame) -> tuple[np.ndarray, Frame]:
-        return (frame.shared_judges * frame.strength) @ frame.judge_items.T, frame
+        return (frame.shared_judges * frame.strength[..., None, :]) @ frame.judge_items.swapaxes(-1, -2), frame
 
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Truncated singular value decomposition of the centred scores."""
