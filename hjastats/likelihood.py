@@ -80,7 +80,10 @@ class Arrow:
 
 def linear_predictor(cells: Cells, at: Coefficients) -> np.ndarray:
     """Log-odds that the first item of each cell beats the second, shape (n_cells,)."""
-    flat = at.scores.reshape(*at.scores.shape[:-2], -1)
+    stack = at.scores.shape[:-2]
+    if cells.pairs is not None:
+        return (at.scores @ cells.pairs.T).reshape(*stack, len(cells.n))
+    flat = at.scores.reshape(*stack, -1)
     eta = flat.take(cells.first_entry, axis=-1) - flat.take(cells.second_entry, axis=-1)
     judge_terms, shared_terms = cells.odds_judge_terms, cells.odds_shared_terms
     if judge_terms.shape[1]:
@@ -122,7 +125,7 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
 
 def _total(values: np.ndarray, weight: np.ndarray) -> Any:
     """Weighted sum over the cells: a number, or one for every member of a stack."""
-    return float(np.dot(values, weight)) if values.ndim == 1 else np.einsum("sc,...c->s", values, weight)
+    return float(np.dot(values, weight)) if values.ndim == 1 else np.einsum("...c,...c->...", values, weight)
 
 
 def davidson(eta: np.ndarray, tau: np.ndarray, n: np.ndarray, y: np.ndarray, ties: np.ndarray) -> Derivatives:
@@ -216,6 +219,8 @@ def _times_predictor(terms: np.ndarray, odds: np.ndarray, tie: np.ndarray | None
 
 def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow:
     """Expected information about the coordinates of ``frame`` and the linear coefficients (eq. fisher-plugin, times n)."""
+    if cells.pairs is not None and frame.complement is not None:
+        return _information_of_pairs(cells.pairs, here, frame)
     own, weights = frame.judge_items, frame.shared_judges
     (*stack, n_judges, g), f, n_shared = weights.shape, own.shape[-1], frame.n_shared
     laplacians = cells.laplacians(here.curvature) if cells.has_dense_laplacians else None
@@ -233,6 +238,26 @@ def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow
         shared=_shared_block(cells, here.curvature, laplacians, frame),
     )
     return _with_terms(arrow, cells, here, frame) if cells.n_judge_terms or cells.n_shared_terms else arrow
+
+
+def _information_of_pairs(pairs: np.ndarray, here: Derivatives, frame: Frame) -> Arrow:
+    """The same where every judge has a cell for each of the pairs (n_pairs, n_items)."""
+    weights, complement = frame.shared_judges, frame.complement
+    (*stack, n_judges, g), f, n_shared = weights.shape, frame.judge_items.shape[-1], frame.n_shared
+    curvature = here.curvature.reshape(*stack, n_judges, len(pairs))
+    own, shared = pairs @ frame.judge_items, pairs @ complement
+    squares = (own[..., :, None] * own[..., None, :]).reshape(*stack, len(pairs), f * f)
+    products = (own[..., :, None] * shared[..., None, :]).reshape(*stack, len(pairs), f * n_shared)
+    on_items = (curvature @ products).reshape(*stack, n_judges, f, 1, n_shared)
+    judges = (weights[..., :, None] * weights[..., None, :]).reshape(*stack, n_judges, g * g)
+    pooled = judges.swapaxes(-1, -2) @ curvature
+    block = shared.swapaxes(-1, -2)[..., None, :, :] @ (pooled[..., :, :, None] * shared[..., None, :, :])
+    block = block.reshape(*stack, g, g, n_shared, n_shared).swapaxes(-3, -2)
+    return Arrow(
+        judge=(curvature @ squares).reshape(*stack, n_judges, f, f),
+        coupling=(on_items * weights[..., None, :, None]).reshape(*stack, n_judges, f, g * n_shared),
+        shared=block.reshape(*stack, g * n_shared, g * n_shared),
+    )
 
 
 def _rows(cells: Cells, spread: np.ndarray) -> np.ndarray:

@@ -11,8 +11,9 @@ import pandas as pd
 
 from .data.comparisons import Comparisons
 from .errors import ComparisonError, IdentificationError
+from .estimation.ridge import NO_RIDGE, Ridge
 from .estimation.search import Search
-from .estimation.trust import NO_RIDGE, Optimum, Ridge
+from .estimation.trust import Optimum
 from .estimation.validation import CrossValidation
 from .geometry.parameters import Coefficients
 from .inference.estimate import Penalty, assess, stationarity

@@ -13,8 +13,8 @@ from . import plots
 from .data.comparisons import Comparisons
 from .data.rows import check_option
 from .errors import ComparisonError, IdentificationError
+from .estimation.ridge import Ridge
 from .estimation.search import one_direction_more, search
-from .estimation.trust import Ridge
 from .estimation.validation import rank_losses
 from .geometry.decomposition import max_rank
 from .geometry.structures import Unrestricted

@@ -13,6 +13,10 @@ from scipy import sparse
 _DENSE_LIMIT = 4_000_000
 # Below this many a table of all triples is smaller than what it takes to avoid it.
 _SMALL_PANEL = 50_000
+# Items up to which products with all their pairs are quicker than gathering and scattering, and cells of all pairs for each
+# that was compared, up to which it pays to add the empty ones.
+_FEW_ITEMS = 10
+_COMPLETE = 1.5
 
 
 @dataclass(frozen=True)
@@ -117,11 +121,51 @@ class Cells:
         sums = [np.bincount(self.judge, column, minlength=self.n_judges) for column in values.T]
         return np.stack(sums, axis=1)
 
+    @cached_property
+    def pairs(self) -> np.ndarray | None:
+        """Signed incidence of all pairs of items, shape (n_pairs, n_items), if every judge has a cell for each; None otherwise.
+
+        The arithmetic of such a panel is matrix products instead of gathering and scattering.
+        """
+        n_pairs = self.n_items * (self.n_items - 1) // 2
+        has_terms = self.n_judge_terms or self.n_shared_terms
+        if has_terms or not 1 < self.n_items <= _FEW_ITEMS or len(self.n) != self.n_judges * n_pairs:
+            return None
+        first, second = np.triu_indices(self.n_items, 1)
+        everybody = (self.first.reshape(-1, n_pairs) == first) & (self.second.reshape(-1, n_pairs) == second)
+        judges = self.judge.reshape(-1, n_pairs) == np.arange(self.n_judges)[:, None]
+        if not (everybody & judges).all():
+            return None
+        return np.eye(self.n_items)[first] - np.eye(self.n_items)[second]
+
+    def completed(self) -> Cells:
+        """The same cells with empty ones for what was not compared, if these are few; otherwise the cells themselves."""
+        n_pairs = self.n_items * (self.n_items - 1) // 2
+        size = self.n_judges * n_pairs
+        has_terms = self.n_judge_terms or self.n_shared_terms
+        if has_terms or self.n_items > _FEW_ITEMS or not len(self.n) < size <= _COMPLETE * len(self.n):
+            return self
+        first, second = np.triu_indices(self.n_items, 1)
+        table = np.zeros((2, self.n_judges, self.n_items, self.n_items))
+        table[:, self.judge, self.first, self.second] = self.n, self.y
+        return replace(
+            self,
+            judge=np.repeat(np.arange(self.n_judges), n_pairs),
+            first=np.tile(first, self.n_judges),
+            second=np.tile(second, self.n_judges),
+            n=table[0][:, first, second].ravel(),
+            y=table[1][:, first, second].ravel(),
+            judge_terms=np.zeros((size, 0)),
+            shared_terms=np.zeros((size, 0)),
+        )
+
     def sum_by_score(self, values: np.ndarray) -> np.ndarray:
         """Sums of ``values`` (n_cells,) over the cells of each judge and first item minus those of second items.
 
         The transpose of taking score differences, shape (n_judges, n_items).
         """
+        if self.pairs is not None:
+            return values.reshape(*values.shape[:-1], self.n_judges, len(self.pairs)) @ self.pairs
         size = self.n_judges * self.n_items
         sums = sums_at(self.first_entry, values, size) - sums_at(self.second_entry, values, size)
         return sums.reshape(*values.shape[:-1], self.n_judges, self.n_items)

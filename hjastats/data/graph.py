@@ -13,6 +13,9 @@ from scipy.sparse.csgraph import connected_components
 from ..errors import shown
 from .cells import Cells
 
+# Entries of a table of all judges and pairs of items that is cheaper than a sparse graph.
+_SMALL_TABLE = 20_000
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Connectivity:
@@ -138,6 +141,8 @@ def levels_of_wins(cells: Cells) -> np.ndarray:
     >>> levels_of_wins(cells)
     array([[1, 0, 0]])
     """
+    if not _is_one_sided(cells):
+        return np.zeros((cells.n_judges, cells.n_items), dtype=int)
     winner, loser = _wins(cells, cells.first_entry, cells.second_entry)
     group = _components(winner, loser, cells.n_judges * cells.n_items, strong=True)
     across = group[winner] != group[loser]
@@ -146,6 +151,21 @@ def levels_of_wins(cells: Cells) -> np.ndarray:
     while (level[above] <= level[below]).any():
         np.maximum.at(level, above, level[below] + 1)
     return level[group].reshape(cells.n_judges, cells.n_items)
+
+
+def _is_one_sided(cells: Cells) -> bool:
+    """Whether some item may stand above others for a judge: False only if wins lead back from every loser to its winner."""
+    n_judges, n_items = cells.n_judges, cells.n_items
+    one_sided = (cells.n > 0) & ((cells.y <= 0) | (cells.y >= cells.n))
+    if not one_sided.any() or n_judges * n_items**2 > _SMALL_TABLE:
+        return bool(one_sided.any())
+    wins = np.zeros((n_judges, n_items, n_items), dtype=np.float32)
+    winner, loser = _wins(cells, cells.first_entry, cells.second_entry)
+    wins.reshape(n_judges * n_items, n_items)[winner, loser % n_items] = 1.0
+    # Most detours need one or two items in between; those that need more are left to the search for components.
+    back = np.minimum(wins @ wins, 1.0)
+    back += np.minimum(wins @ back, 1.0) + wins
+    return bool((back.reshape(n_judges * n_items, n_items)[loser, winner % n_items] == 0.0).any())
 
 
 def _wins(cells: Cells, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

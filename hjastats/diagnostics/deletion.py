@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data.cells import Cells, take
-from ..estimation.trust import NO_RIDGE, Ridge
+from ..estimation.ridge import NO_RIDGE, Ridge
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
 from ..inference.covariance import invert

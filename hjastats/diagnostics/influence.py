@@ -12,7 +12,7 @@ from scipy import stats
 
 from ..data.cells import Cells, take
 from ..errors import shown
-from ..estimation.trust import Ridge
+from ..estimation.ridge import Ridge
 from ..geometry.decomposition import max_rank
 from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import Frame

@@ -199,11 +199,12 @@ class ProductSystem:
 def coordinates(of: Coefficients | Gradient, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
     """Inner products with the directions of a frame: the judges' own, shape (n_judges, f + e), and the shared, shape (s,)."""
     own = of.scores @ frame.judge_items
-    shared = frame.along_shared(frame.shared_judges.T @ of.scores).ravel()
-    if of.judge.shape[1]:
-        own = np.hstack([own, of.judge])
-    if len(of.shared):
-        shared = np.concatenate([shared, of.shared])
+    items = frame.along_shared(frame.shared_judges.swapaxes(-1, -2) @ of.scores)
+    shared = items.reshape(*items.shape[:-2], -1)
+    if of.judge.shape[-1]:
+        own = np.concatenate([own, of.judge], axis=-1)
+    if of.shared.shape[-1]:
+        shared = np.concatenate([shared, of.shared], axis=-1)
     return own, shared
 
 

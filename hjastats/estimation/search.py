@@ -10,8 +10,10 @@ from ..data.cells import Cells
 from ..geometry.parameters import NEVER, Coefficients
 from ..geometry.structures import LowRank, ScoreStructure
 from ..likelihood import evaluate, gradient
+from .quadratic import Point
+from .ridge import NO_RIDGE, Ridge
 from .start import breakaway_scores, further_scores, starting_scores, unrestricted_gain
-from .trust import NO_RIDGE, Neighbourhood, Optimum, Ridge, maximise, neighbourhood
+from .trust import Neighbourhood, Optimum, Run, Runs, maximise, neighbourhood
 
 # Two optima are the same when their log-likelihoods differ by less than this.
 SAME_OPTIMUM = 1e-4
@@ -28,6 +30,10 @@ SPARSE = 20.0
 SPARSE_STARTS = 30
 # Free parameters beyond which a run costs so much that only the two most promising starts are run.
 LARGE = 2000
+# Share of a gain by which the quadratic model may err near an optimum.
+_SURPRISE = 0.1
+# Cells of all runs that move at the same time: beyond, the arithmetic takes longer than the calls, and nothing is saved.
+_STACKED_CELLS = 20_000
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,8 @@ def search(
     n_random : int
         Random starts in addition to the deterministic ones.
     """
-    runs = _Runs(cells, structure, ridge, maxiter)
+    cells = cells.completed()
+    runs = _Optima(cells, structure, ridge, maxiter)
     if starts is not None:
         return runs.after(starts)
     rng = np.random.default_rng(0) if rng is None else rng
@@ -134,12 +141,13 @@ def one_direction_more(cells: Cells, rank: int, near: Coefficients) -> Coefficie
     return Coefficients(at.scores + min(length, 3.0) * direction, at.judge, at.shared)
 
 
-class _Runs:
-    """Maximisations that know of each other's optima."""
+class _Optima:
+    """What runs from several starts have found, and when a further run may stop because it is heading for something known."""
 
     def __init__(self, cells: Cells, structure: ScoreStructure, ridge: Ridge, maxiter: int) -> None:
-        self.cells, self.structure, self.ridge, self.maxiter = cells, structure, ridge, maxiter
+        self.cells, self.structure, self.ridge = cells, structure, ridge
         self.radius = NEAR_WITH_PLENTY if cells.n.sum() >= PLENTY * _n_parameters(cells, structure) else NEAR
+        self.runs = Runs(cells, structure, ridge, maxiter)
         self.optima: list[Optimum] = []
         self.hits: list[int] = []
         self.unfinished: list[Optimum] = []
@@ -148,8 +156,10 @@ class _Runs:
 
     def after(self, starts: list[Coefficients]) -> Search:
         """Run further starts and sum up all so far."""
-        for start in starts:
-            self._run(start)
+        at_once = max(_STACKED_CELLS // max(len(self.cells.n), 1), 1) if self.runs.can_stack else 1
+        for first in range(0, len(starts), at_once):
+            self.runs.start(starts[first : first + at_once])
+            self.paths += [tuple(run.path) for run in self._run_to_the_end()]
         order = np.argsort([optimum.value for optimum in self.optima], kind="stable")
         return Search(
             best=min([*self.optima, *self.unfinished], key=lambda optimum: optimum.value),
@@ -159,15 +169,55 @@ class _Runs:
             paths=tuple(self.paths),
         )
 
-    def _run(self, start: Coefficients) -> None:
+    def _run_to_the_end(self) -> list[Run]:
+        """Move all runs until each has ended.
+
+        A run that the quadratic model describes well is near some optimum. The best of these leads, the others wait until it has
+        arrived: most of them turn out to be heading for the same place.
+        """
+        everybody, runs = self.runs.members, self.runs
+        leader: Run | None = None
+        waiting: list[tuple[Run, Point]] = []
+        while runs.members:
+            runs.advance()
+            self._end_runs()
+            close = [
+                i for i, run in enumerate(runs.members) if run.surprise[0] < self.radius and run.surprise[1] < _SURPRISE
+            ]
+            if leader is None and close:
+                leader = min((runs.members[i] for i in close), key=lambda run: run.value)
+            waiting += runs.leave([i for i in close if runs.members[i] is not leader])
+            if leader is not None and leader.ended:
+                leader = None
+                runs.enter([(run, here) for run, here in waiting if not self._joins(run, here)])
+                waiting = []
+        return everybody
+
+    def _end_runs(self) -> None:
+        """Record the runs that have ended, and those that are heading for an optimum already known."""
+        runs = self.runs
+        for run, here in runs.leave([i for i, run in enumerate(runs.members) if run.ended]):
+            self._record(run.outcome(here))
+        runs.leave([i for i, run in enumerate(runs.members) if self._joins(run, i)])
+
+    def _joins(self, run: Run, here: Point | int) -> bool:
+        """Whether a run is heading for an optimum already known, and may end; where it is, or its place among the runs."""
         # Worked out only when another run may come by.
         for optimum in self.optima[len(self.known) :]:
             self.known.append(neighbourhood(self.cells, self.structure, optimum, self.radius, self.ridge))
-        found = maximise(self.cells, self.structure, start, ridge=self.ridge, maxiter=self.maxiter, known=self.known)
-        self.paths.append(found.path)
-        if found.joined is not None:
-            self.hits[found.joined] += 1
-        elif not found.converged:
+        near = [k for k, other in enumerate(self.known) if 0.0 <= run.value - other.value <= other.radius]
+        if not near:
+            return False
+        at = (self.runs.here(here) if isinstance(here, int) else here).at
+        heading = next((k for k in near if self.known[k].contains(at, run.value)), None)
+        if heading is not None:
+            run.ended = True
+            self.hits[heading] += 1
+        return run.ended
+
+    def _record(self, found: Optimum) -> None:
+        """Count an optimum, or a run that ended at none."""
+        if not found.converged:
             self.unfinished.append(found)
         elif (same := _position(found, self.optima)) is not None:
             self.hits[same] += 1

@@ -106,13 +106,24 @@ def initialise(pooled: np.ndarray, judgewise: np.ndarray, rank: int) -> np.ndarr
     consensus = np.broadcast_to(pooled, judgewise.shape)
     if rank == 0:
         return consensus.copy()
-    return consensus + LowRank(rank - 1).nearest(residual)
+    return consensus + on_leading_directions(residual, residual, rank)
 
 
 def reweighted(judgewise: np.ndarray, weight: np.ndarray, rank: int) -> np.ndarray:
-    """Project every judge's scores on the leading item directions of a panel in which judges weigh differently."""
-    directions = LowRank(rank).frame(weight[:, None] * judgewise).judge_items
-    return judgewise @ directions @ directions.T
+    """Project every judge's scores on the leading item directions of a panel in which judges weigh differently.
+
+    Parameters
+    ----------
+    weight : ndarray, shape (..., n_judges)
+        Of one such panel, or of several.
+    """
+    return on_leading_directions(judgewise, weight[..., None] * judgewise, rank + 1)
+
+
+def on_leading_directions(scores: np.ndarray, panel: np.ndarray, n_directions: int) -> np.ndarray:
+    """Project score vectors on the item directions along which a panel, or each of a stack of them, varies most."""
+    directions = np.linalg.svd(panel, full_matrices=False)[2][..., :n_directions, :]
+    return scores @ directions.swapaxes(-1, -2) @ directions
 
 
 def random_scores(judgewise: np.ndarray, rank: int, rng: np.random.Generator) -> np.ndarray:
@@ -179,13 +190,8 @@ def starting_scores(
     pooled, judgewise = pooled_and_judgewise_scores(cells)
     rank = structure.rank
     equal = equal_strength(judgewise)
-    starts = [
-        initialise(pooled, judgewise, rank),
-        reweighted(judgewise, equal, rank),
-        structure.nearest(judgewise),
-    ]
-    starts += [reweighted(judgewise, equal * rng.exponential(size=len(equal)), rank) for _ in range(n_random)]
-    return starts
+    weights = [equal, np.ones_like(equal), *(equal * rng.exponential(size=len(equal)) for _ in range(n_random))]
+    return [initialise(pooled, judgewise, rank), *reweighted(judgewise, np.array(weights), rank)]
 
 
 def unrestricted_gain(cells: Cells, here: Derivatives) -> float:

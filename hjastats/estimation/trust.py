@@ -1,32 +1,26 @@
-"""Damped Newton steps on the set of allowed score matrices, with judge blocks eliminated."""
+"""Damped Newton steps on the set of allowed score matrices, from one start or from several at the same time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import isfinite
+from math import isfinite, nan, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.linalg import LinAlgError
-from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame, ScoreStructure, centred
-from ..likelihood import (
-    Arrow,
-    Derivatives,
-    Gradient,
-    evaluate,
-    expected_information,
-    gradient,
-    observed_information,
-)
+from ..geometry.structures import Frame, LowRank, ScoreStructure, centred, is_small
 from .krylov import ProductSystem, coordinates
+from .quadratic import DenseSystem, Point, QuadraticModel, combined, evaluated, is_many
+from .ridge import NO_RIDGE, Ridge
 
 # A point counts as stationary when a further Newton step would move it by less than this many standard errors.
 STATIONARY = 1e-6
+# The same for a step that is not worked out but foretold from the last two.
+_FORETOLD = 1e-10
 # Log-odds beyond which a verdict carries no information any more; no start may lie out there.
 _FLAT = 12.0
 # Log-odds no finite number of verdicts can estimate: a run that uses up its iterations out there is on its way to infinity.
@@ -34,63 +28,10 @@ _BEYOND = 30.0
 _OUT_OF_SIGHT = 100.0
 # Longest step, in log-odds: where the likelihood is flat its quadratic model would go anywhere.
 _STRIDE = 30.0
-# Coordinates shared by the judges beyond which their information is not made into a matrix to be factorised at every step.
-MANY = 500
 # Damping tried first after a step without any has failed, in units of the average information.
 _FIRST_DAMPING = 1e-2
 # The same for runs out of sight: they end when a step gains little, and a damped step gains little because it is short.
 _FIRST_DAMPING_FAR_OUT = 1e-3
-# Share of the strongest direction below which the weakest of a low-rank structure is absent: it has no curvature to use.
-_ABSENT = 1e-7
-
-
-@dataclass(frozen=True)
-class Ridge:
-    """Half these weights times the sum of squared scores and of squared linear coefficients, added to the objective."""
-
-    scores: float = 0.0
-    terms: float = 0.0
-
-    def __bool__(self) -> bool:
-        return self.scores > 0 or self.terms > 0
-
-    def value(self, cells: Cells, at: Coefficients) -> float:
-        """The penalty."""
-        own = self._own(cells, at)
-        return 0.5 * self.scores * float(np.vdot(at.scores, at.scores)) + 0.5 * self.terms * float(
-            np.vdot(own, own) + np.vdot(at.shared, at.shared)
-        )
-
-    @staticmethod
-    def _own(cells: Cells, at: Coefficients) -> np.ndarray:
-        """The judges' coefficients, zero where there is no parameter."""
-        if not cells.never_tie:
-            return at.judge
-        own = at.judge.copy()
-        own[list(cells.never_tie), -1] = 0.0
-        return own
-
-    def add_to_gradient(self, cells: Cells, slopes: Gradient, at: Coefficients) -> Gradient:
-        """Gradient of the penalised objective."""
-        return Gradient(
-            slopes.scores + self.scores * at.scores,
-            slopes.judge + self.terms * self._own(cells, at),
-            slopes.shared + self.terms * at.shared,
-        )
-
-    def add_to_information(self, cells: Cells, arrow: Arrow, frame: Frame) -> Arrow:
-        """Information of the penalised objective; score coordinates are orthonormal, so the ridge is the same for all."""
-        judge, shared = arrow.judge.copy(), arrow.shared.copy()
-        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
-        own, all_own = np.arange(f), np.arange(f, judge.shape[1])
-        judge[:, own, own] += self.scores
-        judge[:, all_own, all_own] += self.terms
-        diagonal = np.arange(len(shared))
-        shared[diagonal, diagonal] += np.where(diagonal < moves, self.scores, self.terms)
-        return Arrow(judge, arrow.coupling, shared)
-
-
-NO_RIDGE = Ridge()
 
 
 @dataclass(frozen=True)
@@ -104,7 +45,8 @@ class Optimum:
         Penalised negative log-likelihood; equal to ``negative_loglike`` without ridge.
     negative_loglike : float
     distance : float
-        Length of the next Newton step in standard errors; nan where the information is not positive definite.
+        Length of the next Newton step in standard errors, as the last ones foretell it; nan where the information is not
+        positive definite.
     is_minimum : bool
         Whether the observed information is positive definite.
     iterations : int
@@ -112,8 +54,6 @@ class Optimum:
         Objective after each iteration.
     diverges : bool
         Whether the scores were running to infinity when the run was stopped.
-    joined : int or None
-        Position of the known optimum whose neighbourhood was entered; the run stopped there.
     """
 
     at: Coefficients
@@ -124,7 +64,6 @@ class Optimum:
     iterations: int
     path: tuple[float, ...]
     diverges: bool = False
-    joined: int | None = None
 
     @property
     def is_stationary(self) -> bool:
@@ -146,7 +85,7 @@ class Neighbourhood:
     at : Coefficients
     value : float
     frame : Frame
-    information : _DenseSystem or ProductSystem
+    information : DenseSystem or ProductSystem
     radius : float
         Log-likelihood units within which a run can be recognised as heading for the optimum.
     """
@@ -154,7 +93,7 @@ class Neighbourhood:
     at: Coefficients
     value: float
     frame: Frame
-    information: _DenseSystem | ProductSystem
+    information: DenseSystem | ProductSystem
     radius: float
 
     def contains(self, at: Coefficients, value: float) -> bool:
@@ -172,34 +111,277 @@ def neighbourhood(
 ) -> Neighbourhood:
     """What a run from another start needs to know of an optimum."""
     frame = structure.member(optimum.at.scores)[1]
-    here = _evaluate(cells, optimum.at, frame, ridge)
-    return Neighbourhood(optimum.at, optimum.value, frame, _Proposal(cells, here, ridge).system, radius)
+    here = evaluated(cells, optimum.at, frame, ridge)
+    return Neighbourhood(optimum.at, optimum.value, frame, QuadraticModel(cells, here, ridge).system, radius)
 
 
-@dataclass(frozen=True)
-class _Step:
-    own: np.ndarray
-    judge: np.ndarray
-    item: np.ndarray
-    shared: np.ndarray
-    slope: float
-    expected_gain: float
-    damping: float
-    is_newton: bool
+class _Around(NamedTuple):
+    """What a run seldom needs to know of its surroundings, worked out when it asks."""
 
-    def is_negligible(self, value: float) -> bool:
-        """Whether the expected gain is below the rounding error of the objective."""
-        return self.expected_gain <= 1e-12 * abs(value) + 1e-300
+    runs: Runs
+    model: QuadraticModel
+    here: Point
+    there: Point | None
+    i: int | None = None
+
+    @property
+    def scale(self) -> float:
+        """Average information per coordinate."""
+        return float(self._own(self.model.scale))
+
+    @property
+    def extent_here(self) -> float:
+        """Largest fitted log-odds before the step."""
+        return float(self._own(self.runs.extent(self.here)))
+
+    @property
+    def extent_there(self) -> float:
+        """Largest fitted log-odds after the step."""
+        assert self.there is not None
+        return float(self._own(self.runs.extent(self.there)))
+
+    def _own(self, values: Any) -> Any:
+        return values if self.i is None else values[self.i]
 
 
-@dataclass(frozen=True)
-class _Point:
-    """A member of the structure with everything known about it."""
+@dataclass
+class Run:
+    """One maximisation: what it has seen, and how it goes on.
 
-    at: Coefficients
-    frame: Frame
-    cells: Derivatives
-    value: float
+    Attributes
+    ----------
+    path : list of float
+        Objective at the start and after each iteration.
+    unit : float
+        What counts as one unit of the likelihood: likelihoods scale with the weights, and what counts as nothing must do so too.
+    length : float
+        Of the last Newton step, in standard errors; infinite after a step of another kind.
+    surprise : float
+        How far the last gain was from what the quadratic model had promised, and as a share of it.
+    """
+
+    path: list[float]
+    unit: float
+    maxiter: int
+    damping: float = 0.0
+    distance: float = np.inf
+    is_minimum: bool = False
+    diverges: bool = False
+    ended: bool = False
+    length: float = np.inf
+    surprise: tuple[float, float] = (np.inf, np.inf)
+
+    @property
+    def value(self) -> float:
+        """The objective so far."""
+        return self.path[-1]
+
+    def accept(
+        self, value: float, slope: float, expected: float, is_newton: bool, moved: float, around: _Around
+    ) -> bool:
+        """Take a step that does what the quadratic model promises, and see whether it was the last.
+
+        Parameters
+        ----------
+        slope, expected : float
+            Change per unit of the step, and gain, according to the quadratic model.
+        moved : float
+            Largest change of a log-odds.
+        """
+        # Below rounding error of the objective the ratio is noise: a step so small is simply taken.
+        negligible = expected <= 1e-12 * abs(self.value) + 1e-300
+        ratio = 1.0 if negligible else (self.value - value) / expected
+        if not (isfinite(value) and ratio > 1e-3 and moved < _STRIDE):
+            return False
+        damping = self.damping
+        if ratio < 0.25:
+            self.damping = max(4.0 * damping, 1e-3 * around.scale)
+        elif ratio > 0.75 and damping:
+            self.damping = damping / 8.0 if damping > 1e-4 * around.scale else 0.0
+        if damping == 0.0:
+            self.is_minimum = is_newton
+            self.distance = self._foretell(sqrt(max(-slope, 0.0) / self.unit)) if is_newton else nan
+        if damping or not is_newton:
+            self.length = np.inf
+        # Moving on by half a log-odds and more for no gain worth the name: the scores run to infinity. The step is not taken:
+        # what is finite would drown in what is not.
+        self.diverges = expected < 1e-6 * self.unit and moved > 0.5
+        # Some valleys rise to infinity ever more slowly; far beyond what verdicts can tell, a small gain is enough.
+        self.diverges |= expected < 1e-2 * self.unit and around.extent_there > _OUT_OF_SIGHT
+        if self.diverges:
+            self.ended = True
+            return False
+        error = abs(self.value - value - expected)
+        self.surprise = error, error / (expected + 1e-300)
+        self.path.append(value)
+        if (self.distance <= STATIONARY and self.is_minimum and moved < 1e-3) or (negligible and not is_newton):
+            self.ended = True
+        elif len(self.path) > self.maxiter:
+            self.ended, self.diverges = True, around.extent_there > _BEYOND
+        return True
+
+    def refuse(self, around: _Around) -> None:
+        """There is no step, or it does not do what was promised: raise the damping, and give up when there is no more of it."""
+        scale = around.scale
+        first = _FIRST_DAMPING if around.extent_here <= _OUT_OF_SIGHT else _FIRST_DAMPING_FAR_OUT
+        self.damping = max(4.0 * self.damping, first * scale)
+        self.ended |= not (scale > 0 and self.damping <= 1e12 * scale)
+
+    def _foretell(self, length: float) -> float:
+        """Length of the next Newton step: lengths fall quadratically, so that the ratio of two is the square of the last ratio."""
+        ratio, self.length = length / max(self.length, 1e-300), length
+        foretold = length * ratio**2
+        return foretold if 0.0 < ratio < 1.0 and foretold <= _FORETOLD else length
+
+    def outcome(self, here: Point) -> Optimum:
+        """Where the run has come to."""
+        return Optimum(
+            replace(here.at, scores=centred(here.at.scores)),
+            float(here.value),
+            float(here.cells.value),
+            self.distance,
+            self.is_minimum,
+            len(self.path) - 1,
+            tuple(self.path),
+            self.diverges,
+        )
+
+
+@dataclass
+class Runs:
+    """Maximisations that move at the same time.
+
+    Small panels cost calls, not arithmetic: the points of all runs are then one stack, and a step of all costs little more than
+    a step of one.
+    """
+
+    cells: Cells
+    structure: ScoreStructure
+    ridge: Ridge = NO_RIDGE
+    maxiter: int = 200
+    members: list[Run] = field(default_factory=list)
+    _here: Point | None = None
+    _model: QuadraticModel | None = None
+
+    @property
+    def can_stack(self) -> bool:
+        """Whether the arithmetic of this panel knows stacks."""
+        if not isinstance(self.structure, LowRank) or not self.cells.has_dense_laplacians:
+            return False
+        n_judges, n_items = self.cells.n_judges, self.cells.n_items
+        n_moves = self.structure.matrix_rank * (n_items - 1 - self.structure.matrix_rank)
+        return is_small(n_judges, n_items) and n_moves > 0 and not is_many(n_moves + self.cells.n_shared_terms)
+
+    @cached_property
+    def _compared(self) -> np.ndarray | None:
+        """Ones for cells with comparisons and zeros for empty ones; None if all have some."""
+        return None if self.cells.n.all() else (self.cells.n > 0).astype(float)
+
+    def start(self, starts: Sequence[Coefficients]) -> None:
+        """Begin further runs at the members of the structure next to these, drawn in to where the likelihood is not flat."""
+        cells = self.cells
+        unit = min(1.0, float(cells.n.sum()) / max(int(np.count_nonzero(cells.n)), 1))
+        if len(starts) > 1 and not self.members:
+            parts = zip(*((start.scores, start.judge, start.shared) for start in starts), strict=True)
+            self._here = self._first(Coefficients(*(np.stack(part) for part in parts)))
+            values = self._here.value.tolist()
+            self.members = [Run([value], unit, self.maxiter, ended=self.maxiter < 1) for value in values]
+            return
+        points = [self._first(start) for start in starts]
+        self.enter([(Run([float(point.value)], unit, self.maxiter, ended=self.maxiter < 1), point) for point in points])
+
+    def enter(self, further: Sequence[tuple[Run, Point]]) -> None:
+        """Let runs go on from where they are."""
+        if not further:
+            return
+        points = [self.here(i) for i in range(len(self.members))] + [point for _, point in further]
+        self.members = self.members + [run for run, _ in further]
+        self._model = None
+        self._here = points[0] if len(points) == 1 else combined(lambda *arrays: np.stack(arrays), *points)
+
+    def here(self, i: int) -> Point:
+        """Where a run is."""
+        assert self._here is not None
+        return self._here if len(self.members) == 1 else combined(lambda array: array[i], self._here)
+
+    def leave(self, gone: Sequence[int]) -> list[tuple[Run, Point]]:
+        """Take runs out, with where they are."""
+        if not gone:
+            return []
+        out = [(self.members[i], self.here(i)) for i in gone]
+        kept = [i for i in range(len(self.members)) if i not in gone]
+        if kept and self._here is not None:
+            index = kept[0] if len(kept) == 1 else np.array(kept)
+            self._here = combined(lambda array: array[index], self._here)
+        self.members = [self.members[i] for i in kept]
+        self._model = None
+        return out
+
+    def advance(self) -> None:
+        """One attempt of every run."""
+        if len(self.members) == 1:
+            self._advance_one(self.members[0])
+        else:
+            self._advance_all()
+
+    def _first(self, start: Coefficients) -> Point:
+        scores, frame = self.structure.member(start.scores)
+        here = evaluated(self.cells, Coefficients(scores, start.judge, start.shared), frame, self.ridge)
+        extent = self.extent(here)
+        if extent.max() <= _FLAT:
+            return here
+        shrink = np.asarray(_FLAT / np.maximum(extent, _FLAT))[..., None]
+        at = Coefficients(shrink[..., None] * scores, shrink[..., None] * start.judge, shrink * start.shared)
+        return evaluated(self.cells, at, replace(frame, strength=shrink * frame.strength), self.ridge)
+
+    def extent(self, at: Point) -> Any:
+        """The largest fitted log-odds."""
+        return self._largest(at.cells.eta)
+
+    def _largest(self, eta: np.ndarray) -> Any:
+        size = np.abs(eta)
+        if self._compared is not None:
+            size *= self._compared
+        return size.max(axis=-1, initial=0.0)
+
+    def _advance_one(self, run: Run) -> None:
+        here = self._here
+        assert here is not None
+        # Kept while steps are refused.
+        self._model = model = self._model or QuadraticModel(self.cells, here, self.ridge)
+        step, there = model.step(run.damping), None
+        if step is not None:
+            there = step.taken(self.cells, self.structure, here, self.ridge)
+            moved = float(self._largest(there.cells.eta - here.cells.eta))
+            around = _Around(self, model, here, there)
+            if run.accept(float(there.value), step.slope, step.expected_gain, step.is_newton, moved, around):
+                self._here, self._model = there, None
+                return
+        run.refuse(_Around(self, model, here, there))
+
+    def _advance_all(self) -> None:
+        here = self._here
+        assert here is not None
+        model = QuadraticModel(self.cells, here, self.ridge)
+        step, solved = model.steps(np.array([run.damping for run in self.members]))
+        there = step.taken(self.cells, self.structure, here, self.ridge)
+        moved = self._largest(there.cells.eta - here.cells.eta)
+        facts = (solved, there.value, step.slope, step.expected_gain, step.is_newton, moved)
+        around = [_Around(self, model, here, there, i) for i in range(len(self.members))]
+        is_taken = [
+            has_step and run.accept(value, slope, gain, is_newton, change, own)
+            for run, own, has_step, value, slope, gain, is_newton, change in zip(
+                self.members, around, *(array.tolist() for array in facts), strict=True
+            )
+        ]
+        if all(is_taken):
+            self._here = there
+            return
+        for run, taken, own in zip(self.members, is_taken, around, strict=True):
+            if not taken:
+                run.refuse(own)
+        mask = np.array(is_taken)
+        self._here = combined(lambda new, old: np.where(mask.reshape(-1, *[1] * (new.ndim - 1)), new, old), there, here)
 
 
 def maximise(
@@ -209,7 +391,6 @@ def maximise(
     *,
     ridge: Ridge = NO_RIDGE,
     maxiter: int = 200,
-    known: Sequence[Neighbourhood] = (),
 ) -> Optimum:
     """Maximise the likelihood of the cells within a structure from one starting point.
 
@@ -220,244 +401,9 @@ def maximise(
     ----------
     ridge : Ridge
         Penalty on the scores and, if asked for, on the linear coefficients.
-    known : sequence of Neighbourhood
-        Optima found from other starts; a run that comes close to one of them ends there.
     """
-    here = _start(cells, structure, start, ridge)
-    path = [here.value]
-    damping, distance, is_minimum, diverges = 0.0, np.inf, False, False
-    joined: int | None = None
-    # Likelihoods scale with the weights; what counts as nothing must do so too.
-    unit = min(1.0, float(cells.n.mean()))
-    while len(path) <= maxiter:
-        proposal = _Proposal(cells, here, ridge)
-        taken, damping = _descend(cells, structure, here, proposal, damping, ridge)
-        if taken is None:
-            break
-        step, there, moved = taken
-        if step.damping == 0.0:
-            is_minimum = step.is_newton
-            distance = np.sqrt(max(-step.slope, 0.0) / unit) if is_minimum else np.nan
-        # Moving on by half a log-odds and more for no gain worth the name: the scores run to infinity. The step is not taken:
-        # what is finite would drown in what is not.
-        diverges = step.expected_gain < 1e-6 * unit and moved > 0.5
-        # Some valleys rise to infinity ever more slowly; far beyond what verdicts can tell, a small gain is enough.
-        diverges |= step.expected_gain < 1e-2 * unit and _extent(there) > _OUT_OF_SIGHT
-        if diverges:
-            break
-        here = there
-        path.append(here.value)
-        if distance <= STATIONARY and is_minimum and moved < 1e-3:
-            break
-        if step.is_negligible(here.value) and not step.is_newton:
-            break
-        joined = next((i for i, other in enumerate(known) if other.contains(here.at, here.value)), None)
-        if joined is not None:
-            break
-    else:
-        diverges = _extent(here) > _BEYOND
-    at = replace(here.at, scores=centred(here.at.scores))
-    return Optimum(
-        at, here.value, here.cells.value, float(distance), is_minimum, len(path) - 1, tuple(path), diverges, joined
-    )
-
-
-def _start(cells: Cells, structure: ScoreStructure, start: Coefficients, ridge: Ridge) -> _Point:
-    """The nearest member of the structure, drawn in to where the likelihood is not flat."""
-    scores, frame = structure.member(start.scores)
-    here = _evaluate(cells, Coefficients(scores, start.judge, start.shared), frame, ridge)
-    largest = _extent(here)
-    if largest <= _FLAT:
-        return here
-    shrink = _FLAT / largest
-    at = Coefficients(shrink * scores, shrink * start.judge, shrink * start.shared)
-    return _evaluate(cells, at, replace(frame, strength=shrink * frame.strength), ridge)
-
-
-def _evaluate(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge) -> _Point:
-    here = evaluate(cells, at)
-    value = here.value + ridge.value(cells, at) if ridge else here.value
-    return _Point(at, frame, here, value)
-
-
-def _descend(
-    cells: Cells, structure: ScoreStructure, here: _Point, proposal: _Proposal, damping: float, ridge: Ridge
-) -> tuple[tuple[_Step, _Point, float] | None, float]:
-    """Raise the damping until a step does what the quadratic model promises.
-
-    Returns the step, where it leads and the largest change of a log-odds, or None; and the damping to go on with.
-    """
-    first_damping = _FIRST_DAMPING if _extent(here) <= _OUT_OF_SIGHT else _FIRST_DAMPING_FAR_OUT
-    while proposal.scale > 0 and damping <= 1e12 * proposal.scale:
-        step = proposal.step(damping)
-        if step is not None:
-            scores, frame = structure.move(here.at.scores, here.frame, step.own, step.item)
-            at = Coefficients(scores, here.at.judge + step.judge, here.at.shared + step.shared)
-            there = _evaluate(cells, at, frame, ridge)
-            # Below rounding error of the objective the ratio is noise: a step so small is simply taken.
-            negligible = step.is_negligible(here.value)
-            ratio = 1.0 if negligible else (here.value - there.value) / step.expected_gain
-            moved = _largest_change(here, there)
-            if isfinite(there.value) and ratio > 1e-3 and moved < _STRIDE:
-                if ratio < 0.25:
-                    damping = max(4.0 * damping, 1e-3 * proposal.scale)
-                elif ratio > 0.75:
-                    damping = damping / 8.0 if damping > 1e-4 * proposal.scale else 0.0
-                return (step, there, moved), damping
-        damping = max(4.0 * damping, first_damping * proposal.scale)
-    return None, damping
-
-
-def _largest_change(here: _Point, there: _Point) -> float:
-    """The largest change of a fitted log-odds between two points."""
-    return float(np.abs(there.cells.eta - here.cells.eta).max(initial=0.0))
-
-
-def _extent(point: _Point) -> float:
-    """The largest fitted log-odds."""
-    return float(np.abs(point.cells.eta).max(initial=0.0))
-
-
-class _DenseSystem:
-    """Information at one point as a matrix with judge blocks, solved by eliminating them."""
-
-    def __init__(self, cells: Cells, here: _Point, ridge: Ridge, bending: np.ndarray) -> None:
-        self.frame, self.bending = here.frame, bending
-        self.plain = expected_information(cells, here.cells, here.frame)
-        self.expected = ridge.add_to_information(cells, self.plain, here.frame) if ridge else self.plain
-
-    @cached_property
-    def observed(self) -> Arrow:
-        """Observed information: the expected one plus the bending of the low-rank structure."""
-        return observed_information(self.expected, self.frame, self.bending)
-
-    def diagonals(self) -> tuple[np.ndarray, np.ndarray]:
-        """Information about own coordinates, summed over judges, and about shared ones."""
-        return np.einsum("kff->f", self.plain.judge), np.einsum("ss->s", self.plain.shared)
-
-    def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> float:
-        """Observed information in a direction times its squared length."""
-        return self.observed.quadratic_form(own, shared)
-
-    def solve(
-        self,
-        own: np.ndarray,
-        shared: np.ndarray,
-        own_damping: np.ndarray | None = None,
-        shared_damping: np.ndarray | None = None,
-        *,
-        observed: bool = True,
-    ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Solve the system, damped or not; None where it is not positive definite."""
-        return solve_arrow(self.observed if observed else self.expected, own, shared, own_damping, shared_damping)
-
-
-class _Proposal:
-    """The quadratic model at one point, solved for any damping."""
-
-    def __init__(self, cells: Cells, here: _Point, ridge: Ridge):
-        frame = self.frame = here.frame
-        slopes = gradient(cells, here.cells)
-        if ridge:
-            slopes = ridge.add_to_gradient(cells, slopes, here.at)
-        self.own_gradient, self.shared_gradient = coordinates(slopes, frame)
-        self.system: _DenseSystem | ProductSystem = (
-            ProductSystem(cells, here.cells, frame, ridge.scores, ridge.terms, slopes.scores)
-            if len(self.shared_gradient) > MANY
-            else _DenseSystem(cells, here, ridge, slopes.scores)
-        )
-        self._diagonals = own, shared = self.system.diagonals()
-        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
-        self.scale = float(own[:f].sum() + shared[:moves].sum()) / (f * frame.n_judges + moves)
-
-    @cached_property
-    def units(self) -> tuple[np.ndarray, np.ndarray]:
-        """Units of the damping, shapes (f + e,) and (s,): one for all scores, for a coefficient that of its regressor."""
-        own, shared = self._diagonals
-        f, moves = self.frame.judge_items.shape[1], self.frame.shared_judges.shape[1] * self.frame.n_shared
-        own_unit, shared_unit = np.ones(len(own)), np.ones(len(shared))
-        own_unit[f:] = own[f:] / (self.frame.n_judges * self.scale)
-        shared_unit[moves:] = shared[moves:] / self.scale
-        return own_unit, shared_unit
-
-    def step(self, damping: float) -> _Step | None:
-        """Solution of the damped system: Newton where the observed information allows it, otherwise Fisher scoring."""
-        strength = self.frame.strength
-        if not strength.size:
-            return self._solve(damping, is_newton=True)
-        newton = None
-        if strength[-1] > _ABSENT * strength[0]:
-            newton = self._solve(damping, is_newton=True)
-        return newton or self._solve(damping, is_newton=False)
-
-    def _solve(self, damping: float, is_newton: bool) -> _Step | None:
-        own_damping = shared_damping = None
-        if damping:
-            own_unit, shared_unit = self.units
-            own_damping, shared_damping = damping * own_unit, damping * shared_unit
-        solution = self.system.solve(
-            self.own_gradient, self.shared_gradient, own_damping, shared_damping, observed=is_newton
-        )
-        if solution is None:
-            return None
-        own, shared = -solution[0], -solution[1]
-        slope = float(np.vdot(own, self.own_gradient) + np.vdot(shared, self.shared_gradient))
-        resistance = 0.0
-        if own_damping is not None and shared_damping is not None:
-            resistance = float(np.vdot(own * own_damping, own) + np.vdot(shared * shared_damping, shared))
-        f, g, n_shared = (
-            self.frame.judge_items.shape[1],
-            self.frame.shared_judges.shape[1],
-            self.frame.n_shared,
-        )
-        return _Step(
-            own=own[:, :f],
-            judge=own[:, f:],
-            item=shared[: g * n_shared].reshape(g, n_shared),
-            shared=shared[g * n_shared :],
-            slope=slope,
-            expected_gain=0.5 * (resistance - slope),
-            damping=damping,
-            is_newton=is_newton,
-        )
-
-
-def solve_arrow(
-    arrow: Arrow,
-    own: np.ndarray,
-    shared: np.ndarray,
-    own_damping: np.ndarray | float | None = None,
-    shared_damping: np.ndarray | float | None = None,
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Solve a positive definite arrow system by eliminating the judge blocks; None if it is not positive definite.
-
-    Parameters
-    ----------
-    own : ndarray, shape (n_judges, f)
-    shared : ndarray, shape (s,)
-    own_damping, shared_damping : ndarray, shapes (f,) and (s,), or float, optional
-        Added to the diagonals.
-    """
-    judge, block = arrow.judge, arrow.shared
-    n_judges, f = own.shape
-    if own_damping is not None:
-        judge = judge + own_damping * np.eye(f)
-    if shared_damping is not None:
-        block = block + shared_damping * np.eye(len(shared))
-    try:
-        right = np.concatenate([arrow.coupling, own[:, :, None]], axis=2)
-        # Judge blocks are sums of squares: they can be singular, but not indefinite. They are so small that a product with
-        # the inverse takes a third of the time of solving.
-        eliminated = (np.linalg.inv(judge) @ right).reshape(n_judges * f, len(shared) + 1)
-    except LinAlgError:
-        return None
-    reduced = arrow.coupling.reshape(n_judges * f, len(shared)).T @ eliminated
-    schur = block - reduced[:, :-1]
-    if not np.isfinite(schur).all():
-        return None
-    factor, failed = dpotrf(schur, lower=True)
-    if failed:
-        return None
-    solution = dpotrs(factor, shared - reduced[:, -1], lower=True)[0] if len(shared) else shared
-    back = eliminated[:, -1] - eliminated[:, :-1] @ solution
-    return back.reshape(n_judges, f), solution
+    runs = Runs(cells, structure, ridge, maxiter)
+    runs.start([start])
+    while not runs.members[0].ended:
+        runs.advance()
+    return runs.members[0].outcome(runs.here(0))

@@ -11,9 +11,9 @@ from ..data.cells import Cells, collapse, take
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import LowRank, ScoreStructure
 from ..likelihood import evaluate
+from .ridge import Ridge
 from .search import no_terms, one_direction_more, search
 from .start import starting_scores
-from .trust import Ridge
 
 # Weights a cross-validation chooses from: from hardly any shrinkage to scores of a tenth of a log-odds.
 ALPHAS = tuple(np.geomspace(0.003, 30.0, 9).tolist())

@@ -175,8 +175,9 @@ class ScoreStructure(Protocol):
         """Member of the family whose coordinates in ``frame`` are ``free``; inverse of ``frame.coordinates``."""
 
 
-def _is_small(scores: np.ndarray) -> bool:
-    return scores.shape[-2] * scores.shape[-1] <= _SMALL
+def is_small(n_judges: int, n_items: int) -> bool:
+    """Whether score matrices of this size are decomposed whole, in a way that knows stacks."""
+    return n_judges * n_items <= _SMALL
 
 
 @lru_cache(maxsize=8)
@@ -322,7 +323,7 @@ class LowRank:
         The sum has rank at most 2 (rank + 1): for large panels only factors of that width are decomposed.
         """
         items = frame.to_items(shared)
-        if _is_small(scores):
+        if is_small(*scores.shape[-2:]):
             return self.member(scores + own @ frame.judge_items.swapaxes(-1, -2) + frame.shared_judges @ items)
         left, strength, right = frame.shared_judges, frame.strength, frame.judge_items
         left_basis, left_core = np.linalg.qr(np.hstack([left, own]))
@@ -333,7 +334,7 @@ class LowRank:
 
     def member(self, scores: np.ndarray) -> tuple[np.ndarray, Frame]:
         """Truncate to the rank."""
-        return self._scores(self._small_frame(scores) if _is_small(scores) else self.frame(scores))
+        return self._scores(self._small_frame(scores) if is_small(*scores.shape[-2:]) else self.frame(scores))
 
     @staticmethod
     def _scores(frame: Frame) -> tuple[np.ndarray, Frame]:

@@ -13,7 +13,8 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from ..data.cells import Cells
 from ..estimation.convergence import MANY_FREE
 from ..estimation.krylov import ProductSystem, in_free_order
-from ..estimation.trust import MANY, NO_RIDGE, Ridge
+from ..estimation.quadratic import MANY
+from ..estimation.ridge import NO_RIDGE, Ridge
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
 from ..likelihood import (
@@ -275,22 +276,28 @@ def invert(information: np.ndarray) -> FreeCovariance:
     >>> invert(np.ones((2, 2))).is_identified
     False
     """
-    nothing = FreeCovariance(np.full_like(information, np.nan), information, np.inf)
     # Coordinates of different kinds live on different scales; a unit diagonal keeps the test of singularity fair.
     scale = np.sqrt(np.diag(information))
     if not (scale > 0).all():
-        return nothing
-    scaled = information / np.outer(scale, scale)
+        return _no_inverse(information)
+    units = scale[:, None] * scale
+    scaled = information / units
     factor, failed = dpotrf(scaled, lower=True)
     if failed:
-        return nothing
+        return _no_inverse(information)
     # The inverse from its factor: half the work of solving for the unit matrix.
-    inverse = np.tril(dpotri(factor, lower=True)[0])
-    inverse += np.tril(inverse, -1).T
-    condition = float(np.linalg.norm(scaled, 1) * np.linalg.norm(inverse, 1))
+    half = dpotri(factor, lower=True)[0]
+    inverse = half + half.T
+    np.fill_diagonal(inverse, half.diagonal())
+    condition = float(np.abs(scaled).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max())
     if not condition < SINGULAR_CONDITION:
-        return nothing
-    return FreeCovariance(inverse / np.outer(scale, scale), information, condition)
+        return _no_inverse(information)
+    inverse /= units
+    return FreeCovariance(inverse, information, condition)
+
+
+def _no_inverse(information: np.ndarray) -> FreeCovariance:
+    return FreeCovariance(np.full_like(information, np.nan), information, np.inf)
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray:

@@ -13,8 +13,9 @@ from ..data.cells import Cells
 from ..errors import shown
 from ..estimation.alternating import AlternatingRun
 from ..estimation.convergence import Separation, find_separation
+from ..estimation.ridge import NO_RIDGE, Ridge
 from ..estimation.search import Search
-from ..estimation.trust import NO_RIDGE, Optimum, Ridge
+from ..estimation.trust import Optimum
 from ..estimation.validation import CrossValidation
 from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import Frame, ScoreStructure

@@ -16,8 +16,8 @@ from ..errors import IdentificationError, LocalOptimaWarning, SeparationWarning,
 from ..estimation.alternating import AlternatingRun, alternate
 from ..estimation.delegate import STATSMODELS_METHODS, delegate
 from ..estimation.regularized import firth
+from ..estimation.ridge import Ridge
 from ..estimation.search import search
-from ..estimation.trust import Ridge
 from ..estimation.validation import Fold, ridge_losses, split, split_comparisons
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import LowRank, Pooled, ScoreStructure, Unrestricted

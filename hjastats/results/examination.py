@@ -16,7 +16,7 @@ from ..diagnostics.diagnosis import judge_facts
 from ..diagnostics.effective import EffectiveJudges, effective_judges, information_shares
 from ..diagnostics.influence import Influence, by_one_step, by_refitting, influence_table
 from ..errors import ContrastError, IdentificationError
-from ..estimation.trust import NO_RIDGE
+from ..estimation.ridge import NO_RIDGE
 from ..geometry.structures import Unrestricted
 from ..inference.covariance import Covariance
 from ..likelihood import evaluate

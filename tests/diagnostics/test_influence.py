@@ -5,7 +5,7 @@ import pytest
 import hjastats as hja
 from hjastats.diagnostics.deletion import one_step
 from hjastats.errors import IdentificationError
-from hjastats.estimation.trust import NO_RIDGE
+from hjastats.estimation.ridge import NO_RIDGE
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 # A Newton step is wrong by the square of what it moves: halving the judge's weight must quarter its error. Cubic terms blur the

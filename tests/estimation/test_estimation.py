@@ -8,9 +8,11 @@ import hjastats as hja
 from hjastats.data.cells import Cells
 from hjastats.estimation.alternating import alternate
 from hjastats.estimation.convergence import find_separation
+from hjastats.estimation.quadratic import solve_arrow
+from hjastats.estimation.ridge import Ridge
 from hjastats.estimation.search import no_terms, search
 from hjastats.estimation.start import initialise, judgewise_scores, pooled_scores, starting_scores
-from hjastats.estimation.trust import Ridge, maximise, neighbourhood, solve_arrow
+from hjastats.estimation.trust import maximise, neighbourhood
 from hjastats.geometry.decomposition import canonical
 from hjastats.geometry.parameters import Coefficients
 from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
@@ -138,7 +140,7 @@ def test_arrow_solution_equals_the_dense_one():
     judge = np.array([dense[k * f : k * f + f, k * f : k * f + f] for k in range(K)])
     arrow = Arrow(judge, dense[: K * f, K * f :].reshape(K, f, s), dense[K * f :, K * f :])
     right = rng.normal(size=K * f + s)
-    own, shared = solve_arrow(arrow, right[: K * f].reshape(K, f), right[K * f :], 0.5, 0.5)
+    own, shared = solve_arrow(arrow, right[: K * f].reshape(K, f), right[K * f :], np.full(f, 0.5), np.full(s, 0.5))
     expected = np.linalg.solve(dense + 0.5 * np.eye(len(dense)), right)
     np.testing.assert_allclose(np.r_[own.ravel(), shared], expected, atol=1e-12)
 

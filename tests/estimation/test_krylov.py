@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
-from hjastats.estimation import convergence, trust
+from hjastats.estimation import convergence, quadratic
 from hjastats.estimation.krylov import ProductSystem, conjugate_gradients, in_free_order
+from hjastats.estimation.ridge import NO_RIDGE
 from hjastats.estimation.search import no_terms
 from hjastats.geometry.structures import LowRank, Pooled
 from hjastats.inference import covariance
@@ -36,7 +37,7 @@ def data():
 @pytest.fixture
 def many(monkeypatch):
     """Count every panel as one with many items."""
-    monkeypatch.setattr(trust, "MANY", 3)
+    monkeypatch.setattr(quadratic, "MANY", 3)
     monkeypatch.setattr(covariance, "MANY", 3)
 
 
@@ -49,7 +50,7 @@ def test_products_and_matrices_give_the_same_fit(data, rank, options, many, monk
         else hja.HJAModel.from_comparisons(data, rank=rank, **options)
     )
     large = model.fit()
-    monkeypatch.setattr(trust, "MANY", 500)
+    monkeypatch.setattr(quadratic, "MANY", 500)
     monkeypatch.setattr(covariance, "MANY", 500)
     small = model.fit()
     assert isinstance(large.estimate.free_covariance, LargeCovariance)
@@ -95,7 +96,7 @@ def test_a_covariance_too_large_for_memory_is_solved_for(data, kind, many, monke
 def test_ridge_and_its_effective_parameters(data, many, monkeypatch):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     large = model.fit_regularized(alpha=0.5, terms=True)
-    monkeypatch.setattr(trust, "MANY", 500)
+    monkeypatch.setattr(quadratic, "MANY", 500)
     monkeypatch.setattr(covariance, "MANY", 500)
     small = model.fit_regularized(alpha=0.5, terms=True)
     np.testing.assert_allclose(large.params, small.params, atol=1e-6)
@@ -114,7 +115,7 @@ def test_products_equal_the_matrix(data):
     )
     here = evaluate(cells, moved)
     system = ProductSystem(cells, here, frame, bending=gradient(cells, here).scores)
-    large = LargeCovariance(cells, moved, frame, "observed", trust.NO_RIDGE)
+    large = LargeCovariance(cells, moved, frame, "observed", NO_RIDGE)
     rng = np.random.default_rng(0)
     x = rng.standard_normal(int(cells.is_free.sum()) + frame.n_free)
     own, shared = large._in_arrow(x[None])
@@ -133,7 +134,7 @@ def test_what_the_design_does_not_determine_has_no_condition_number(many):
     cells = data.cells
     frame = Pooled().frame(np.zeros((2, 6)))
     at = no_terms(cells, np.zeros((2, 6)))
-    large = LargeCovariance(cells, at, frame, "expected", trust.NO_RIDGE)
+    large = LargeCovariance(cells, at, frame, "expected", NO_RIDGE)
     assert not large.is_identified
     assert np.isnan(large.variances(np.eye(5))).all()
     assert np.isnan(large.of(np.eye(5))).all()

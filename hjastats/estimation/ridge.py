@@ -1,0 +1,60 @@
+"""A penalty that pulls scores, and if asked for linear coefficients, towards zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.cells import Cells
+from ..geometry.parameters import Coefficients
+from ..geometry.structures import Frame
+from ..likelihood import Arrow, Gradient
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Half these weights times the sum of squared scores and of squared linear coefficients, added to the objective."""
+
+    scores: float = 0.0
+    terms: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.scores > 0 or self.terms > 0
+
+    def value(self, cells: Cells, at: Coefficients) -> Any:
+        """The penalty: a number, or one for every member of a stack."""
+        terms = np.square(self._own(cells, at)).sum(axis=(-1, -2)) + np.square(at.shared).sum(axis=-1)
+        return 0.5 * self.scores * np.square(at.scores).sum(axis=(-1, -2)) + 0.5 * self.terms * terms
+
+    @staticmethod
+    def _own(cells: Cells, at: Coefficients) -> np.ndarray:
+        """The judges' coefficients, zero where there is no parameter."""
+        if not cells.never_tie:
+            return at.judge
+        own = at.judge.copy()
+        own[..., list(cells.never_tie), -1] = 0.0
+        return own
+
+    def add_to_gradient(self, cells: Cells, slopes: Gradient, at: Coefficients) -> Gradient:
+        """Gradient of the penalised objective."""
+        return Gradient(
+            slopes.scores + self.scores * at.scores,
+            slopes.judge + self.terms * self._own(cells, at),
+            slopes.shared + self.terms * at.shared,
+        )
+
+    def add_to_information(self, cells: Cells, arrow: Arrow, frame: Frame) -> Arrow:
+        """Information of the penalised objective; score coordinates are orthonormal, so the ridge is the same for all."""
+        judge, shared = arrow.judge.copy(), arrow.shared.copy()
+        f, moves = frame.judge_items.shape[-1], frame.shared_judges.shape[-1] * frame.n_shared
+        own, all_own = np.arange(f), np.arange(f, judge.shape[-1])
+        judge[..., own, own] += self.scores
+        judge[..., all_own, all_own] += self.terms
+        diagonal = np.arange(shared.shape[-1])
+        shared[..., diagonal, diagonal] += np.where(diagonal < moves, self.scores, self.terms)
+        return Arrow(judge, arrow.coupling, shared)
+
+
+NO_RIDGE = Ridge()
