@@ -33,6 +33,7 @@ SIZES = (
 ACCURACY = 1e-6
 # Slower than this in the first round, a peer is not run again.
 PATIENCE = 20.0
+PAUSE = 0.1
 
 Scores = tuple[pd.Series, pd.Series | None]
 
@@ -170,7 +171,11 @@ def measure(n_items: int, n_rows: int, rounds: int) -> list[dict[str, object]]:
                 continue
             if name == "statsmodels GLM" and n_items > 500:
                 continue  # a dense design of this size does not fit in memory
-            start = time.perf_counter()
+            # Idle threads of the package before wait in a loop for a while, at the cost of whoever comes next. Nobody sleeps: a
+            # processor that wakes up is slow.
+            until = time.perf_counter() + PAUSE
+            while (start := time.perf_counter()) < until:
+                pass
             try:
                 scores, error = run(data)
             except Exception as reason:

@@ -15,6 +15,8 @@ from .cells import Cells
 
 # Entries of a table of all judges and pairs of items that is cheaper than a sparse graph.
 _SMALL_TABLE = 20_000
+# Items up to which the same is true of one judge.
+_FEW_ITEMS = 300
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -81,10 +83,10 @@ class Connectivity:
     def _wins(self) -> tuple[np.ndarray, np.ndarray]:
         return _wins(self.cells, self.cells.first, self.cells.second)
 
-    @property
+    @cached_property
     def is_connected(self) -> bool:
         """Whether the pooled comparison graph is connected."""
-        return len(self.pooled_groups) == 1
+        return _links_all(self.cells) if len(self.items) <= _FEW_ITEMS else len(self.pooled_groups) == 1
 
     @property
     def is_connected_for_every_judge(self) -> bool:
@@ -172,6 +174,19 @@ def _wins(cells: Cells, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarr
     """Winners and losers; a tie is a win in both directions."""
     won, lost = cells.y > 0, cells.y < cells.n
     return np.concatenate([first[won], second[lost]]), np.concatenate([second[won], first[lost]])
+
+
+def _links_all(cells: Cells) -> bool:
+    """Whether comparisons lead from the first item to all others."""
+    links = np.eye(cells.n_items, dtype=bool)
+    links[cells.first, cells.second] = links[cells.second, cells.first] = True
+    reached = links[0]
+    while not reached.all():
+        further = links[reached].any(axis=0)
+        if (further == reached).all():
+            return False
+        reached = further
+    return True
 
 
 def _judge_groups(cells: Cells, judges: tuple[str, ...], names: np.ndarray) -> dict[str, tuple[tuple[str, ...], ...]]:

@@ -66,7 +66,7 @@ def _convergence(results: Any) -> Finding:
         return Finding(
             "separation", True, _sentence(estimate.separation_text(results.model.layout, results.model.cells))
         )
-    if not estimate.free_covariance.is_identified:
+    if not estimate.is_identified:
         text = (
             "The information matrix is singular: the data do not determine all parameters, standard errors are withheld. "
             f"Undetermined is a combination of {results.weakest_direction()}."

@@ -193,6 +193,6 @@ def _fitted(model: Any, penalty: Any) -> Any:
 def _failure(result: Any) -> str:
     if result.estimate.separation is not None:
         return "Without this judge the estimate does not exist: scores run to infinity."
-    if not result.estimate.free_covariance.is_identified:
+    if not result.estimate.is_identified:
         return "The other judges alone do not determine the model."
     return "The fit without this judge did not converge."

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..data.cells import Cells
 from ..geometry.parameters import NEVER, Coefficients
-from ..geometry.structures import LowRank, ScoreStructure
+from ..geometry.structures import LowRank, Pooled, ScoreStructure
 from ..likelihood import evaluate, gradient
-from .quadratic import Point
+from .pooled import maximise_pooled
+from .quadratic import Point, is_many
 from .ridge import NO_RIDGE, Ridge
 from .start import breakaway_scores, further_scores, starting_scores, unrestricted_gain
 from .trust import Neighbourhood, Optimum, Run, Runs, maximise, neighbourhood
@@ -105,6 +106,10 @@ def search(
     n_random : int
         Random starts in addition to the deterministic ones.
     """
+    if starts is None and not ridge and isinstance(structure, Pooled) and _is_plain(cells):
+        pooled = maximise_pooled(cells, maxiter)
+        if pooled is not None:
+            return Search(pooled, (pooled.value,), (1,), 0, (pooled.path,))
     cells = cells.completed()
     runs = _Optima(cells, structure, ridge, maxiter)
     if starts is not None:
@@ -124,6 +129,11 @@ def search(
         outward = breakaway_scores(cells, structure.rank, FURTHER_STARTS, rng)
         found = runs.after([no_terms(cells, scores) for scores in outward])
     return found
+
+
+def _is_plain(cells: Cells) -> bool:
+    """Whether there are no terms beside the scores, nor so many items that a matrix of them is a burden."""
+    return not (cells.n_judge_terms or cells.n_shared_terms or is_many(cells.n_items))
 
 
 def one_direction_more(cells: Cells, rank: int, near: Coefficients) -> Coefficients:
@@ -197,7 +207,7 @@ class _Optima:
         """Record the runs that have ended, and those that are heading for an optimum already known."""
         runs = self.runs
         for run, here in runs.leave([i for i, run in enumerate(runs.members) if run.ended]):
-            self._record(run.outcome(here))
+            self._record(runs.outcome(run, here))
         runs.leave([i for i, run in enumerate(runs.members) if self._joins(run, i)])
 
     def _joins(self, run: Run, here: Point | int) -> bool:

@@ -115,8 +115,27 @@ def neighbourhood(
     return Neighbourhood(optimum.at, optimum.value, frame, QuadraticModel(cells, here, ridge).system, radius)
 
 
+@dataclass
+class Surroundings:
+    """What a run seldom needs to know of where it is.
+
+    Attributes
+    ----------
+    extent_there : float
+        Largest fitted log-odds after a step.
+    extent_here : float
+        The same before it.
+    scale : float
+        Average information per coordinate, the unit of damping.
+    """
+
+    extent_there: float
+    extent_here: float = np.nan
+    scale: float = np.nan
+
+
 class _Around(NamedTuple):
-    """What a run seldom needs to know of its surroundings, worked out when it asks."""
+    """The same of a run among others, worked out when it is asked for."""
 
     runs: Runs
     model: QuadraticModel
@@ -126,17 +145,14 @@ class _Around(NamedTuple):
 
     @property
     def scale(self) -> float:
-        """Average information per coordinate."""
         return float(self._own(self.model.scale))
 
     @property
     def extent_here(self) -> float:
-        """Largest fitted log-odds before the step."""
         return float(self._own(self.runs.extent(self.here)))
 
     @property
     def extent_there(self) -> float:
-        """Largest fitted log-odds after the step."""
         assert self.there is not None
         return float(self._own(self.runs.extent(self.there)))
 
@@ -177,7 +193,7 @@ class Run:
         return self.path[-1]
 
     def accept(
-        self, value: float, slope: float, expected: float, is_newton: bool, moved: float, around: _Around
+        self, value: float, slope: float, expected: float, is_newton: bool, moved: float, around: Surroundings | _Around
     ) -> bool:
         """Take a step that does what the quadratic model promises, and see whether it was the last.
 
@@ -220,7 +236,7 @@ class Run:
             self.ended, self.diverges = True, around.extent_there > _BEYOND
         return True
 
-    def refuse(self, around: _Around) -> None:
+    def refuse(self, around: Surroundings | _Around) -> None:
         """There is no step, or it does not do what was promised: raise the damping, and give up when there is no more of it."""
         scale = around.scale
         first = _FIRST_DAMPING if around.extent_here <= _OUT_OF_SIGHT else _FIRST_DAMPING_FAR_OUT
@@ -233,18 +249,23 @@ class Run:
         foretold = length * ratio**2
         return foretold if 0.0 < ratio < 1.0 and foretold <= _FORETOLD else length
 
-    def outcome(self, here: Point) -> Optimum:
+    def outcome(self, at: Coefficients, value: float, negative_loglike: float) -> Optimum:
         """Where the run has come to."""
         return Optimum(
-            replace(here.at, scores=centred(here.at.scores)),
-            float(here.value),
-            float(here.cells.value),
+            at,
+            value,
+            negative_loglike,
             self.distance,
             self.is_minimum,
             len(self.path) - 1,
             tuple(self.path),
             self.diverges,
         )
+
+
+def likelihood_unit(cells: Cells) -> float:
+    """What counts as one unit of the likelihood: a comparison, or less where weights are less."""
+    return min(1.0, float(cells.n.sum()) / max(int(np.count_nonzero(cells.n)), 1))
 
 
 @dataclass
@@ -279,8 +300,7 @@ class Runs:
 
     def start(self, starts: Sequence[Coefficients]) -> None:
         """Begin further runs at the members of the structure next to these, drawn in to where the likelihood is not flat."""
-        cells = self.cells
-        unit = min(1.0, float(cells.n.sum()) / max(int(np.count_nonzero(cells.n)), 1))
+        unit = likelihood_unit(self.cells)
         if len(starts) > 1 and not self.members:
             parts = zip(*((start.scores, start.judge, start.shared) for start in starts), strict=True)
             self._here = self._first(Coefficients(*(np.stack(part) for part in parts)))
@@ -303,6 +323,11 @@ class Runs:
         """Where a run is."""
         assert self._here is not None
         return self._here if len(self.members) == 1 else combined(lambda array: array[i], self._here)
+
+    def outcome(self, run: Run, here: Point) -> Optimum:
+        """Where a run has come to."""
+        at = replace(here.at, scores=centred(here.at.scores))
+        return run.outcome(at, float(here.value), float(here.cells.value))
 
     def leave(self, gone: Sequence[int]) -> list[tuple[Run, Point]]:
         """Take runs out, with where they are."""
@@ -406,4 +431,4 @@ def maximise(
     runs.start([start])
     while not runs.members[0].ended:
         runs.advance()
-    return runs.members[0].outcome(runs.here(0))
+    return runs.outcome(runs.members[0], runs.here(0))

@@ -20,7 +20,7 @@ from ..estimation.validation import CrossValidation
 from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import Frame, ScoreStructure
 from ..likelihood import evaluate, free_gradient, gradient
-from .covariance import FreeCovariance, LargeCovariance, covariance_at, information_at
+from .covariance import SINGULAR_CONDITION, FreeCovariance, LargeCovariance, covariance_at, information_at
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,15 @@ class Estimate:
         ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
         return covariance_at(self.cells, self.at, self.frame, self.information, ridge)
 
+    @cached_property
+    def is_identified(self) -> bool:
+        """Whether the data determine every free coordinate."""
+        is_pooled = self.frame.judge_items.shape[1] == 0 and not len(self.cells.is_free)
+        is_plain = is_pooled and self.penalty is None and self.separation is None and self.optimum.converged
+        # Often there is no need for a covariance to tell.
+        is_certain = is_plain and _pooled_condition(self.cells, self.at.scores[0]) < SINGULAR_CONDITION
+        return is_certain or self.free_covariance.is_identified
+
     @property
     def optimum(self) -> Optimum:
         """The best optimum found."""
@@ -101,7 +110,7 @@ class Estimate:
     @property
     def converged(self) -> bool:
         """Stationary, a minimum, identified, and finite."""
-        return self.optimum.converged and self.free_covariance.is_identified and self.separation is None
+        return self.optimum.converged and self.is_identified and self.separation is None
 
     @property
     def best_share(self) -> float:
@@ -201,6 +210,17 @@ def _effective_parameters(estimate: Estimate, ridge: Ridge) -> float:
     touched = np.flatnonzero(held)
     variances = estimate.free_covariance.variances(np.eye(len(held))[touched])
     return float(len(held) - held[touched] @ variances)
+
+
+def _pooled_condition(cells: Cells, scores: np.ndarray) -> float:
+    """A bound on the condition number of the information about pooled scores of items that comparisons link.
+
+    No item has more information than n_items times a pair's largest; and every direction has as much as the weakest pair's over
+    the longest possible path between two items, 4 / n_items^2.
+    """
+    largest = float(np.ptp(scores))
+    weakest = float(cells.n.min()) / (2.0 + np.exp(largest) + np.exp(-largest))
+    return cells.n_judges * cells.n_items**3 * float(cells.n.max()) / (8.0 * max(weakest, 1e-300))
 
 
 def stationarity(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge = NO_RIDGE) -> tuple[float, bool]:

@@ -493,7 +493,7 @@ def _refuse_rank(options: dict[str, Any], reason: str) -> None:
 def _warn(estimate: Estimate, model: HJAModel) -> None:
     if estimate.separation is not None:
         warnings.warn(estimate.separation_text(model.layout, model.cells), SeparationWarning, stacklevel=3)
-    elif not estimate.free_covariance.is_identified:
+    elif not estimate.is_identified:
         warnings.warn(
             "the information matrix is singular at the estimate: the data do not determine all parameters, standard errors "
             "are not available. summary() names the undetermined combination.",

@@ -95,22 +95,38 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         self.k_constant = 0
         self.params_free = layout.to_free(estimate.at, estimate.frame)
         self.cov_type = cov_type
-        self._covariance, self.cov_kwds = self._chosen_covariance(cov_kwds or {})
+        self.cov_kwds = self._choose_covariance(cov_kwds or {})
         if "n_groups" in self.cov_kwds:
             self.n_groups = self.cov_kwds["n_groups"]
         self.converged = estimate.converged
-        self.mle_retvals = _return_values(estimate)
         self.mle_settings = {"optimizer": estimate.method, "n_starts": estimate.search.n_starts}
         self.method = estimate.method
 
-    def _chosen_covariance(self, cov_kwds: dict[str, Any]) -> tuple[Covariance, dict[str, Any]]:
+    @cached_property
+    def _covariance(self) -> Covariance:  # type: ignore[override]
+        """Of the free coordinates; the model-based one is worked out when it is asked for."""
+        return self.estimate.free_covariance
+
+    @cached_property
+    def mle_retvals(self) -> dict[str, Any]:
+        """How the maximisation went.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.mle_retvals["converged"], result.mle_retvals["iterations"] < 10
+        (True, True)
+        """
+        return _return_values(self.estimate)
+
+    def _choose_covariance(self, cov_kwds: dict[str, Any]) -> dict[str, Any]:
+        """Set the covariance, and tell what it is."""
         if self.cov_type == "nonrobust":
             if cov_kwds:
                 raise ValueError(f"cov_type='nonrobust' takes no cov_kwds, got {sorted(cov_kwds)}.")
             penalty = self.estimate.penalty
-            return self.estimate.free_covariance, {
-                "description": penalty.description if penalty else DESCRIPTIONS[self.estimate.information]
-            }
+            return {"description": penalty.description if penalty else DESCRIPTIONS[self.estimate.information]}
         if self.cov_type not in ("HC0", "cluster"):
             raise ValueError(f"cov_type must be 'nonrobust', 'HC0' or 'cluster', got {self.cov_type!r}.")
         self._need_data()
@@ -125,7 +141,8 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
             self.estimate.free_covariance.covariance,
             has_judge_parameters=self._has_judge_parameters,
         )
-        return DenseCovariance(covariance), known
+        self._covariance = DenseCovariance(covariance)
+        return known
 
     # Matrices the base class would keep; with many items they are large, so they are made when asked for
 
