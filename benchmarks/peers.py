@@ -8,12 +8,17 @@ Rounds are interleaved and the best time of each is kept. Missing peers are skip
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+
+# Before numpy: threads without work must not wait in a loop, at the cost of the package that comes next.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 import pandas as pd
@@ -33,9 +38,9 @@ SIZES = (
 ACCURACY = 1e-6
 # Slower than this in the first round, a peer is not run again.
 PATIENCE = 20.0
-PAUSE = 0.1
 
-Scores = tuple[pd.Series, pd.Series | None]
+# Names, scores, and standard errors if there are any.
+Scores = tuple[Sequence[str], np.ndarray | pd.Series, np.ndarray | pd.Series | None]
 
 
 def records(n_items: int, n_rows: int) -> pd.DataFrame:
@@ -75,19 +80,19 @@ def hjastats_fit(data: pd.DataFrame) -> hja.HJAResults:
 
 def hjastats_scores(data: pd.DataFrame) -> Scores:
     result = hjastats_fit(data)
-    return pd.Series(np.asarray(result.params), result.model.items), None
+    return result.model.items, result.params, None
 
 
 def hjastats_errors(data: pd.DataFrame) -> Scores:
     table = hjastats_fit(data).consensus
-    return table["estimate"], table["std_err"]
+    return table.index, table["estimate"], table["std_err"]
 
 
 def choix_scores(data: pd.DataFrame) -> Scores:
     import choix
 
     names, wins = counted(data)
-    return pd.Series(choix.ilsr_pairwise_dense(wins, tol=1e-9, max_iter=1000), names), None
+    return names, choix.ilsr_pairwise_dense(wins, tol=1e-9, max_iter=1000), None
 
 
 def evalica_scores(data: pd.DataFrame) -> Scores:
@@ -97,7 +102,7 @@ def evalica_scores(data: pd.DataFrame) -> Scores:
     result = evalica.bradley_terry(
         data["model_a"].tolist(), data["model_b"].tolist(), winners.tolist(), tolerance=1e-9, limit=10_000
     )
-    return np.log(result.scores), None
+    return result.scores.index, np.log(result.scores), None
 
 
 def arena_rank_scores(data: pd.DataFrame) -> Scores:
@@ -108,9 +113,8 @@ def arena_rank_scores(data: pd.DataFrame) -> Scores:
     model = BradleyTerry(n_competitors=len(dataset.competitors), hessian_reg=0.0)
     result = model.compute_ratings_and_cis(dataset)
     scale = model.alpha
-    scores = pd.Series(np.asarray(result["ratings"]) / scale, result["competitors"])
     half = (np.asarray(result["rating_upper"]) - np.asarray(result["rating_lower"])) / 2.0 / scale / 1.959964
-    return scores, pd.Series(half, result["competitors"])
+    return result["competitors"], np.asarray(result["ratings"]) / scale, half
 
 
 def glm_scores(data: pd.DataFrame) -> Scores:
@@ -123,7 +127,7 @@ def glm_scores(data: pd.DataFrame) -> Scores:
     design[rows, first], design[rows, second] = 1.0, -1.0
     counts = np.column_stack([wins[first, second], wins[second, first]])
     fit = sm.GLM(counts, design[:, 1:], family=sm.families.Binomial()).fit()
-    return pd.Series(np.r_[0.0, fit.params], names), pd.Series(np.r_[0.0, fit.bse], names)
+    return names, np.r_[0.0, fit.params], np.r_[0.0, fit.bse]
 
 
 def sklearn_scores(data: pd.DataFrame) -> Scores:
@@ -145,7 +149,7 @@ def sklearn_scores(data: pd.DataFrame) -> Scores:
     )
     model = LogisticRegression(C=np.inf, fit_intercept=False, solver="lbfgs", tol=1e-8, max_iter=1000)
     model.fit(both, outcome, sample_weight=np.r_[weight, weight])
-    return pd.Series(model.coef_[0], names), None
+    return names, model.coef_[0], None
 
 
 PEERS: dict[str, tuple[str, Callable[[pd.DataFrame], Scores]]] = {
@@ -171,19 +175,16 @@ def measure(n_items: int, n_rows: int, rounds: int) -> list[dict[str, object]]:
                 continue
             if name == "statsmodels GLM" and n_items > 500:
                 continue  # a dense design of this size does not fit in memory
-            # Idle threads of the package before wait in a loop for a while, at the cost of whoever comes next. Nobody sleeps: a
-            # processor that wakes up is slow.
-            until = time.perf_counter() + PAUSE
-            while (start := time.perf_counter()) < until:
-                pass
+            start = time.perf_counter()
             try:
-                scores, error = run(data)
+                names, scores, error = run(data)
             except Exception as reason:
                 failed[name] = f"{type(reason).__name__}: {reason}"
                 continue
             best[name] = min(best.get(name, np.inf), time.perf_counter() - start)
             if name not in values:
-                values[name], errors[name] = loglike(scores, data), error is not None
+                values[name] = loglike(pd.Series(np.asarray(scores), list(names)), data)
+                errors[name] = error is not None
     top = max(values.values())
     rows = []
     for name, seconds in best.items():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -76,18 +79,30 @@ def code_columns(columns: Sequence[Labels]) -> list[Coding]:
 
     What is wrong with a column is said when its codes are asked for.
     """
-    if len(columns[0]) > _LONG:
-        with ThreadPoolExecutor() as threads:
-            return [threads.submit(factorized, column) for column in columns]
-    done: list[Coding] = []
-    for column in columns:
-        coding: Coding = Future()
-        try:
-            coding.set_result(factorized(column))
-        except (TypeError, UnicodeEncodeError) as error:
-            coding.set_exception(error)
-        done.append(coding)
-    return done
+    codings: list[Coding] = [Future() for _ in columns]
+    todo = deque(zip(columns, codings, strict=True))
+
+    def work() -> None:
+        while todo:
+            try:
+                # The outcome stands last. Few values in random order take longest, so it goes first.
+                column, coding = todo.pop()
+            except IndexError:
+                return
+            try:
+                coding.set_result(factorized(column))
+            except Exception as error:
+                coding.set_exception(error)
+
+    n_threads = min(len(columns), os.cpu_count() or 1) if len(columns[0]) > _LONG else 1
+    # This thread works, too.
+    others = [Thread(target=work) for _ in range(n_threads - 1)]
+    for thread in others:
+        thread.start()
+    work()
+    for thread in others:
+        thread.join()
+    return codings
 
 
 def coded_labels(name: str, columns: list[Coding], rows: TableRows) -> tuple[list[np.ndarray], tuple[str, ...]]:
