@@ -18,6 +18,10 @@ from .data.cells import Cells
 from .geometry.parameters import Coefficients, ParameterLayout
 from .geometry.structures import Frame, LowRank, Pooled
 
+# Cells beyond which intermediate results would travel to memory and back, and how many are worked on instead.
+_LONG = 32_768
+_PART = 8_192
+
 
 @dataclass(frozen=True)
 class Derivatives:
@@ -111,6 +115,8 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     >>> bool(np.isclose(far.value, np.exp(-40.0))), bool(np.isclose(far.slope[0], -np.exp(-40.0)))
     (True, True)
     """
+    if eta.ndim == 1 and len(eta) > _LONG:
+        return _in_parts(eta, n, y)
     size = np.abs(eta)
     small = np.exp(-size)
     rest = 1.0 / (1.0 + small)
@@ -121,6 +127,16 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     observed = half + sign * (half - y)
     value = _total(observed, size) + _total(np.log1p(small), n)
     return Derivatives(value, sign * (observed - expected), expected * rest, eta)
+
+
+def _in_parts(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
+    """The same, a part at a time that stays in the processor's cache."""
+    value, slope, curvature = 0.0, np.empty_like(eta), np.empty_like(eta)
+    for start in range(0, len(eta), _PART):
+        part = slice(start, start + _PART)
+        here = bernoulli(eta[part], n[part], y[part])
+        value, slope[part], curvature[part] = value + here.value, here.slope, here.curvature
+    return Derivatives(value, slope, curvature, eta)
 
 
 def _total(values: np.ndarray, weight: np.ndarray) -> Any:

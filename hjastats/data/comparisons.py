@@ -394,8 +394,7 @@ def checked_comparisons(
     dropped: pd.DataFrame | None = None,
 ) -> Comparisons:
     """Put together what has been coded and checked; columns and dropped verdicts are none if not given."""
-    if columns is None:
-        columns = pd.DataFrame(index=pd.RangeIndex(len(outcome)))
+    kept = pd.DataFrame(index=pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True)
     return Comparisons(
         _fixed(pairs.judge_index),
         _fixed(pairs.first_index),
@@ -404,8 +403,8 @@ def checked_comparisons(
         _fixed(weight),
         pairs.judges,
         pairs.items,
-        columns.reset_index(drop=True),
-        _NONE_DROPPED.copy() if dropped is None else dropped,
+        kept,
+        _NONE_DROPPED.copy(deep=False) if dropped is None else dropped,
     )
 
 

@@ -16,7 +16,7 @@ from .cells import Cells
 # Entries of a table of all judges and pairs of items that is cheaper than a sparse graph.
 _SMALL_TABLE = 20_000
 # Items up to which the same is true of one judge.
-_FEW_ITEMS = 300
+_FEW_ITEMS = 1500
 
 
 @dataclass(frozen=True, repr=False, eq=False)

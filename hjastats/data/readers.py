@@ -161,7 +161,7 @@ def read_comparisons(
     if roles.outcome is None:
         return checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns)
     verdicts = read_outcomes(
-        frame[roles.outcome],
+        labels["outcome"],
         codings["outcome"],
         pairs,
         codes=codes,

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 
 from ..errors import ComparisonError, shown
 
@@ -144,5 +145,6 @@ def named_column(names: list[Hashable], wanted: Hashable, role: str) -> Hashable
     raise ComparisonError(f"{role}={wanted!r} is not a column of the table; {hint} {shown(names, 12)}.")
 
 
+@lru_cache(maxsize=1024, typed=True)
 def _folded(name: Hashable) -> str:
     return str(name).strip().casefold()

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+from scipy import sparse
 from scipy.linalg.lapack import dposv
 
 from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
 from ..likelihood import Derivatives, bernoulli
+from .krylov import conjugate_gradients
+from .quadratic import is_many
+from .start import win_share_scores
 from .trust import Optimum, Run, Surroundings, likelihood_unit
 
 
 def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
-    """Maximise the likelihood of one score vector for all judges, by plain Newton steps from zero.
+    """Maximise the likelihood of one score vector for all judges, by plain Newton steps from the shares of wins.
 
     The likelihood is concave, and for most data every step is a good one. Where one is not, as when an item was never beaten,
     the answer is None: a search that damps its steps has to see why.
@@ -24,25 +30,17 @@ def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
     >>> found.converged, found.at.scores.round(3)
     (True, array([[ 0.549, -0.549,  0.   ]]))
     """
-    n_items = cells.n_items
-    first, second, n, y = _pooled(cells)
-    pair, diagonal = first * n_items + second, np.arange(n_items)
-    scores = np.zeros(n_items)
-    here = Derivatives(float(n.sum()) * np.log(2.0), 0.5 * n - y, 0.25 * n, np.zeros(len(n)))
+    pairs = _pooled(cells)
+    scores = win_share_scores(pairs.first, pairs.second, pairs.n, pairs.y, pairs.n_items)
+    here = pairs.evaluate(scores)
     run = Run([here.value], likelihood_unit(cells), maxiter)
     while not run.ended:
-        slope = np.bincount(first, here.slope, n_items) - np.bincount(second, here.slope, n_items)
-        links = np.bincount(pair, here.curvature, n_items**2).reshape(n_items, n_items)
-        information = -links - links.T
-        degree = -information.sum(axis=0)
-        # The scores have no level. Information about it, as much as there is about an item, leaves the steps what they are.
-        information += degree.mean() / n_items
-        information[diagonal, diagonal] += degree
-        _, step, failed = dposv(information.T, slope, lower=True, overwrite_a=True)
-        if failed:
+        slope = pairs.gradient(here)
+        step = pairs.solve(here.curvature, slope)
+        if step is None:
             return None
         there = scores - step
-        then = bernoulli(there.take(first) - there.take(second), n, y)
+        then = pairs.evaluate(there)
         gain, around = float(slope @ step), Surroundings(float(np.ptp(there)))
         if not run.accept(then.value, -gain, 0.5 * gain, True, float(np.ptp(step)), around):
             return None
@@ -51,10 +49,50 @@ def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
     return run.outcome(Coefficients(at, np.zeros((cells.n_judges, 0)), np.zeros(0)), here.value, here.value)
 
 
-def _pooled(cells: Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """First and second items, weights and wins of the comparisons of all judges together."""
-    if cells.n_judges == 1:
-        return cells.first, cells.second, cells.n, cells.y
-    n, y = cells.sum_by_pair(cells.n).ravel(), cells.sum_by_pair(cells.y).ravel()
-    pair = np.flatnonzero(n)
-    return *np.divmod(pair, cells.n_items), n[pair], y[pair]
+@dataclass(frozen=True)
+class _Pairs:
+    """Comparisons of all judges together, ordered by first item."""
+
+    first: np.ndarray
+    second: np.ndarray
+    n: np.ndarray
+    y: np.ndarray
+    n_items: int
+
+    def evaluate(self, scores: np.ndarray) -> Derivatives:
+        return bernoulli(scores.take(self.first) - scores.take(self.second), self.n, self.y)
+
+    def gradient(self, here: Derivatives) -> np.ndarray:
+        by_first = np.bincount(self.first, here.slope, self.n_items)
+        return by_first - np.bincount(self.second, here.slope, self.n_items)
+
+    def solve(self, curvature: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+        """Solve the Laplacian: as a matrix, or by products with it where items are many; None if it cannot be done."""
+        if is_many(self.n_items):
+            return self._solve_by_products(curvature, right)
+        n_items, diagonal = self.n_items, np.arange(self.n_items)
+        links = np.bincount(self.first * n_items + self.second, curvature, n_items**2).reshape(n_items, n_items)
+        laplacian = -links - links.T
+        degree = -laplacian.sum(axis=0)
+        # The scores have no level. Information about it, as much as there is about an item, leaves the solution what it is.
+        laplacian += degree.mean() / n_items
+        laplacian[diagonal, diagonal] += degree
+        _, solution, failed = dposv(laplacian.T, right, lower=True, overwrite_a=True)
+        return None if failed else solution
+
+    def _solve_by_products(self, curvature: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+        n_items = self.n_items
+        ends = np.searchsorted(self.first, np.arange(n_items + 1))
+        links = sparse.csr_array((curvature, self.second, ends), shape=(n_items, n_items))
+        back, ones = links.T, np.ones(n_items)
+        degree = links @ ones + back @ ones
+        return conjugate_gradients(lambda x: degree * x - links @ x - back @ x, lambda x: x / degree, right)
+
+
+def _pooled(cells: Cells) -> _Pairs:
+    first, second, n, y, n_items = cells.first, cells.second, cells.n, cells.y, cells.n_items
+    if cells.n_judges > 1 or (first[1:] < first[:-1]).any():
+        key, pair = np.unique(first * n_items + second, return_inverse=True)
+        first, second = np.divmod(key, n_items)
+        n, y = np.bincount(pair, n), np.bincount(pair, y)
+    return _Pairs(first, second, n, y, n_items)

@@ -11,7 +11,7 @@ from ..geometry.parameters import NEVER, Coefficients
 from ..geometry.structures import LowRank, Pooled, ScoreStructure
 from ..likelihood import evaluate, gradient
 from .pooled import maximise_pooled
-from .quadratic import Point, is_many
+from .quadratic import Point
 from .ridge import NO_RIDGE, Ridge
 from .start import breakaway_scores, further_scores, starting_scores, unrestricted_gain
 from .trust import Neighbourhood, Optimum, Run, Runs, maximise, neighbourhood
@@ -106,7 +106,8 @@ def search(
     n_random : int
         Random starts in addition to the deterministic ones.
     """
-    if starts is None and not ridge and isinstance(structure, Pooled) and _is_plain(cells):
+    has_terms = bool(cells.n_judge_terms or cells.n_shared_terms)
+    if starts is None and isinstance(structure, Pooled) and not (ridge or has_terms):
         pooled = maximise_pooled(cells, maxiter)
         if pooled is not None:
             return Search(pooled, (pooled.value,), (1,), 0, (pooled.path,))
@@ -129,11 +130,6 @@ def search(
         outward = breakaway_scores(cells, structure.rank, FURTHER_STARTS, rng)
         found = runs.after([no_terms(cells, scores) for scores in outward])
     return found
-
-
-def _is_plain(cells: Cells) -> bool:
-    """Whether there are no terms beside the scores, nor so many items that a matrix of them is a burden."""
-    return not (cells.n_judge_terms or cells.n_shared_terms or is_many(cells.n_items))
 
 
 def one_direction_more(cells: Cells, rank: int, near: Coefficients) -> Coefficients:
