@@ -9,8 +9,7 @@ dominated by the calls, not by the arithmetic, and several starts then cost litt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +22,7 @@ _LONG = 32_768
 _PART = 8_192
 
 
-@dataclass(frozen=True)
-class Derivatives:
+class Derivatives(NamedTuple):
     """Value and derivatives of the negative log-likelihood with respect to the predictors of each cell.
 
     Attributes
@@ -49,8 +47,7 @@ class Derivatives:
     tau: np.ndarray | None = None
 
 
-@dataclass(frozen=True)
-class Gradient:
+class Gradient(NamedTuple):
     """Gradient of the negative log-likelihood: scores (n_judges, n_items), judge terms, shared terms."""
 
     scores: np.ndarray
@@ -58,8 +55,7 @@ class Gradient:
     shared: np.ndarray
 
 
-@dataclass(frozen=True)
-class Arrow:
+class Arrow(NamedTuple):
     """Symmetric matrix with one block per judge, one shared block, and their coupling.
 
     Attributes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -29,8 +29,7 @@ def is_many(n_shared: int) -> bool:
     return n_shared > MANY
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """A member of the structure with everything known about it; or a stack of them, along a first axis of all arrays.
 
     Attributes
@@ -65,17 +64,12 @@ def combined(function: Callable[..., Any], *points: Point) -> Point:
         Frame(
             *of(*((p.frame.judge_items, p.frame.shared_judges, p.frame.strength, p.frame.complement) for p in points))
         ),
-        Derivatives(*of(*(_derivatives(p.cells) for p in points))),
+        Derivatives(*of(*(p.cells for p in points))),
         function(*(p.value for p in points)),
     )
 
 
-def _derivatives(of: Derivatives) -> tuple[Any, ...]:
-    return of.value, of.slope, of.curvature, of.eta, of.tie_slope, of.cross, of.tie_curvature, of.tau
-
-
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A movement and what the quadratic model expects of it; in a stack, arrays of them."""
 
     own: np.ndarray
