@@ -147,6 +147,19 @@ def test_bernoulli_agrees_with_scipy_and_is_exact_in_the_tails():
     np.testing.assert_allclose(probability(eta), expit(eta), rtol=1e-15)
 
 
+def test_long_arrays_are_worked_on_in_parts_that_add_up(monkeypatch):
+    rng = np.random.default_rng(0)
+    eta, n = 3.0 * rng.normal(size=1000), rng.integers(1, 5, size=1000).astype(float)
+    y = np.floor(n * rng.random(1000))
+    whole = bernoulli(eta, n, y)
+    monkeypatch.setattr("hjastats.likelihood._LONG", 500)
+    monkeypatch.setattr("hjastats.likelihood._PART", 300)
+    parts = bernoulli(eta, n, y)
+    assert parts.value == pytest.approx(whole.value, rel=1e-14)
+    np.testing.assert_array_equal(parts.slope, whole.slope)
+    np.testing.assert_array_equal(parts.curvature, whole.curvature)
+
+
 def test_davidson_is_the_multinomial_it_claims_to_be_also_in_the_tails():
     eta, tau = np.array([-700.0, -3.0, 0.0, 2.0, 700.0, 1.0]), np.array([0.5, -1.0, 0.3, 400.0, -400.0, -50.0])
     wins, ties, losses = np.array([0.0, 1, 2, 0, 3, 2]), np.array([0.0, 2, 1, 3, 0, 0]), np.array([3.0, 1, 1, 0, 0, 1])

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hjastats.data import graph
 from hjastats.data.comparisons import Comparisons
 
 ITEMS = ["a", "b", "c", "d", "e", "f"]
@@ -66,6 +67,35 @@ def test_undefeated_and_winless_items_equal_brute_force(rows):
     wins = wins_of(rows)
     assert result.undefeated == tuple(x for x in result.items if x not in {loser for _, loser in wins})
     assert result.winless == tuple(x for x in result.items if x not in {winner for winner, _ in wins})
+
+
+@given(ROWS)
+def test_levels_of_wins_are_the_same_with_and_without_a_shortcut(rows):
+    cells = report(rows).cells
+    levels, shortcut = graph.levels_of_wins(cells), graph._SMALL_TABLE
+    try:
+        graph._SMALL_TABLE = 0
+        np.testing.assert_array_equal(graph.levels_of_wins(cells), levels)
+    finally:
+        graph._SMALL_TABLE = shortcut
+    for k, judge in enumerate(sorted({row[0] for row in rows})):
+        own = wins_of([row for row in rows if row[0] == judge])
+        items = sorted({item for _, pair, _ in rows for item in pair})
+        is_higher = [levels[k, items.index(a)] > levels[k, items.index(b)] for a, b in own]
+        # Somebody stands above another exactly where some win has no way back.
+        assert any(is_higher) == any(
+            b != a and not any({a, b} <= set(g) for g in groups_of(items, own)) for a, b in own
+        )
+
+
+@given(ROWS)
+def test_connection_is_the_same_for_many_items(rows):
+    few, limit = report(rows).is_connected, graph._FEW_ITEMS
+    try:
+        graph._FEW_ITEMS = 0
+        assert report(rows).is_connected == few
+    finally:
+        graph._FEW_ITEMS = limit
 
 
 @given(ROWS)

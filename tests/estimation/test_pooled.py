@@ -1,0 +1,107 @@
+"""Pooled scores by plain Newton steps: the general search and a generalised linear model as references."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+import hjastats as hja
+from hjastats.data.cells import Cells, collapse
+from hjastats.estimation import quadratic
+from hjastats.estimation.pooled import maximise_pooled
+from hjastats.estimation.search import no_terms
+from hjastats.estimation.start import win_share_scores
+from hjastats.estimation.trust import maximise
+from hjastats.geometry.structures import Pooled
+from hjastats.inference.covariance import covariance_at
+from hjastats.inference.estimate import _pooled_condition
+
+
+def random_cells(rng, n_items=None, n_judges=None, spread=None):
+    n_items = int(rng.integers(3, 30)) if n_items is None else n_items
+    n_judges = int(rng.integers(1, 4)) if n_judges is None else n_judges
+    n = int(rng.integers(10, 40)) * n_items
+    scores = (rng.choice([0.3, 1.0, 2.0]) if spread is None else spread) * rng.normal(size=n_items)
+    first = rng.integers(n_items, size=n)
+    second = (first + rng.integers(1, n_items, size=n)) % n_items
+    wins = (rng.random(n) < 1.0 / (1.0 + np.exp(scores[second] - scores[first]))).astype(float)
+    weight = rng.integers(1, 4, size=n) / 2.0
+    return collapse(Cells(rng.integers(n_judges, size=n), first, second, weight, weight * wins, n_judges, n_items))
+
+
+def test_the_estimate_is_that_of_a_glm():
+    cells = random_cells(np.random.default_rng(0), 8, 3, 1.0)
+    design = np.zeros((len(cells.n), 8))
+    rows = np.arange(len(cells.n))
+    design[rows, cells.first], design[rows, cells.second] = 1.0, -1.0
+    counts = np.column_stack([cells.y, cells.n - cells.y])
+    glm = sm.GLM(counts, design[:, 1:], family=sm.families.Binomial()).fit(tol=1e-13)
+    reference = np.r_[0.0, glm.params]
+    found = maximise_pooled(cells)
+    assert found.converged
+    np.testing.assert_allclose(found.at.scores, np.tile(reference - reference.mean(), (3, 1)), atol=1e-9)
+
+
+@pytest.mark.parametrize("many", [3, 500], ids=["products", "matrix"])
+def test_whatever_it_returns_is_what_the_careful_search_finds(many, monkeypatch):
+    monkeypatch.setattr(quadratic, "MANY", many)
+    rng, n_done = np.random.default_rng(1), 0
+    for _ in range(60):
+        cells = random_cells(rng)
+        found = maximise_pooled(cells)
+        monkeypatch.setattr(quadratic, "MANY", 500)
+        careful = maximise(cells, Pooled(), no_terms(cells, np.zeros((cells.n_judges, cells.n_items))))
+        monkeypatch.setattr(quadratic, "MANY", many)
+        if found is None or not found.converged:
+            continue
+        n_done += 1
+        assert careful.converged
+        assert found.value == pytest.approx(careful.value, abs=1e-8)
+        np.testing.assert_allclose(found.at.scores, careful.at.scores, atol=1e-7)
+    assert n_done > 40
+
+
+def test_the_order_of_the_cells_does_not_matter():
+    cells = random_cells(np.random.default_rng(2), 12, 1, 0.7)
+    order = np.random.default_rng(3).permutation(len(cells.n))
+    arrays = (a[order] for a in (cells.judge, cells.first, cells.second, cells.n, cells.y))
+    mixed = Cells(*arrays, 1, 12)
+    np.testing.assert_allclose(maximise_pooled(mixed).at.scores, maximise_pooled(cells).at.scores, atol=1e-12)
+
+
+def test_items_without_a_limit_are_left_to_a_search_that_names_them():
+    rows = [("j", "a", "b", 1), ("j", "a", "c", 1), ("j", "b", "c", 1), ("j", "c", "b", 1)] * 5
+    data = hja.Comparisons.from_arrays(*zip(*rows, strict=True))
+    found = maximise_pooled(data.cells)
+    assert found is None or not found.converged
+    with pytest.warns(hja.SeparationWarning, match="'a'"):
+        hja.BTLModel.from_comparisons(data).fit()
+
+
+def test_shares_of_wins_are_a_close_start_where_everybody_meets_everybody():
+    rng = np.random.default_rng(4)
+    cells = random_cells(rng, 60, 1, 0.7)
+    start = win_share_scores(cells.first, cells.second, cells.n, cells.y, 60)
+    found = maximise_pooled(cells)
+    away = np.sqrt(np.mean((start - found.at.scores[0]) ** 2))
+    assert away < 0.3 * np.std(found.at.scores[0])
+    assert found.iterations <= 5
+
+
+def test_the_bound_on_the_condition_holds():
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        cells = random_cells(rng)
+        found = maximise_pooled(cells)
+        if found is None or not found.converged:
+            continue
+        covariance = covariance_at(cells, found.at, Pooled().frame(found.at.scores))
+        assert covariance.condition <= cells.n_items * _pooled_condition(cells, found.at.scores[0])
+
+
+def test_a_fit_makes_no_covariance_before_it_is_asked_for():
+    result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+    assert "free_covariance" not in vars(result.estimate)
+    assert result.converged
+    assert result.bse.notna().all()
+    assert np.isfinite(result.mle_retvals["condition"])
+    assert "free_covariance" in vars(result.estimate)
