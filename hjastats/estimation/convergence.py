@@ -26,6 +26,8 @@ from .krylov import ProductSystem, coordinates, in_free_order, movement
 # Along a direction that runs to infinity the fitted probabilities reach 0 or 1 and the information falls below this share of
 # what the same comparisons would give at even odds. A score 20 log-odds away from all others still has 1e-8.
 VANISHED = 1e-8
+# Log-odds up to which a verdict's information has certainly not: there it is 1e-6 of that at even odds.
+_OPEN = 15.0
 # Free score coordinates beyond which directions without information are not looked for one by one.
 MANY_FREE = 2000
 # On the way to infinity every step is about one log-odds long; one so short is the rounding error of an optimum.
@@ -105,6 +107,8 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
     diverges : bool
         Whether the maximisation saw the estimate run away; the least informed directions are then the ones.
     """
+    if not diverges and cells.ties is None and np.abs(linear_predictor(cells, at)).max(initial=0.0) < _OPEN:
+        return None
     here = evaluate(cells, at)
     if not diverges and (here.curvature > VANISHED * cells.n / 4.0).all() and _ties_are_open(cells, here):
         return None

@@ -93,7 +93,6 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         if estimate.penalty is not None and estimate.penalty.kind == "ridge":
             self.df_model, self.df_resid = estimate.penalty.df, model.nobs - estimate.penalty.df
         self.k_constant = 0
-        self.params_free = layout.to_free(estimate.at, estimate.frame)
         self.cov_type = cov_type
         self.cov_kwds = self._choose_covariance(cov_kwds or {})
         if "n_groups" in self.cov_kwds:
@@ -106,6 +105,19 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
     def _covariance(self) -> Covariance:  # type: ignore[override]
         """Of the free coordinates; the model-based one is worked out when it is asked for."""
         return self.estimate.free_covariance
+
+    @cached_property
+    def params_free(self) -> np.ndarray:
+        """The estimate in free coordinates, shape (n_free,).
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> len(result.params_free) == result.df_model
+        True
+        """
+        return self.model.layout.to_free(self.estimate.at, self.estimate.frame)
 
     @cached_property
     def mle_retvals(self) -> dict[str, Any]:
