@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .data.cells import Cells
-from .geometry.parameters import Coefficients, ParameterLayout
-from .geometry.structures import Frame, LowRank, Pooled
+from .geometry.parameters import Coefficients
+from .geometry.structures import Frame
 
 # Cells beyond which intermediate results would travel to memory and back, and how many are worked on instead.
 _LONG = 32_768
@@ -452,56 +452,16 @@ def free_design(cells: Cells, frame: Frame) -> np.ndarray:
     Columns of tie propensities (``free_ties``) belong to the tie predictor, all others to the log-odds.
     """
     n_cells = len(cells.n)
-    own = _by_judge(frame.judge_items[cells.first] - frame.judge_items[cells.second], cells)
+    own = by_judge(frame.judge_items[cells.first] - frame.judge_items[cells.second], cells)
     items = frame.shared_items[cells.first] - frame.shared_items[cells.second]
     shared = np.einsum("cg,cs->cgs", frame.shared_judges[cells.judge], items).reshape(n_cells, -1)
-    terms = _by_judge(cells.judge_terms, cells)
+    terms = by_judge(cells.judge_terms, cells)
     linear = np.hstack([cells.shared_terms, terms.reshape(n_cells, -1)])[:, cells.is_free]
     return np.hstack([linear, own.reshape(n_cells, -1), shared])
 
 
-def _by_judge(columns: np.ndarray, cells: Cells) -> np.ndarray:
+def by_judge(columns: np.ndarray, cells: Cells) -> np.ndarray:
     """Spread columns over the judges, shape (n_cells, n_judges, n_columns): zero except for the cell's own judge."""
     spread = np.zeros((len(columns), cells.n_judges, columns.shape[1]))
     spread[np.arange(len(columns)), cells.judge] = columns
     return spread
-
-
-def reported_design(cells: Cells, layout: ParameterLayout, params: np.ndarray) -> np.ndarray:
-    """Derivative of each linear predictor with respect to the reported parameters, the normalisation ignored."""
-    rest = params[layout.n_linear :]
-    n_judges, n_items, rank = cells.n_judges, cells.n_items, layout.rank
-    signed = np.zeros((len(cells.n), n_items))
-    rows = np.arange(len(cells.n))
-    signed[rows, cells.first] = 1.0
-    signed[rows, cells.second] = -1.0
-    # Reported term by term, so the judge axis runs fastest.
-    terms = _by_judge(cells.judge_terms, cells).transpose(0, 2, 1).reshape(len(rows), -1)
-    blocks = [cells.shared_terms, terms[:, layout.own_by_term]]
-    if isinstance(layout.structure, Pooled):
-        blocks.append(signed)
-    elif isinstance(layout.structure, LowRank):
-        loadings = rest[n_judges + n_items :]
-        judges = [rest[:n_judges], *loadings[: rank * n_judges].reshape(rank, n_judges)]
-        items = [rest[n_judges : n_judges + n_items], *loadings[rank * n_judges :].reshape(rank, n_items)]
-        to_judges = [_by_judge((signed @ item)[:, None], cells)[:, :, 0] for item in items]
-        to_items = [judge[cells.judge][:, None] * signed for judge in judges]
-        blocks += [to_judges[0], to_items[0], *to_judges[1:], *to_items[1:]]
-    else:
-        blocks.append(_by_judge(signed, cells).reshape(len(rows), -1))
-    return np.hstack(blocks)
-
-
-def reported_bending(layout: ParameterLayout, scores_gradient: np.ndarray) -> np.ndarray:
-    """Second derivatives of the scores in the reported parameters times a gradient (n_judges, n_items)."""
-    result = np.zeros((len(layout.names), len(layout.names)))
-    if isinstance(layout.structure, LowRank):
-        n_judges, n_items = scores_gradient.shape
-        starts = [(layout.slices["gamma"].start, layout.slices["mu"].start)]
-        if layout.rank:
-            u, v = layout.slices["U"].start, layout.slices["V"].start
-            starts += [(u + d * n_judges, v + d * n_items) for d in range(layout.rank)]
-        for judge, item in starts:
-            result[judge : judge + n_judges, item : item + n_items] = scores_gradient
-            result[item : item + n_items, judge : judge + n_judges] = scores_gradient.T
-    return result

@@ -22,8 +22,8 @@ from hjastats.likelihood import (
     gradient,
     observed_information,
     probability,
-    reported_design,
 )
+from hjastats.models.derivatives import reported_design
 from tests.counting import aggregate
 
 # Second differences of a sum of about a hundred log-likelihood terms.

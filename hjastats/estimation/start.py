@@ -24,9 +24,9 @@ BREAKAWAY = 12.0
 BREAKAWAY_WEIGHT = 100.0
 
 
-def pooled_scores(cells: Cells, n_steps: int = START_STEPS) -> np.ndarray:
+def pooled_scores(cells: Cells) -> np.ndarray:
     """Approximate pooled scores, shape (n_items,): a few ridge-penalised Newton steps from zero."""
-    return _newton_scores(cells.first, cells.second, cells.n, cells.y, 1, cells.n_items, n_steps)[0]
+    return _newton_scores(cells.first, cells.second, cells.n, cells.y, 1, cells.n_items)[0]
 
 
 def win_share_scores(first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np.ndarray, n_items: int) -> np.ndarray:
@@ -71,13 +71,12 @@ def _newton_scores(
     y: np.ndarray,
     n_judges: int,
     n_items: int,
-    n_steps: int = START_STEPS,
 ) -> np.ndarray:
     size = n_judges * n_items
     ridge = np.full(size, START_RIDGE)
     # At zero every verdict is open: no need for its derivatives.
     slope, curvature, scores = n / 2.0 - y, n / 4.0, np.zeros(size)
-    for step in range(n_steps):
+    for step in range(START_STEPS):
         if step:
             here = bernoulli(scores[first] - scores[second], n, y)
             slope, curvature = here.slope, here.curvature

@@ -31,10 +31,9 @@ from ..likelihood import (
     free_ties,
     gradient,
     linear_predictor,
-    reported_bending,
-    reported_design,
     tie_predictor,
 )
+from .derivatives import reported_bending, reported_design
 from .prediction import PredictionMethods
 
 Labels = Any
