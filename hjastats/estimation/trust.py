@@ -172,7 +172,7 @@ class Run:
         What counts as one unit of the likelihood: likelihoods scale with the weights, and what counts as nothing must do so too.
     length : float
         Of the last Newton step, in standard errors; infinite after a step of another kind.
-    surprise : float
+    surprise : tuple of float
         How far the last gain was from what the quadratic model had promised, and as a share of it.
     """
 
@@ -299,16 +299,15 @@ class Runs:
         return None if self.cells.n.all() else (self.cells.n > 0).astype(float)
 
     def start(self, starts: Sequence[Coefficients]) -> None:
-        """Begin further runs at the members of the structure next to these, drawn in to where the likelihood is not flat."""
-        unit = likelihood_unit(self.cells)
-        if len(starts) > 1 and not self.members:
+        """Begin at the members of the structure next to these, drawn in to where the likelihood is not flat."""
+        if len(starts) == 1:
+            self._here = self._first(starts[0])
+        else:
             parts = zip(*((start.scores, start.judge, start.shared) for start in starts), strict=True)
             self._here = self._first(Coefficients(*(np.stack(part) for part in parts)))
-            values = self._here.value.tolist()
-            self.members = [Run([value], unit, self.maxiter, ended=self.maxiter < 1) for value in values]
-            return
-        points = [self._first(start) for start in starts]
-        self.enter([(Run([float(point.value)], unit, self.maxiter, ended=self.maxiter < 1), point) for point in points])
+        values, unit = np.atleast_1d(self._here.value).tolist(), likelihood_unit(self.cells)
+        self.members = [Run([value], unit, self.maxiter, ended=self.maxiter < 1) for value in values]
+        self._model = None
 
     def enter(self, further: Sequence[tuple[Run, Point]]) -> None:
         """Let runs go on from where they are."""
