@@ -180,13 +180,11 @@ def _links_all(cells: Cells) -> bool:
     """Whether comparisons lead from the first item to all others."""
     links = np.eye(cells.n_items, dtype=bool)
     links[cells.first, cells.second] = links[cells.second, cells.first] = True
-    reached = links[0]
-    while not reached.all():
-        further = links[reached].any(axis=0)
-        if (further == reached).all():
-            return False
-        reached = further
-    return True
+    reached = new = links[0]
+    while new.any():
+        further = links[new].any(axis=0)
+        new, reached = further & ~reached, further | reached
+    return bool(reached.all())
 
 
 def _judge_groups(cells: Cells, judges: tuple[str, ...], names: np.ndarray) -> dict[str, tuple[tuple[str, ...], ...]]:

@@ -16,12 +16,15 @@ from .quadratic import is_many
 from .start import win_share_scores
 from .trust import Optimum, Run, Surroundings, likelihood_unit
 
+# Steps to be done in: most data need three or four.
+_PATIENCE = 20
+
 
 def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
     """Maximise the likelihood of one score vector for all judges, by plain Newton steps from the shares of wins.
 
-    The likelihood is concave, and for most data every step is a good one. Where one is not, as when an item was never beaten,
-    the answer is None: a search that damps its steps has to see why.
+    The likelihood is concave, and for most data every step is a good one. Where one is not, or the end is not near, as when an
+    item was never beaten, the answer is None: a search that damps its steps has to see why.
 
     Examples
     --------
@@ -33,7 +36,7 @@ def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
     pairs = _pooled(cells)
     scores = win_share_scores(pairs.first, pairs.second, pairs.n, pairs.y, pairs.n_items)
     here = pairs.evaluate(scores)
-    run = Run([here.value], likelihood_unit(cells), maxiter)
+    run = Run([here.value], likelihood_unit(cells), min(maxiter, _PATIENCE))
     while not run.ended:
         slope = pairs.gradient(here)
         step = pairs.solve(here.curvature, slope)
@@ -46,7 +49,8 @@ def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
             return None
         scores, here = there, then
     at = np.tile(scores - scores.mean(), (cells.n_judges, 1))
-    return run.outcome(Coefficients(at, np.zeros((cells.n_judges, 0)), np.zeros(0)), here.value, here.value)
+    found = run.outcome(Coefficients(at, np.zeros((cells.n_judges, 0)), np.zeros(0)), here.value, here.value)
+    return found if found.converged else None
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ BREAKAWAY = 12.0
 BREAKAWAY_WEIGHT = 100.0
 
 
-def pooled_scores(cells: Cells) -> np.ndarray:
+def pooled_scores(cells: Cells, n_steps: int = START_STEPS) -> np.ndarray:
     """Approximate pooled scores, shape (n_items,): a few ridge-penalised Newton steps from zero."""
-    return _newton_scores(cells.first, cells.second, cells.n, cells.y, 1, cells.n_items)[0]
+    return _newton_scores(cells.first, cells.second, cells.n, cells.y, 1, cells.n_items, n_steps)[0]
 
 
 def win_share_scores(first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np.ndarray, n_items: int) -> np.ndarray:
-    """Pooled scores from shares of wins alone, shape (n_items,): close where everybody meets everybody.
+    """Pooled scores from shares of wins alone, shape (n_items,): close where everybody meets everybody, and only there.
 
     An item's share of wins is an average over opponents, whose spread pulls it towards one half. For normal scores of variance v
     the log-odds of the average are smaller than those against an average opponent by sqrt(1 + 0.346 v).
@@ -71,12 +71,13 @@ def _newton_scores(
     y: np.ndarray,
     n_judges: int,
     n_items: int,
+    n_steps: int = START_STEPS,
 ) -> np.ndarray:
     size = n_judges * n_items
     ridge = np.full(size, START_RIDGE)
     # At zero every verdict is open: no need for its derivatives.
     slope, curvature, scores = n / 2.0 - y, n / 4.0, np.zeros(size)
-    for step in range(START_STEPS):
+    for step in range(n_steps):
         if step:
             here = bernoulli(scores[first] - scores[second], n, y)
             slope, curvature = here.slope, here.curvature
@@ -202,9 +203,8 @@ def starting_scores(
     pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, random weights.
     """
     if isinstance(structure, Pooled):
-        # The likelihood has one optimum, and any start will do.
-        pooled = win_share_scores(cells.first, cells.second, cells.n, cells.y, cells.n_items)
-        return [np.tile(pooled, (cells.n_judges, 1))]
+        # The first step of the maximisation itself: the likelihood has one optimum, and a start near zero is safe.
+        return [np.tile(pooled_scores(cells, n_steps=1), (cells.n_judges, 1))]
     if not isinstance(structure, LowRank):
         return [structure.nearest(judgewise_scores(cells))]
     pooled, judgewise = pooled_and_judgewise_scores(cells)

@@ -277,9 +277,10 @@ def invert(information: np.ndarray) -> FreeCovariance:
     False
     """
     # Coordinates of different kinds live on different scales; a unit diagonal keeps the test of singularity fair.
-    scale = np.sqrt(np.diag(information))
-    if not (scale > 0).all():
+    diagonal = np.diag(information)
+    if not (diagonal > 0).all():
         return _no_inverse(information)
+    scale = np.sqrt(diagonal)
     units = scale[:, None] * scale
     scaled = information / units
     factor, failed = dpotrf(scaled, lower=True)

@@ -218,7 +218,8 @@ def _pooled_condition(cells: Cells, scores: np.ndarray) -> float:
     No item has more information than n_items times a pair's largest; and every direction has as much as the weakest pair's over
     the longest possible path between two items, 4 / n_items^2.
     """
-    largest = float(np.ptp(scores))
+    # Further out there is no bound worth the name.
+    largest = min(float(np.ptp(scores)), 100.0)
     weakest = float(cells.n.min()) / (2.0 + np.exp(largest) + np.exp(-largest))
     return cells.n_judges * cells.n_items**3 * float(cells.n.max()) / (8.0 * max(weakest, 1e-300))
 
