@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from scipy.linalg import cho_factor, cho_solve
 
 from ..data.cells import Cells
+from ..errors import IdentificationError
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame, LowRank, ScoreStructure
 from ..likelihood import Derivatives, evaluate, expected_information, free_design, free_information
@@ -25,6 +27,11 @@ def firth(cells: Cells, structure: ScoreStructure, *, maxiter: int = 200) -> Sea
     Parameters
     ----------
     structure : Pooled or LowRank
+
+    Raises
+    ------
+    IdentificationError
+        Where the information cannot be inverted.
     """
     at = no_terms(cells, structure.nearest(np.tile(pooled_scores(cells), (cells.n_judges, 1))))
     adjusted = replace(cells, n=cells.n + 0.2, y=cells.y + 0.1)
@@ -33,7 +40,13 @@ def firth(cells: Cells, structure: ScoreStructure, *, maxiter: int = 200) -> Sea
     while True:
         rounds += 1
         here = evaluate(cells, at)
-        found = maximise(_adjusted(cells, structure, at, here), structure, at)
+        try:
+            found = maximise(_adjusted(cells, structure, at, here), structure, at)
+        except LinAlgError:
+            raise IdentificationError(
+                "bias reduction needs an information that can be inverted at every step, and here it became singular: the data "
+                "determine some scores too weakly. Use fit_regularized(penalty='ridge')."
+            ) from None
         moved = float(np.abs(evaluate(cells, found.at).eta - here.eta).max())
         at = found.at
         if moved < 1e-9 or found.diverges or rounds == maxiter:

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
-from hjastats.errors import ComparisonError
+from hjastats.errors import ComparisonError, IdentificationError
 from hjastats.estimation.regularized import firth
 from hjastats.geometry.structures import Pooled
 from hjastats.likelihood import evaluate, gradient
@@ -47,6 +47,15 @@ def test_firth_keeps_undefeated_items_finite():
 
 
 @pytest.mark.slow
+def test_firth_says_what_to_do_where_its_information_cannot_be_inverted(data, monkeypatch):
+    def singular(*_):
+        raise np.linalg.LinAlgError("not positive definite")
+
+    monkeypatch.setattr("hjastats.estimation.regularized._adjusted", singular)
+    with pytest.raises(IdentificationError, match="penalty='ridge'"):
+        hja.JAModel.from_comparisons(data).fit_regularized(penalty="firth")
+
+
 def test_firth_reduces_the_bias_of_sensitivity_models():
     """Small panels, 400 replications: the mean bias of the scores falls to less than half of that of maximum likelihood."""
     scores = np.outer([0.6, 1.0, 1.4], [1.0, 0.3, -0.4, -0.9])
