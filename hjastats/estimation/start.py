@@ -39,7 +39,7 @@ def win_share_scores(first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np
     --------
     >>> first, second = np.array([0, 0, 1]), np.array([1, 2, 2])
     >>> win_share_scores(first, second, np.full(3, 4.0), np.array([3.0, 2.0, 1.0]), 3).round(2)
-    array([ 0.49, -0.49,  0.  ])
+    array([ 0.51, -1.02,  0.51])
     """
     total = np.bincount(first, n, n_items) + np.bincount(second, n, n_items)
     wins = np.bincount(first, y, n_items) + np.bincount(second, n - y, n_items)
