@@ -404,7 +404,7 @@ def checked_comparisons(
         pairs.judges,
         pairs.items,
         kept,
-        _NONE_DROPPED.copy(deep=False) if dropped is None else dropped,
+        _NONE_DROPPED.copy() if dropped is None else dropped,
     )
 
 

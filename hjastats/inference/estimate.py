@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -154,6 +155,25 @@ class Estimate:
         number = verdicts[light[0]]
         who = f"judge {layout.judges[light[0]]!r} gave only {number:,.0f} verdict{'' if number == 1 else 's'}"
         return f", and since {who}, data.pool_rare_judges({len(layout.items)}) would join judges as light as that"
+
+    def return_values(self) -> dict[str, Any]:
+        """How the maximisation went, under the names statsmodels' optimisers use where they have one."""
+        optimum, found = self.optimum, self.search
+        values: dict[str, Any] = {
+            "fopt": optimum.negative_loglike,
+            "converged": self.converged,
+            "iterations": optimum.iterations,
+            "distance": optimum.distance,
+            "condition": self.free_covariance.condition,
+            "warnflag": 0 if self.converged else 1,
+            "path": optimum.path,
+            "optima": [
+                {"llf": -value, "starts": count} for value, count in zip(found.values, found.counts, strict=True)
+            ],
+        }
+        if self.history is not None:
+            values["history"] = self.history
+        return values
 
     def optima_text(self) -> str:
         """Which optima the starts ended at."""

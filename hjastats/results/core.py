@@ -22,7 +22,7 @@ from ..inference.robust import DESCRIPTIONS, robust_covariance
 from ..report import render
 from ..summary import summarise
 from .examination import ExaminationMethods
-from .export import to_document
+from .export import text_or_file, to_document
 from .inference import InferenceMethods
 from .pictures import PictureMethods
 from .tables import TableMethods
@@ -130,7 +130,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         >>> result.mle_retvals["converged"], result.mle_retvals["iterations"] < 10
         (True, True)
         """
-        return _return_values(self.estimate)
+        return self.estimate.return_values()
 
     def _choose_covariance(self, cov_kwds: dict[str, Any]) -> dict[str, Any]:
         """Set the covariance, and tell what it is."""
@@ -431,11 +431,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         True
         """
         self._need_data()
-        page = render(self, title)
-        if path is None:
-            return page
-        _write(path, page)
-        return None
+        return text_or_file(render(self, title), path)
 
     @overload
     def to_json(self, path: None = None) -> str: ...
@@ -465,11 +461,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         (8, True)
         """
         self._need_data()
-        text = json.dumps(to_document(self), allow_nan=False)
-        if path is None:
-            return text
-        _write(path, text)
-        return None
+        return text_or_file(json.dumps(to_document(self), allow_nan=False), path)
 
     def _unavailable(self) -> Any:
         """Refuse what the base class would compute from a singular Hessian in reported coordinates."""
@@ -495,30 +487,6 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         """
         _ = self.findings
         super().remove_data()
-
-
-def _write(path: str | Path, text: str) -> None:
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"the folder {str(folder)!r} does not exist: make it before writing {str(path)!r}.")
-    Path(path).write_text(text, encoding="utf-8")
-
-
-def _return_values(estimate: Estimate) -> dict[str, Any]:
-    optimum, found = estimate.optimum, estimate.search
-    values: dict[str, Any] = {
-        "fopt": optimum.negative_loglike,
-        "converged": estimate.converged,
-        "iterations": optimum.iterations,
-        "distance": optimum.distance,
-        "condition": estimate.free_covariance.condition,
-        "warnflag": 0 if estimate.converged else 1,
-        "path": optimum.path,
-        "optima": [{"llf": -value, "starts": count} for value, count in zip(found.values, found.counts, strict=True)],
-    }
-    if estimate.history is not None:
-        values["history"] = estimate.history
-    return values
 
 
 class HJAResultsWrapper(LikelihoodResultsWrapper):

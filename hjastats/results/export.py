@@ -1,9 +1,10 @@
-"""A fitted model as a JSON document: the data, the estimate and how it was found. Nothing in it is ever executed."""
+"""A fitted model as text: a JSON document of data, estimate and how it was found, nothing of which is ever executed."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,23 @@ import pandas as pd
 
 SCHEMA = "hjastats-results"
 VERSION = 1
+
+
+def text_or_file(text: str, path: str | Path | None) -> str | None:
+    """The text itself, or nothing once it has been written to a file.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the folder does not exist.
+    """
+    if path is None:
+        return text
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"the folder {str(folder)!r} does not exist: make it before writing {str(path)!r}.")
+    Path(path).write_text(text, encoding="utf-8")
+    return None
 
 
 def to_document(results: Any) -> dict[str, Any]:
