@@ -11,10 +11,9 @@ from ..geometry.parameters import NEVER, Coefficients
 from ..geometry.structures import LowRank, Pooled, ScoreStructure
 from ..likelihood import evaluate, gradient
 from .pooled import maximise_pooled
-from .quadratic import Point
 from .ridge import NO_RIDGE, Ridge
 from .start import breakaway_scores, further_scores, starting_scores, unrestricted_gain
-from .trust import Neighbourhood, Optimum, Run, Runs, maximise, neighbourhood
+from .trust import Neighbourhood, Optimum, Place, Run, Runs, maximise, neighbourhood
 
 # Two optima are the same when their log-likelihoods differ by less than this.
 SAME_OPTIMUM = 1e-4
@@ -32,7 +31,7 @@ SPARSE_STARTS = 30
 # Free parameters beyond which a run costs so much that only the two most promising starts are run.
 LARGE = 2000
 # Share of a gain by which the quadratic model may err near an optimum.
-_SURPRISE = 0.1
+_SURPRISE = 0.15
 # Cells of all runs that move at the same time: beyond, the arithmetic takes longer than the calls, and nothing is saved.
 _STACKED_CELLS = 20_000
 
@@ -121,14 +120,15 @@ def search(
     found = runs.after([no_terms(cells, scores) for scores in starting_scores(cells, structure, n_random, rng)])
     if isinstance(structure, LowRank) and (n := _n_further(cells, structure, found.best)):
         # The linear terms of the best optimum so far are better than none.
-        scores = further_scores(cells, structure.rank, n, rng)
+        scores = further_scores(cells, structure.rank, n, rng, anywhere=_is_sparse(cells, structure))
         more = [Coefficients(start, found.best.at.judge, found.best.at.shared) for start in scores]
         if structure.rank > 0:
             more.append(one_direction_more(cells, structure.rank, found.best.at))
         found = runs.after(more)
     if isinstance(structure, LowRank) and found.best.converged and not ridge:
         outward = breakaway_scores(cells, structure.rank, FURTHER_STARTS, rng)
-        found = runs.after([no_terms(cells, scores) for scores in outward])
+        if outward:
+            found = runs.after([no_terms(cells, scores) for scores in outward])
     return found
 
 
@@ -155,6 +155,7 @@ class _Optima:
         self.radius = NEAR_WITH_PLENTY if cells.n.sum() >= PLENTY * _n_parameters(cells, structure) else NEAR
         self.runs = Runs(cells, structure, ridge, maxiter)
         self.optima: list[Optimum] = []
+        self.places: list[Place] = []
         self.hits: list[int] = []
         self.unfinished: list[Optimum] = []
         self.known: list[Neighbourhood] = []
@@ -166,7 +167,7 @@ class _Optima:
         for first in range(0, len(starts), at_once):
             self.runs.start(starts[first : first + at_once])
             self.paths += [tuple(run.path) for run in self._run_to_the_end()]
-        order = np.argsort([optimum.value for optimum in self.optima], kind="stable")
+        order = sorted(range(len(self.optima)), key=lambda i: self.optima[i].value)
         return Search(
             best=min([*self.optima, *self.unfinished], key=lambda optimum: optimum.value),
             values=tuple(self.optima[i].value for i in order),
@@ -178,50 +179,59 @@ class _Optima:
     def _run_to_the_end(self) -> list[Run]:
         """Move all runs until each has ended.
 
-        A run that the quadratic model describes well is near some optimum. The best of these leads, the others wait until it has
-        arrived: most of them turn out to be heading for the same place.
+        A run that the quadratic model describes well is near some optimum. If it is also the best of all it leads, and others that
+        are near one, or not much worse, wait until it has arrived: most of them turn out to be heading for the same place.
         """
         everybody, runs = self.runs.members, self.runs
         leader: Run | None = None
-        waiting: list[tuple[Run, Point]] = []
+        waiting: list[tuple[Run, Place]] = []
         while runs.members:
             runs.advance()
             self._end_runs()
-            close = [
-                i for i, run in enumerate(runs.members) if run.surprise[0] < self.radius and run.surprise[1] < _SURPRISE
-            ]
-            if leader is None and close:
-                leader = min((runs.members[i] for i in close), key=lambda run: run.value)
-            waiting += runs.leave([i for i in close if runs.members[i] is not leader])
             if leader is not None and leader.ended:
                 leader = None
-                runs.enter([(run, here) for run, here in waiting if not self._joins(run, here)])
+                runs.enter([(run, place) for run, place in waiting if not self._joins(run, place)])
                 waiting = []
+            best = min(runs.members, key=lambda run: run.value, default=None)
+            if best is not None and self._is_close(best):
+                leader = best
+            if leader is not None:
+                level = leader.value + self.radius
+                others = [
+                    i
+                    for i, run in enumerate(runs.members)
+                    if run is not leader and (run.value < level or self._is_close(run))
+                ]
+                waiting += runs.leave(others)
         return everybody
+
+    def _is_close(self, run: Run) -> bool:
+        """Whether the quadratic model describes the likelihood around a run."""
+        return run.surprise[0] < self.radius and run.surprise[1] < _SURPRISE
 
     def _end_runs(self) -> None:
         """Record the runs that have ended, and those that are heading for an optimum already known."""
         runs = self.runs
-        for run, here in runs.leave([i for i, run in enumerate(runs.members) if run.ended]):
-            self._record(runs.outcome(run, here))
-        runs.leave([i for i, run in enumerate(runs.members) if self._joins(run, i)])
+        for run, place in runs.leave([i for i, run in enumerate(runs.members) if run.ended]):
+            self._record(runs.outcome(run, place), place)
+        runs.leave([i for i, run in enumerate(runs.members) if self._joins(run, runs.place(i))])
 
-    def _joins(self, run: Run, here: Point | int) -> bool:
-        """Whether a run is heading for an optimum already known, and may end; where it is, or its place among the runs."""
+    def _joins(self, run: Run, place: Place) -> bool:
+        """Whether a run is heading for an optimum already known, and may end."""
         # Worked out only when another run may come by.
-        for optimum in self.optima[len(self.known) :]:
-            self.known.append(neighbourhood(self.cells, self.structure, optimum, self.radius, self.ridge))
+        for optimum in self.places[len(self.known) :]:
+            self.known.append(neighbourhood(self.cells, optimum.alone(), self.radius, self.ridge))
         near = [k for k, other in enumerate(self.known) if 0.0 <= run.value - other.value <= other.radius]
         if not near:
             return False
-        at = (self.runs.here(here) if isinstance(here, int) else here).at
+        at = place.at
         heading = next((k for k in near if self.known[k].contains(at, run.value)), None)
         if heading is not None:
             run.ended = True
             self.hits[heading] += 1
         return run.ended
 
-    def _record(self, found: Optimum) -> None:
+    def _record(self, found: Optimum, place: Place) -> None:
         """Count an optimum, or a run that ended at none."""
         if not found.converged:
             self.unfinished.append(found)
@@ -229,6 +239,7 @@ class _Optima:
             self.hits[same] += 1
         else:
             self.optima.append(found)
+            self.places.append(place)
             self.hits.append(1)
 
 
@@ -238,6 +249,11 @@ def _n_parameters(cells: Cells, structure: ScoreStructure) -> int:
     return structure.n_free(cells.n_judges, cells.n_items) + n_terms
 
 
+def _is_sparse(cells: Cells, structure: ScoreStructure) -> bool:
+    """Whether there are so few comparisons that the likelihood may have several optima, or none."""
+    return bool(cells.n.sum() < SPARSE * _n_parameters(cells, structure))
+
+
 def _n_further(cells: Cells, structure: LowRank, best: Optimum) -> int:
     """Starts to add because the data are so few, or fit so much worse than unrestricted scores do, that optima may compete."""
     n_judges, n_items = cells.n_judges, cells.n_items
@@ -245,7 +261,7 @@ def _n_further(cells: Cells, structure: LowRank, best: Optimum) -> int:
     df = n_judges * (n_items - 1) - n_free
     if df <= 0:
         return 0
-    if cells.n.sum() < SPARSE * _n_parameters(cells, structure):
+    if _is_sparse(cells, structure):
         return SPARSE_STARTS
     gain = 2.0 * unrestricted_gain(cells, evaluate(cells, best.at))
     return FURTHER_STARTS if gain > df + 3.0 * np.sqrt(2.0 * df) else 0

@@ -1,6 +1,8 @@
-"""Starting values: the paper's initialisation, its spectral variant, and random ones."""
+"""Starting values: item directions from several sides, and every judge fitted on them."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +14,7 @@ from ..geometry.structures import LowRank, Pooled, ScoreStructure, centred
 from ..likelihood import Derivatives, bernoulli
 
 # Pseudo-information per score that makes judge-wise estimates exist for separated or disconnected judges.
-START_RIDGE = 0.5
+START_RIDGE = 0.1
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
 # Entries of the judges' Laplacians, and items, up to which they are solved as dense matrices.
@@ -62,6 +64,51 @@ def pooled_and_judgewise_scores(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
     n, y = np.concatenate([cells.n, cells.n]), np.concatenate([cells.y, cells.y])
     scores = _newton_scores(first, second, n, y, cells.n_judges + 1, cells.n_items)
     return scores[-1], scores[:-1]
+
+
+class Quadratic(NamedTuple):
+    """What every judge's comparisons tell about its scores: a quadratic function around its own approximate ones.
+
+    Attributes
+    ----------
+    curvature : ndarray, shape (n_cells,)
+    pull : ndarray, shape (n_judges, n_items)
+        The information times where it points to.
+    """
+
+    curvature: np.ndarray
+    pull: np.ndarray
+
+    def fitted_on(self, cells: Cells, directions: np.ndarray) -> np.ndarray:
+        """The best scores of every judge on item directions (..., q, n_items), shape (..., n_judges, n_items)."""
+        q = directions.shape[-2]
+        blocks = self._blocks(cells, directions) + START_RIDGE * np.eye(q)
+        pull = self.pull @ directions.swapaxes(-1, -2)
+        return np.linalg.solve(blocks, pull[..., None])[..., 0] @ directions
+
+    def _blocks(self, cells: Cells, directions: np.ndarray) -> np.ndarray:
+        """Information of every judge about its coordinates on the directions, shape (..., n_judges, q, q)."""
+        if cells.has_dense_laplacians:
+            sides = directions[..., None, :, :]
+            return sides @ cells.laplacians(self.curvature) @ sides.swapaxes(-1, -2)
+        *stack, q, _ = directions.shape
+        blocks = np.empty((*stack, cells.n_judges, q, q))
+        # One number per cell at a time: tables of all of them would be larger than the cells themselves.
+        for which in np.ndindex(*stack):
+            features = directions[which][:, cells.first] - directions[which][:, cells.second]
+            for i in range(q):
+                weighted = self.curvature * features[i]
+                for j in range(i + 1):
+                    sums = np.bincount(cells.judge, weighted * features[j], cells.n_judges)
+                    blocks[which][:, i, j] = blocks[which][:, j, i] = sums
+        return blocks
+
+
+def quadratic_around(cells: Cells, judgewise: np.ndarray) -> Quadratic:
+    """The judges' own likelihoods around some scores of theirs."""
+    flat = judgewise.ravel()
+    here = bernoulli(flat[cells.first_entry] - flat[cells.second_entry], cells.n, cells.y)
+    return Quadratic(here.curvature, cells.sum_by_score(here.curvature * here.eta - here.slope))
 
 
 def _newton_scores(
@@ -126,42 +173,41 @@ def initialise(pooled: np.ndarray, judgewise: np.ndarray, rank: int) -> np.ndarr
     consensus = np.broadcast_to(pooled, judgewise.shape)
     if rank == 0:
         return consensus.copy()
-    return consensus + on_leading_directions(residual, residual, rank)
+    directions = leading_directions(residual, rank)
+    return consensus + residual @ directions.T @ directions
 
 
-def reweighted(judgewise: np.ndarray, weight: np.ndarray, rank: int) -> np.ndarray:
-    """Project every judge's scores on the leading item directions of a panel in which judges weigh differently.
+def leading_directions(panel: np.ndarray, n_directions: int) -> np.ndarray:
+    """Orthonormal item directions along which a panel, or each of a stack of them, varies most, shape (..., q, n_items)."""
+    return np.linalg.svd(panel, full_matrices=False)[2][..., :n_directions, :]
+
+
+def further_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator, *, anywhere: bool) -> np.ndarray:
+    """More starts for likelihoods that are likely to have several optima, shape (n, n_judges, n_items).
+
+    Every second one on the leading directions of a panel in which judges weigh differently, the others on random directions.
 
     Parameters
     ----------
-    weight : ndarray, shape (..., n_judges)
-        Of one such panel, or of several.
+    anywhere : bool
+        Whether the latter are random scores that have nothing in common with the data but their size. Few data may let the
+        likelihood rise to infinity far from where they fit, and judges fitted to them start too near to get there.
     """
-    return on_leading_directions(judgewise, weight[..., None] * judgewise, rank + 1)
-
-
-def on_leading_directions(scores: np.ndarray, panel: np.ndarray, n_directions: int) -> np.ndarray:
-    """Project score vectors on the item directions along which a panel, or each of a stack of them, varies most."""
-    directions = np.linalg.svd(panel, full_matrices=False)[2][..., :n_directions, :]
-    return scores @ directions.swapaxes(-1, -2) @ directions
-
-
-def random_scores(judgewise: np.ndarray, rank: int, rng: np.random.Generator) -> np.ndarray:
-    """Scores of a rank without any relation to the data but their size."""
-    scores = LowRank(rank).nearest(rng.standard_normal(judgewise.shape))
-    return scores * (np.linalg.norm(judgewise) / max(float(np.linalg.norm(scores)), 1e-12))
-
-
-def further_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """More starts for likelihoods that are likely to have several optima, reweighted and random in turn."""
     judgewise = judgewise_scores(cells)
-    weights = equal_strength(judgewise)
-    return [
-        reweighted(judgewise, weights * rng.exponential(size=len(weights)), rank)
-        if i % 2
-        else random_scores(judgewise, rank, rng)
-        for i in range(n)
-    ]
+    weights = equal_strength(judgewise)[:, None]
+    panels = np.array(
+        [
+            weights * rng.exponential(size=weights.shape) * judgewise if i % 2 else rng.standard_normal(judgewise.shape)
+            for i in range(n)
+        ]
+    )
+    directions = leading_directions(panels, rank + 1)
+    scores = quadratic_around(cells, judgewise).fitted_on(cells, directions)
+    if anywhere:
+        random = panels[::2] @ directions[::2].swapaxes(-1, -2) @ directions[::2]
+        length = np.linalg.norm(random, axis=(1, 2), keepdims=True)
+        scores[::2] = random * (np.linalg.norm(judgewise) / length)
+    return scores
 
 
 def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -184,7 +230,8 @@ def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) 
         scores[k] += 2.0 * BREAKAWAY * (above - above.mean())
         weight = equal_strength(scores)
         weight[k] *= BREAKAWAY_WEIGHT
-        starts.append(reweighted(scores, weight, rank))
+        directions = leading_directions(weight[:, None] * scores, rank + 1)
+        starts.append(scores @ directions.T @ directions)
     return starts
 
 
@@ -200,7 +247,8 @@ def starting_scores(
     """Starting score matrices for a structure, the most promising first; flat structures have one optimum and one start.
 
     The optima of a low-rank structure differ in which judges dominate the leading directions, so the starts do too: the
-    pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, random weights.
+    pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, random weights. On each of
+    these the judges' coordinates are fitted, not projected: what a judge says nothing about should not decide where it starts.
     """
     if isinstance(structure, Pooled):
         # The first step of the maximisation itself: the likelihood has one optimum, and a start near zero is safe.
@@ -208,10 +256,11 @@ def starting_scores(
     if not isinstance(structure, LowRank):
         return [structure.nearest(judgewise_scores(cells))]
     pooled, judgewise = pooled_and_judgewise_scores(cells)
-    rank = structure.rank
     equal = equal_strength(judgewise)
     weights = [equal, np.ones_like(equal), *(equal * rng.exponential(size=len(equal)) for _ in range(n_random))]
-    return [initialise(pooled, judgewise, rank), *reweighted(judgewise, np.array(weights), rank)]
+    panels = [initialise(pooled, judgewise, structure.rank), *(weight[:, None] * judgewise for weight in weights)]
+    directions = leading_directions(np.array(panels), structure.matrix_rank)
+    return list(quadratic_around(cells, judgewise).fitted_on(cells, directions))
 
 
 def unrestricted_gain(cells: Cells, here: Derivatives) -> float:

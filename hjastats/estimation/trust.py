@@ -20,7 +20,7 @@ from .ridge import NO_RIDGE, Ridge
 # A point counts as stationary when a further Newton step would move it by less than this many standard errors.
 STATIONARY = 1e-6
 # The same for a step that is not worked out but foretold from the last two.
-_FORETOLD = 1e-10
+_FORETOLD = 1e-9
 # Log-odds beyond which a verdict carries no information any more; no start may lie out there.
 _FLAT = 12.0
 # Log-odds no finite number of verdicts can estimate: a run that uses up its iterations out there is on its way to infinity.
@@ -106,13 +106,10 @@ class Neighbourhood:
         return predicted < self.radius and abs(excess - predicted) <= 0.2 * predicted
 
 
-def neighbourhood(
-    cells: Cells, structure: ScoreStructure, optimum: Optimum, radius: float, ridge: Ridge = NO_RIDGE
-) -> Neighbourhood:
+def neighbourhood(cells: Cells, optimum: Point, radius: float, ridge: Ridge = NO_RIDGE) -> Neighbourhood:
     """What a run from another start needs to know of an optimum."""
-    frame = structure.member(optimum.at.scores)[1]
-    here = evaluated(cells, optimum.at, frame, ridge)
-    return Neighbourhood(optimum.at, optimum.value, frame, QuadraticModel(cells, here, ridge).system, radius)
+    information = QuadraticModel(cells, optimum, ridge).system
+    return Neighbourhood(optimum.at, float(optimum.value), optimum.frame, information, radius)
 
 
 @dataclass
@@ -263,6 +260,27 @@ class Run:
         )
 
 
+class Place(NamedTuple):
+    """Where a run is: a point, or a member of a stack of them."""
+
+    point: Point
+    i: int | None = None
+
+    @property
+    def at(self) -> Coefficients:
+        """The coefficients there."""
+        at = self.point.at
+        return at if self.i is None else Coefficients(at.scores[self.i], at.judge[self.i], at.shared[self.i])
+
+    def of(self, values: Any) -> Any:
+        """What belongs to this place of something known for the whole stack."""
+        return values if self.i is None else values[self.i]
+
+    def alone(self) -> Point:
+        """The point by itself."""
+        return self.point if self.i is None else combined(self.of, self.point)
+
+
 def likelihood_unit(cells: Cells) -> float:
     """What counts as one unit of the likelihood: a comparison, or less where weights are less."""
     return min(1.0, float(cells.n.sum()) / max(int(np.count_nonzero(cells.n)), 1))
@@ -309,30 +327,32 @@ class Runs:
         self.members = [Run([value], unit, self.maxiter, ended=self.maxiter < 1) for value in values]
         self._model = None
 
-    def enter(self, further: Sequence[tuple[Run, Point]]) -> None:
+    def enter(self, further: Sequence[tuple[Run, Place]]) -> None:
         """Let runs go on from where they are."""
         if not further:
             return
-        points = [self.here(i) for i in range(len(self.members))] + [point for _, point in further]
+        points = [place.alone() for place in [*map(self.place, range(len(self.members))), *(p for _, p in further)]]
         self.members = self.members + [run for run, _ in further]
         self._model = None
         self._here = points[0] if len(points) == 1 else combined(lambda *arrays: np.stack(arrays), *points)
 
-    def here(self, i: int) -> Point:
+    def place(self, i: int) -> Place:
         """Where a run is."""
         assert self._here is not None
-        return self._here if len(self.members) == 1 else combined(lambda array: array[i], self._here)
+        return Place(self._here, None if len(self.members) == 1 else i)
 
-    def outcome(self, run: Run, here: Point) -> Optimum:
+    @staticmethod
+    def outcome(run: Run, place: Place) -> Optimum:
         """Where a run has come to."""
-        at = replace(here.at, scores=centred(here.at.scores))
-        return run.outcome(at, float(here.value), float(here.cells.value))
+        at, point = place.at, place.point
+        at = replace(at, scores=centred(at.scores))
+        return run.outcome(at, float(place.of(point.value)), float(place.of(point.cells.value)))
 
-    def leave(self, gone: Sequence[int]) -> list[tuple[Run, Point]]:
+    def leave(self, gone: Sequence[int]) -> list[tuple[Run, Place]]:
         """Take runs out, with where they are."""
         if not gone:
             return []
-        out = [(self.members[i], self.here(i)) for i in gone]
+        out = [(self.members[i], self.place(i)) for i in gone]
         kept = [i for i in range(len(self.members)) if i not in gone]
         if kept and self._here is not None:
             index = kept[0] if len(kept) == 1 else np.array(kept)
@@ -430,4 +450,4 @@ def maximise(
     runs.start([start])
     while not runs.members[0].ended:
         runs.advance()
-    return runs.outcome(runs.members[0], runs.here(0))
+    return runs.outcome(runs.members[0], runs.place(0))

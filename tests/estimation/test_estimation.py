@@ -8,8 +8,8 @@ import hjastats as hja
 from hjastats.data.cells import Cells
 from hjastats.estimation.alternating import alternate
 from hjastats.estimation.convergence import find_separation
-from hjastats.estimation.quadratic import solve_arrow
-from hjastats.estimation.ridge import Ridge
+from hjastats.estimation.quadratic import evaluated, solve_arrow
+from hjastats.estimation.ridge import NO_RIDGE, Ridge
 from hjastats.estimation.search import no_terms, search
 from hjastats.estimation.start import initialise, judgewise_scores, pooled_scores, starting_scores
 from hjastats.estimation.trust import maximise, neighbourhood
@@ -148,7 +148,8 @@ def test_arrow_solution_equals_the_dense_one():
 def test_a_neighbourhood_contains_points_as_much_worse_as_their_distance_predicts(cells):
     structure = LowRank(1)
     optimum = maximise(cells, structure, no_terms(cells, judgewise_scores(cells)))
-    near = neighbourhood(cells, structure, optimum, radius=3.0)
+    frame = structure.frame(optimum.at.scores)
+    near = neighbourhood(cells, evaluated(cells, optimum.at, frame, NO_RIDGE), radius=3.0)
     rng = np.random.default_rng(0)
     direction = structure.nearest(rng.normal(size=optimum.at.scores.shape))
 
