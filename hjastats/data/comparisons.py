@@ -18,7 +18,6 @@ from .labels import Labels, Pairs, TableRows, code_columns, coded_pairs, numbers
 from .metadata import aligned_metadata, restricted_metadata
 
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[Any]"
-_NONE_DROPPED = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -38,10 +37,8 @@ class Comparisons:
         Frequency weights: a row of weight 3 is three comparisons. Without weights a 1 seen from every row (stride 0).
     judges, items : tuple of str
         Labels in sorted order.
-    columns : pandas.DataFrame
-        Further columns of the table, aligned with the rows (a prompt id, response lengths).
-    dropped : pandas.DataFrame
-        Verdicts left out when reading: columns judge, label, count.
+    given_columns, left_out : pandas.DataFrame or None
+        What ``columns`` (a prompt id, response lengths) and ``dropped`` show, if there is any.
     judge_metadata, item_metadata : pandas.DataFrame or None
         What is known about judges and items (family, provider, size), one row per label; see :meth:`with_metadata`.
 
@@ -65,8 +62,8 @@ class Comparisons:
     weight: np.ndarray
     judges: tuple[str, ...]
     items: tuple[str, ...]
-    columns: pd.DataFrame
-    dropped: pd.DataFrame
+    given_columns: pd.DataFrame | None = None
+    left_out: pd.DataFrame | None = None
     judge_metadata: pd.DataFrame | None = None
     item_metadata: pd.DataFrame | None = None
 
@@ -128,6 +125,20 @@ class Comparisons:
                 f"{rows.number(bad)} values do not, first {outcome[bad][0]:g}{rows.place(bad, ' at row {}')}."
             )
         return checked_comparisons(pairs, outcome, weights(weight, n_rows, rows), columns, dropped)
+
+    # Most tables have neither of these two, and an empty data frame takes longer to make than everything else here.
+
+    @cached_property
+    def columns(self) -> pd.DataFrame:
+        """Further columns of the table, aligned with the rows."""
+        return pd.DataFrame(index=pd.RangeIndex(self.n_rows)) if self.given_columns is None else self.given_columns
+
+    @cached_property
+    def dropped(self) -> pd.DataFrame:
+        """Verdicts left out when reading: columns judge, label, count."""
+        if self.left_out is None:
+            return pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
+        return self.left_out
 
     @property
     def n_judges(self) -> int:
@@ -276,8 +287,8 @@ class Comparisons:
             weight=_fixed(self.weight[rows]),
             judges=judges,
             items=items,
-            columns=self.columns.iloc[rows].reset_index(drop=True),
-            dropped=self.dropped[~self.dropped["judge"].isin(vanished)].reset_index(drop=True),
+            given_columns=None if self.given_columns is None else self.given_columns.iloc[rows].reset_index(drop=True),
+            left_out=None if self.left_out is None else _without(self.left_out, vanished),
         )._with_metadata_of(self)
 
     def pool_rare_judges(self, minimum: float = 30, label: str = "others") -> Comparisons:
@@ -306,8 +317,8 @@ class Comparisons:
             pd.Categorical.from_codes(self.second_index, pd.Index(self.items)),
             self.outcome,
             self.weight,
-            columns=self.columns,
-            dropped=self.dropped,
+            columns=self.given_columns,
+            dropped=self.left_out,
         )._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -394,7 +405,6 @@ def checked_comparisons(
     dropped: pd.DataFrame | None = None,
 ) -> Comparisons:
     """Put together what has been coded and checked; columns and dropped verdicts are none if not given."""
-    kept = pd.DataFrame(index=pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True)
     return Comparisons(
         _fixed(pairs.judge_index),
         _fixed(pairs.first_index),
@@ -403,9 +413,14 @@ def checked_comparisons(
         _fixed(weight),
         pairs.judges,
         pairs.items,
-        kept,
-        _NONE_DROPPED.copy() if dropped is None else dropped,
+        None if columns is None else columns.reset_index(drop=True),
+        dropped,
     )
+
+
+def _without(dropped: pd.DataFrame, judges: set[str]) -> pd.DataFrame:
+    """Counts of verdicts left out, without those of some judges."""
+    return dropped[~dropped["judge"].isin(judges)].reset_index(drop=True)
 
 
 def _fixed(array: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Real
 from types import NoneType
 from typing import Any, Literal
@@ -273,6 +273,7 @@ def _refuse_off_scale(labels: list[object], counts: np.ndarray, scale: str, wher
     )
 
 
+@lru_cache(maxsize=8)
 def _vocabulary(both_bad: BothBad, with_positions: bool) -> dict[str, float]:
     words = dict.fromkeys(TIE_LABELS, 0.5) | dict.fromkeys(UNUSABLE_LABELS, _LEFT_OUT)
     words |= dict.fromkeys(BOTH_BAD_LABELS, 0.5 if both_bad == "tie" else _LEFT_OUT)

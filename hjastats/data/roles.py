@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
+from typing import TypeAlias
 
 from ..errors import ComparisonError, shown
 
@@ -25,6 +26,8 @@ OUTCOME_COLUMNS = (
     *("vote", "choice", "win", "winner_side", "p_a"),
 )
 WEIGHT_COLUMNS = ("weight", "weights")
+# Columns by their name without regard to case, in the order of the table.
+Folded: TypeAlias = "dict[str, list[Hashable]]"
 
 
 @dataclass(frozen=True)
@@ -51,11 +54,14 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
     if len(set(found.values())) < len(found):
         listed = ", ".join(f"{role}={name!r}" for role, name in found.items())
         raise ComparisonError(f"one column was given two roles ({listed}): name a different column for each.")
-    found |= _find_items(names, found)
+    folded: Folded = {}
+    for name in names:
+        folded.setdefault(_folded(name), []).append(name)
+    found |= _find_items(folded, found)
     if has_judge:
-        found |= _find_one(names, found, "judge", JUDGE_COLUMNS)
-    found |= _find_one(names, found, "outcome", OUTCOME_COLUMNS)
-    found |= _find_one(names, found, "weight", WEIGHT_COLUMNS)
+        found |= _find_one(folded, found, "judge", JUDGE_COLUMNS)
+    found |= _find_one(folded, found, "outcome", OUTCOME_COLUMNS)
+    found |= _find_one(folded, found, "weight", WEIGHT_COLUMNS)
     if has_judge and "judge" not in found:
         raise ComparisonError(
             f"no judge column found among {shown(names, 12)}: pass judge='column', or single_judge='GPT-4' if one judge "
@@ -69,15 +75,15 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
     return Roles(**found)
 
 
-def _find_items(names: list[Hashable], found: Mapping[str, Hashable]) -> dict[str, Hashable]:
+def _find_items(folded: Folded, found: Mapping[str, Hashable]) -> dict[str, Hashable]:
     """The two item columns; winner and loser only when nothing else says who won."""
     if ("first" in found) != ("second" in found):
         raise ComparisonError("got only one of first= and second=: pass both item columns.")
     if "first" in found:
         return {}
-    pairs = [pair for aliases in ITEM_COLUMNS if (pair := _find_pair(names, found, aliases))]
-    if not pairs and "outcome" not in found and (pair := _find_pair(names, found, ("winner", "loser"))):
-        others = [name for name in _matches(names, OUTCOME_COLUMNS) if name not in {*pair, *found.values()}]
+    pairs = [pair for aliases in ITEM_COLUMNS if (pair := _find_pair(folded, found, aliases))]
+    if not pairs and "outcome" not in found and (pair := _find_pair(folded, found, ("winner", "loser"))):
+        others = [name for name in _matches(folded, OUTCOME_COLUMNS) if name not in {*pair, *found.values()}]
         if others:
             raise ComparisonError(
                 f"the columns {shown(pair)} say who won, but {shown(others)} may be an outcome too: pass first=, "
@@ -88,7 +94,7 @@ def _find_items(names: list[Hashable], found: Mapping[str, Hashable]) -> dict[st
         listed = " or ".join(f"{str(a)!r} and {str(b)!r}" for a, b in pairs)
         raise ComparisonError(f"the items may be in the columns {listed}: choose with first= and second=.")
     if not pairs:
-        free = [name for name in names if name not in found.values()]
+        free = [name for same in folded.values() for name in same if name not in found.values()]
         known = ", ".join("/".join(pair) for pair in (*ITEM_COLUMNS, ("winner", "loser")))
         raise ComparisonError(
             f"no pair of item columns found among {shown(free, 12)}: pass first='column' and second='column'. "
@@ -98,30 +104,29 @@ def _find_items(names: list[Hashable], found: Mapping[str, Hashable]) -> dict[st
 
 
 def _find_pair(
-    names: list[Hashable], found: Mapping[str, Hashable], aliases: tuple[str, str]
+    folded: Folded, found: Mapping[str, Hashable], aliases: tuple[str, str]
 ) -> tuple[Hashable, Hashable] | None:
-    pair = [_find_one(names, found, "item", [alias]) for alias in aliases]
+    pair = [_find_one(folded, found, "item", [alias]) for alias in aliases]
     return (pair[0]["item"], pair[1]["item"]) if all(pair) else None
 
 
-def _find_one(
-    names: list[Hashable], found: Mapping[str, Hashable], role: str, aliases: Sequence[str]
-) -> dict[str, Hashable]:
+def _find_one(folded: Folded, found: Mapping[str, Hashable], role: str, aliases: Sequence[str]) -> dict[str, Hashable]:
     """The column for a role among those that have none yet; nothing when the role is taken or no name fits."""
     if role in found:
         return {}
-    fitting = [name for name in _matches(names, aliases) if name not in found.values()]
+    fitting = [name for name in _matches(folded, aliases) if name not in found.values()]
     if len(fitting) > 1:
         option = "first= and second=" if role == "item" else f"{role}="
         raise ComparisonError(f"several columns may be the {role}: {shown(fitting, 12)}. Choose with {option}.")
     return {role: fitting[0]} if fitting else {}
 
 
-def _matches(names: list[Hashable], aliases: Sequence[str]) -> list[Hashable]:
+def _matches(folded: Folded, aliases: Sequence[str]) -> list[Hashable]:
     """Columns that carry one of the names, exactly or, where there is none, in another case."""
     found: list[Hashable] = []
     for alias in aliases:
-        found += [alias] if alias in names else [name for name in names if _folded(name) == alias]
+        if same := folded.get(alias):
+            found += [alias] if alias in same else same
     return found
 
 

@@ -148,7 +148,9 @@ def test_a_large_design_that_determines_too_little_is_not_called_separated(data,
     length[0] = 250.0
     outcome = np.where(rng.random(data.n_rows) < 1.0 / (1.0 + np.exp(-0.3 * length)), 1.0, data.outcome)
     columns = pd.DataFrame({"length": length, "twice": 2.0 * length})
-    model = hja.JAModel.from_comparisons(replace(data, outcome=outcome, columns=columns), exog=["length", "twice"])
+    model = hja.JAModel.from_comparisons(
+        replace(data, outcome=outcome, given_columns=columns), exog=["length", "twice"]
+    )
     result = model.fit(warn_convergence=False)
     assert not result.estimate.free_covariance.is_identified
     assert result.estimate.separation is None
