@@ -78,13 +78,18 @@ class Arrow(NamedTuple):
         return float(within + 2.0 * between + shared @ self.shared @ shared)
 
 
+def score_differences(cells: Cells, scores: np.ndarray) -> np.ndarray:
+    """By how much the first item of each cell stands above the second in its judge's scores, shape (n_cells,)."""
+    stack = scores.shape[:-2]
+    if cells.pairs is not None:
+        return (scores @ cells.pairs.T).reshape(*stack, len(cells.n))
+    flat = scores.reshape(*stack, -1)
+    return flat.take(cells.first_entry, axis=-1) - flat.take(cells.second_entry, axis=-1)
+
+
 def linear_predictor(cells: Cells, at: Coefficients) -> np.ndarray:
     """Log-odds that the first item of each cell beats the second, shape (n_cells,)."""
-    stack = at.scores.shape[:-2]
-    if cells.pairs is not None:
-        return (at.scores @ cells.pairs.T).reshape(*stack, len(cells.n))
-    flat = at.scores.reshape(*stack, -1)
-    eta = flat.take(cells.first_entry, axis=-1) - flat.take(cells.second_entry, axis=-1)
+    eta = score_differences(cells, at.scores)
     judge_terms, shared_terms = cells.odds_judge_terms, cells.odds_shared_terms
     if judge_terms.shape[1]:
         eta = eta + np.einsum("ce,...ce->...c", judge_terms, at.judge[..., cells.judge, : judge_terms.shape[1]])
@@ -257,16 +262,17 @@ def _information_of_pairs(pairs: np.ndarray, here: Derivatives, frame: Frame) ->
     weights, complement = frame.shared_judges, frame.complement
     (*stack, n_judges, g), f, n_shared = weights.shape, frame.judge_items.shape[-1], frame.n_shared
     curvature = here.curvature.reshape(*stack, n_judges, len(pairs))
-    own, shared = pairs @ frame.judge_items, pairs @ complement
-    squares = (own[..., :, None] * own[..., None, :]).reshape(*stack, len(pairs), f * f)
-    products = (own[..., :, None] * shared[..., None, :]).reshape(*stack, len(pairs), f * n_shared)
-    on_items = (curvature @ products).reshape(*stack, n_judges, f, 1, n_shared)
+    moves = pairs @ np.concatenate([frame.judge_items, complement], axis=-1)
+    own, shared = moves[..., :f], moves[..., f:]
+    products = (own[..., :, None] * moves[..., None, :]).reshape(*stack, len(pairs), -1)
+    by_own = (curvature @ products).reshape(*stack, n_judges, f, f + n_shared)
+    on_items = by_own[..., None, f:]
     judges = (weights[..., :, None] * weights[..., None, :]).reshape(*stack, n_judges, g * g)
     pooled = judges.swapaxes(-1, -2) @ curvature
     block = shared.swapaxes(-1, -2)[..., None, :, :] @ (pooled[..., :, :, None] * shared[..., None, :, :])
     block = block.reshape(*stack, g, g, n_shared, n_shared).swapaxes(-3, -2)
     return Arrow(
-        judge=(curvature @ squares).reshape(*stack, n_judges, f, f),
+        judge=by_own[..., :f],
         coupling=(on_items * weights[..., None, :, None]).reshape(*stack, n_judges, f, g * n_shared),
         shared=block.reshape(*stack, g * n_shared, g * n_shared),
     )

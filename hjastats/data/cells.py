@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy import sparse
@@ -131,12 +131,10 @@ class Cells:
         has_terms = self.n_judge_terms or self.n_shared_terms
         if has_terms or not 1 < self.n_items <= _FEW_ITEMS or len(self.n) != self.n_judges * n_pairs:
             return None
-        first, second = np.triu_indices(self.n_items, 1)
+        first, second, incidence = _all_pairs(self.n_items)
         everybody = (self.first.reshape(-1, n_pairs) == first) & (self.second.reshape(-1, n_pairs) == second)
         judges = self.judge.reshape(-1, n_pairs) == np.arange(self.n_judges)[:, None]
-        if not (everybody & judges).all():
-            return None
-        return np.eye(self.n_items)[first] - np.eye(self.n_items)[second]
+        return incidence if (everybody & judges).all() else None
 
     def completed(self) -> Cells:
         """The same cells with empty ones for what was not compared, if these are few; otherwise the cells themselves."""
@@ -145,7 +143,7 @@ class Cells:
         has_terms = self.n_judge_terms or self.n_shared_terms
         if has_terms or self.n_items > _FEW_ITEMS or not len(self.n) < size <= _COMPLETE * len(self.n):
             return self
-        first, second = np.triu_indices(self.n_items, 1)
+        first, second, _ = _all_pairs(self.n_items)
         table = np.zeros((2, self.n_judges, self.n_items, self.n_items))
         table[:, self.judge, self.first, self.second] = self.n, self.y
         return replace(
@@ -195,6 +193,10 @@ class Cells:
 
     def laplacians(self, weight: np.ndarray) -> np.ndarray:
         """Weighted graph Laplacian of the items for every judge, shape (n_judges, n_items, n_items)."""
+        if self.pairs is not None:
+            one_each = (self.pairs[:, :, None] * self.pairs[:, None, :]).reshape(len(self.pairs), -1)
+            sums = weight.reshape(*weight.shape[:-1], self.n_judges, len(self.pairs)) @ one_each
+            return sums.reshape(*sums.shape[:-1], self.n_items, self.n_items)
         values = np.concatenate([-weight, -weight, weight, weight], axis=-1)
         sums = sums_at(self._laplacian_entries, values, self.n_judges * self.n_items**2)
         return sums.reshape(*weight.shape[:-1], self.n_judges, self.n_items, self.n_items)
@@ -203,6 +205,16 @@ class Cells:
         """Sums of ``values`` over the cells of each ordered pair of items, shape (n_items, n_items)."""
         n_items = self.n_items
         return np.bincount(self._pair, values, minlength=n_items**2).reshape(n_items, n_items)
+
+
+@lru_cache(maxsize=_FEW_ITEMS)
+def _all_pairs(n_items: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """First and second items of all pairs, and their signed incidence, shape (n_pairs, n_items)."""
+    first, second = np.triu_indices(n_items, 1)
+    incidence = np.eye(n_items)[first] - np.eye(n_items)[second]
+    for array in (first, second, incidence):
+        array.flags.writeable = False
+    return first, second, incidence
 
 
 def sums_at(position: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:

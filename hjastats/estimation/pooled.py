@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +16,7 @@ from ..likelihood import Derivatives, bernoulli
 from .krylov import conjugate_gradients
 from .quadratic import is_many
 from .start import win_share_scores
-from .trust import Optimum, Run, Surroundings, likelihood_unit
+from .trust import Optimum, Run, likelihood_unit
 
 # Steps to be done in: most data need three or four.
 _PATIENCE = 20
@@ -44,13 +46,30 @@ def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
             return None
         there = scores - step
         then = pairs.evaluate(there)
-        gain, around = float(slope @ step), Surroundings(float(np.ptp(there)))
-        if not run.accept(then.value, -gain, 0.5 * gain, True, float(np.ptp(step)), around):
+        gain = float(slope @ step)
+        if not run.accept(then.value, -gain, 0.5 * gain, True, _range(step), _Around(there)):
             return None
         scores, here = there, then
-    at = np.tile(scores - scores.mean(), (cells.n_judges, 1))
+    at = np.repeat((scores - scores.mean())[None], cells.n_judges, axis=0)
     found = run.outcome(Coefficients(at, np.zeros((cells.n_judges, 0)), np.zeros(0)), here.value, here.value)
     return found if found.converged else None
+
+
+class _Around(NamedTuple):
+    """What the run seldom needs to know of where it is."""
+
+    scores: np.ndarray
+    # Only runs that damp their steps ask for these two.
+    extent_here: float = np.nan
+    scale: float = np.nan
+
+    @property
+    def extent_there(self) -> float:
+        return _range(self.scores)
+
+
+def _range(values: np.ndarray) -> float:
+    return float(values.max() - values.min())
 
 
 @dataclass(frozen=True)
@@ -74,15 +93,20 @@ class _Pairs:
         """Solve the Laplacian: as a matrix, or by products with it where items are many; None if it cannot be done."""
         if is_many(self.n_items):
             return self._solve_by_products(curvature, right)
-        n_items, diagonal = self.n_items, np.arange(self.n_items)
-        links = np.bincount(self.first * n_items + self.second, curvature, n_items**2).reshape(n_items, n_items)
-        laplacian = -links - links.T
-        degree = -laplacian.sum(axis=0)
+        n_items = self.n_items
+        links = np.bincount(self._position, curvature, n_items**2).reshape(n_items, n_items)
+        links = links + links.T
+        degree = links.sum(axis=0)
         # The scores have no level. Information about it, as much as there is about an item, leaves the solution what it is.
-        laplacian += degree.mean() / n_items
-        laplacian[diagonal, diagonal] += degree
+        laplacian = degree.sum() / n_items**2 - links
+        laplacian.ravel()[:: n_items + 1] += degree
         _, solution, failed = dposv(laplacian.T, right, lower=True, overwrite_a=True)
         return None if failed else solution
+
+    @cached_property
+    def _position(self) -> np.ndarray:
+        """Where the pair stands in a table of all."""
+        return self.first * self.n_items + self.second
 
     def _solve_by_products(self, curvature: np.ndarray, right: np.ndarray) -> np.ndarray | None:
         n_items = self.n_items

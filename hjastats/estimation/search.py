@@ -13,7 +13,7 @@ from ..likelihood import evaluate, gradient
 from .pooled import maximise_pooled
 from .ridge import NO_RIDGE, Ridge
 from .start import breakaway_scores, further_scores, starting_scores, unrestricted_gain
-from .trust import Neighbourhood, Optimum, Place, Run, Runs, maximise, neighbourhood
+from .trust import Neighbourhood, Optimum, Place, Run, Runs, maximise, neighbourhood, part_of, stacked
 
 # Two optima are the same when their log-likelihoods differ by less than this.
 SAME_OPTIMUM = 1e-4
@@ -31,7 +31,7 @@ SPARSE_STARTS = 30
 # Free parameters beyond which a run costs so much that only the two most promising starts are run.
 LARGE = 2000
 # Share of a gain by which the quadratic model may err near an optimum.
-_SURPRISE = 0.15
+_SURPRISE = 0.2
 # Cells of all runs that move at the same time: beyond, the arithmetic takes longer than the calls, and nothing is saved.
 _STACKED_CELLS = 20_000
 
@@ -68,16 +68,20 @@ class Search:
 
 
 def no_terms(cells: Cells, scores: np.ndarray) -> Coefficients:
-    """Start all linear coefficients at zero, and tie propensities where they give the overall share of ties."""
-    judge, shared = np.zeros((cells.n_judges, cells.n_judge_terms)), np.zeros(cells.n_shared_terms)
+    """Start all linear coefficients at zero, and tie propensities where they give the overall share of ties.
+
+    Of a stack of scores (..., n_judges, n_items), a stack.
+    """
+    stack = scores.shape[:-2]
+    judge, shared = np.zeros((*stack, cells.n_judges, cells.n_judge_terms)), np.zeros((*stack, cells.n_shared_terms))
     if cells.ties is not None:
         share = np.clip(cells.ties.sum() / cells.n.sum(), 1e-3, 1 - 1e-3)
         start = np.log(2.0 * share / (1.0 - share))
         if cells.tie == "judge":
-            judge[:, -1] = start
-            judge[list(cells.never_tie), -1] = NEVER
+            judge[..., -1] = start
+            judge[..., list(cells.never_tie), -1] = NEVER
         else:
-            shared[-1] = start
+            shared[..., -1] = start
     return Coefficients(scores, judge, shared)
 
 
@@ -87,7 +91,7 @@ def search(
     *,
     starts: list[Coefficients] | None = None,
     n_random: int = 2,
-    rng: np.random.Generator | None = None,
+    rng: int | np.random.Generator | None = 0,
     ridge: Ridge = NO_RIDGE,
     maxiter: int = 200,
 ) -> Search:
@@ -104,6 +108,8 @@ def search(
         Replace the default starts.
     n_random : int
         Random starts in addition to the deterministic ones.
+    rng : int or numpy.random.Generator
+        Their randomness.
     """
     has_terms = bool(cells.n_judge_terms or cells.n_shared_terms)
     if starts is None and isinstance(structure, Pooled) and not (ridge or has_terms):
@@ -113,22 +119,22 @@ def search(
     cells = cells.completed()
     runs = _Optima(cells, structure, ridge, maxiter)
     if starts is not None:
-        return runs.after(starts)
-    rng = np.random.default_rng(0) if rng is None else rng
+        return runs.after(stacked(starts))
+    rng = np.random.default_rng(rng)
     if structure.n_free(cells.n_judges, cells.n_items) > LARGE:
-        return runs.after([no_terms(cells, scores) for scores in starting_scores(cells, structure, 0, rng)[:2]])
-    found = runs.after([no_terms(cells, scores) for scores in starting_scores(cells, structure, n_random, rng)])
+        return runs.after(no_terms(cells, starting_scores(cells, structure, 0, rng)[:2]))
+    found = runs.after(no_terms(cells, starting_scores(cells, structure, n_random, rng)))
     if isinstance(structure, LowRank) and (n := _n_further(cells, structure, found.best)):
         # The linear terms of the best optimum so far are better than none.
         scores = further_scores(cells, structure.rank, n, rng, anywhere=_is_sparse(cells, structure))
         more = [Coefficients(start, found.best.at.judge, found.best.at.shared) for start in scores]
         if structure.rank > 0:
             more.append(one_direction_more(cells, structure.rank, found.best.at))
-        found = runs.after(more)
+        found = runs.after(stacked(more))
     if isinstance(structure, LowRank) and found.best.converged and not ridge:
         outward = breakaway_scores(cells, structure.rank, FURTHER_STARTS, rng)
         if outward:
-            found = runs.after([no_terms(cells, scores) for scores in outward])
+            found = runs.after(no_terms(cells, np.array(outward)))
     return found
 
 
@@ -161,11 +167,11 @@ class _Optima:
         self.known: list[Neighbourhood] = []
         self.paths: list[tuple[float, ...]] = []
 
-    def after(self, starts: list[Coefficients]) -> Search:
-        """Run further starts and sum up all so far."""
+    def after(self, starts: Coefficients) -> Search:
+        """Run a stack of further starts and sum up all so far."""
         at_once = max(_STACKED_CELLS // max(len(self.cells.n), 1), 1) if self.runs.can_stack else 1
-        for first in range(0, len(starts), at_once):
-            self.runs.start(starts[first : first + at_once])
+        for first in range(0, len(starts.scores), at_once):
+            self.runs.start(part_of(starts, slice(first, first + at_once)))
             self.paths += [tuple(run.path) for run in self._run_to_the_end()]
         order = sorted(range(len(self.optima)), key=lambda i: self.optima[i].value)
         return Search(
@@ -214,7 +220,8 @@ class _Optima:
         runs = self.runs
         for run, place in runs.leave([i for i, run in enumerate(runs.members) if run.ended]):
             self._record(runs.outcome(run, place), place)
-        runs.leave([i for i, run in enumerate(runs.members) if self._joins(run, runs.place(i))])
+        if self.places:
+            runs.leave([i for i, run in enumerate(runs.members) if self._joins(run, runs.place(i))])
 
     def _joins(self, run: Run, place: Place) -> bool:
         """Whether a run is heading for an optimum already known, and may end."""

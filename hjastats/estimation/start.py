@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
 from ..geometry.structures import LowRank, Pooled, ScoreStructure, centred
-from ..likelihood import Derivatives, bernoulli
+from ..likelihood import Derivatives, bernoulli, score_differences
 
 # Pseudo-information per score that makes judge-wise estimates exist for separated or disconnected judges.
 START_RIDGE = 0.1
@@ -28,7 +28,8 @@ BREAKAWAY_WEIGHT = 100.0
 
 def pooled_scores(cells: Cells, n_steps: int = START_STEPS) -> np.ndarray:
     """Approximate pooled scores, shape (n_items,): a few ridge-penalised Newton steps from zero."""
-    return _newton_scores(cells.first, cells.second, cells.n, cells.y, 1, cells.n_items, n_steps)[0]
+    everybody = Cells(np.zeros_like(cells.judge), cells.first, cells.second, cells.n, cells.y, 1, cells.n_items)
+    return _newton_scores(everybody, n_steps)[0]
 
 
 def win_share_scores(first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np.ndarray, n_items: int) -> np.ndarray:
@@ -53,17 +54,30 @@ def win_share_scores(first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np
 
 def judgewise_scores(cells: Cells) -> np.ndarray:
     """Approximate scores of every judge by itself, shape (n_judges, n_items)."""
-    return _newton_scores(cells.first_entry, cells.second_entry, cells.n, cells.y, cells.n_judges, cells.n_items)
+    return _newton_scores(cells)
 
 
 def pooled_and_judgewise_scores(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
     """Both of the above in one computation: the pooled comparisons are those of one more judge."""
-    everybody = cells.n_judges * cells.n_items
-    first = np.concatenate([cells.first_entry, everybody + cells.first])
-    second = np.concatenate([cells.second_entry, everybody + cells.second])
-    n, y = np.concatenate([cells.n, cells.n]), np.concatenate([cells.y, cells.y])
-    scores = _newton_scores(first, second, n, y, cells.n_judges + 1, cells.n_items)
+    scores = _newton_scores(_with_everybody(cells))
     return scores[-1], scores[:-1]
+
+
+def _with_everybody(cells: Cells) -> Cells:
+    """The same comparisons once more, by a judge who has made them all."""
+    n, y, n_pairs = cells.n, cells.y, len(cells.n)
+    if cells.pairs is not None:
+        n_pairs = len(cells.pairs)
+        n, y = n.reshape(-1, n_pairs).sum(axis=0), y.reshape(-1, n_pairs).sum(axis=0)
+    return Cells(
+        np.concatenate([cells.judge, np.full(n_pairs, cells.n_judges)]),
+        np.concatenate([cells.first, cells.first[:n_pairs]]),
+        np.concatenate([cells.second, cells.second[:n_pairs]]),
+        np.concatenate([cells.n, n]),
+        np.concatenate([cells.y, y]),
+        cells.n_judges + 1,
+        cells.n_items,
+    )
 
 
 class Quadratic(NamedTuple):
@@ -79,12 +93,24 @@ class Quadratic(NamedTuple):
     curvature: np.ndarray
     pull: np.ndarray
 
-    def fitted_on(self, cells: Cells, directions: np.ndarray) -> np.ndarray:
-        """The best scores of every judge on item directions (..., q, n_items), shape (..., n_judges, n_items)."""
+    def judges_on(self, cells: Cells, directions: np.ndarray) -> np.ndarray:
+        """The best coordinates of every judge on item directions (..., q, n_items), shape (..., n_judges, q)."""
         q = directions.shape[-2]
         blocks = self._blocks(cells, directions) + START_RIDGE * np.eye(q)
         pull = self.pull @ directions.swapaxes(-1, -2)
-        return np.linalg.solve(blocks, pull[..., None])[..., 0] @ directions
+        return np.linalg.solve(blocks, pull[..., None])[..., 0]
+
+    def items_for(self, cells: Cells, judges: np.ndarray) -> np.ndarray:
+        """The best item directions for coordinates of the judges (..., n_judges, q), shape (..., q, n_items).
+
+        One system for all items and directions: only for panels with small Laplacians.
+        """
+        (*stack, n_judges, q), n_items = judges.shape, cells.n_items
+        products = (judges[..., :, None] * judges[..., None, :]).reshape(*stack, n_judges, q * q)
+        blocks = products.swapaxes(-1, -2) @ cells.laplacians(self.curvature).reshape(n_judges, n_items**2)
+        system = blocks.reshape(*stack, q, q, n_items, n_items).swapaxes(-3, -2).reshape(*stack, q * n_items, -1)
+        pull = (judges.swapaxes(-1, -2) @ self.pull).reshape(*stack, q * n_items, 1)
+        return np.linalg.solve(system + START_RIDGE * np.eye(q * n_items), pull).reshape(*stack, q, n_items)
 
     def _blocks(self, cells: Cells, directions: np.ndarray) -> np.ndarray:
         """Information of every judge about its coordinates on the directions, shape (..., n_judges, q, q)."""
@@ -106,55 +132,33 @@ class Quadratic(NamedTuple):
 
 def quadratic_around(cells: Cells, judgewise: np.ndarray) -> Quadratic:
     """The judges' own likelihoods around some scores of theirs."""
-    flat = judgewise.ravel()
-    here = bernoulli(flat[cells.first_entry] - flat[cells.second_entry], cells.n, cells.y)
+    here = bernoulli(score_differences(cells, judgewise), cells.n, cells.y)
     return Quadratic(here.curvature, cells.sum_by_score(here.curvature * here.eta - here.slope))
 
 
-def _newton_scores(
-    first: np.ndarray,
-    second: np.ndarray,
-    n: np.ndarray,
-    y: np.ndarray,
-    n_judges: int,
-    n_items: int,
-    n_steps: int = START_STEPS,
-) -> np.ndarray:
-    size = n_judges * n_items
-    ridge = np.full(size, START_RIDGE)
+def _newton_scores(cells: Cells, n_steps: int = START_STEPS) -> np.ndarray:
     # At zero every verdict is open: no need for its derivatives.
-    slope, curvature, scores = n / 2.0 - y, n / 4.0, np.zeros(size)
-    for step in range(n_steps):
-        if step:
-            here = bernoulli(scores[first] - scores[second], n, y)
-            slope, curvature = here.slope, here.curvature
-        by_score = np.bincount(first, slope, size) - np.bincount(second, slope, size) + START_RIDGE * scores
-        scores = scores - _solve_laplacians(first, second, curvature, by_score, ridge, n_items)
-    return centred(scores.reshape(n_judges, n_items))
+    slope, curvature = cells.n / 2.0 - cells.y, cells.n / 4.0
+    scores = -_solve_laplacians(cells, curvature, cells.sum_by_score(slope), START_RIDGE)
+    for _ in range(n_steps - 1):
+        here = bernoulli(score_differences(cells, scores), cells.n, cells.y)
+        slope = cells.sum_by_score(here.slope) + START_RIDGE * scores
+        scores = scores - _solve_laplacians(cells, here.curvature, slope, START_RIDGE)
+    return centred(scores)
 
 
-def _solve_laplacians(
-    first: np.ndarray, second: np.ndarray, weight: np.ndarray, right: np.ndarray, ridge: np.ndarray, n_items: int
-) -> np.ndarray:
-    """Solve the weighted graph Laplacians of several judges, plus a ridge, for one right-hand side each, shape (n_nodes,).
+def _solve_laplacians(cells: Cells, weight: np.ndarray, right: np.ndarray, ridge: float) -> np.ndarray:
+    """Solve the judges' weighted graph Laplacians, plus a ridge, for one right side each, shape (n_judges, n_items).
 
     Dense while the matrices are small; beyond that by conjugate gradients on all of them at once, since most pairs of many items
     are never compared by one judge.
-
-    Parameters
-    ----------
-    first, second : ndarray of int, shape (n_cells,)
-        Nodes, ``n_items`` for each judge in turn.
     """
-    size = len(right)
+    n_items, size = cells.n_items, right.size
     if size * n_items <= DENSE and n_items <= DENSE_ITEMS:
-        links = np.bincount(first * n_items + second % n_items, weight, size * n_items).reshape(-1, n_items, n_items)
-        links = links + links.transpose(0, 2, 1)
-        diagonal = np.arange(n_items)
-        laplacian = -links
-        laplacian[:, diagonal, diagonal] += links.sum(axis=2) + ridge.reshape(-1, n_items)
-        return np.linalg.solve(laplacian, right.reshape(-1, n_items, 1)).ravel()
-    links = sparse.coo_array((weight, (first, second)), shape=(size, size)).tocsr()
+        laplacians = cells.laplacians(weight)
+        laplacians.reshape(-1, n_items**2)[:, :: n_items + 1] += ridge
+        return np.linalg.solve(laplacians, right[..., None])[..., 0]
+    links = sparse.coo_array((weight, (cells.first_entry, cells.second_entry)), shape=(size, size)).tocsr()
     degree = links.sum(axis=0) + links.sum(axis=1) + ridge
     inverse_root = 1.0 / np.sqrt(degree)
 
@@ -163,7 +167,7 @@ def _solve_laplacians(
         return x - inverse_root * (links @ y + links.T @ y)
 
     scaled = LinearOperator((size, size), matvec=times, dtype=float)
-    return inverse_root * cg(scaled, inverse_root * right, rtol=1e-4, maxiter=300)[0]
+    return (inverse_root * cg(scaled, inverse_root * right.ravel(), rtol=1e-4, maxiter=300)[0]).reshape(right.shape)
 
 
 def initialise(pooled: np.ndarray, judgewise: np.ndarray, rank: int) -> np.ndarray:
@@ -202,7 +206,7 @@ def further_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator, *,
         ]
     )
     directions = leading_directions(panels, rank + 1)
-    scores = quadratic_around(cells, judgewise).fitted_on(cells, directions)
+    scores = quadratic_around(cells, judgewise).judges_on(cells, directions) @ directions
     if anywhere:
         random = panels[::2] @ directions[::2].swapaxes(-1, -2) @ directions[::2]
         length = np.linalg.norm(random, axis=(1, 2), keepdims=True)
@@ -217,11 +221,11 @@ def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) 
     judge has to lead a direction of its own. At most n of these directions are drawn.
     """
     levels = levels_of_wins(cells)
+    if not levels.any():
+        return []
     cuts = [(k, level) for k in range(cells.n_judges) for level in range(1, int(levels[k].max()) + 1)]
     if len(cuts) > n:
         cuts = [cuts[i] for i in rng.choice(len(cuts), n, replace=False)]
-    if not cuts:
-        return []
     judgewise = judgewise_scores(cells)
     starts = []
     for k, level in cuts:
@@ -241,10 +245,10 @@ def equal_strength(judgewise: np.ndarray) -> np.ndarray:
     return 1.0 / np.maximum(length, 1e-3 * length.max() or 1.0)
 
 
-def starting_scores(
-    cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator
-) -> list[np.ndarray]:
-    """Starting score matrices for a structure, the most promising first; flat structures have one optimum and one start.
+def starting_scores(cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator) -> np.ndarray:
+    """Starting score matrices for a structure, shape (n_starts, n_judges, n_items), the most promising first.
+
+    Flat structures have one optimum and one start.
 
     The optima of a low-rank structure differ in which judges dominate the leading directions, so the starts do too: the
     pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, random weights. On each of
@@ -252,23 +256,23 @@ def starting_scores(
     """
     if isinstance(structure, Pooled):
         # The first step of the maximisation itself: the likelihood has one optimum, and a start near zero is safe.
-        return [np.tile(pooled_scores(cells, n_steps=1), (cells.n_judges, 1))]
+        return np.tile(pooled_scores(cells, n_steps=1), (1, cells.n_judges, 1))
     if not isinstance(structure, LowRank):
-        return [structure.nearest(judgewise_scores(cells))]
+        return structure.nearest(judgewise_scores(cells))[None]
     pooled, judgewise = pooled_and_judgewise_scores(cells)
     equal = equal_strength(judgewise)
     weights = [equal, np.ones_like(equal), *(equal * rng.exponential(size=len(equal)) for _ in range(n_random))]
     panels = [initialise(pooled, judgewise, structure.rank), *(weight[:, None] * judgewise for weight in weights)]
     directions = leading_directions(np.array(panels), structure.matrix_rank)
-    return list(quadratic_around(cells, judgewise).fitted_on(cells, directions))
+    quadratic = quadratic_around(cells, judgewise)
+    judges = quadratic.judges_on(cells, directions)
+    # The other half of an alternation costs much less than the step it saves, while its system is small.
+    return judges @ (quadratic.items_for(cells, judges) if cells.has_dense_laplacians else directions)
 
 
 def unrestricted_gain(cells: Cells, here: Derivatives) -> float:
     """Log-likelihood that one Newton step of every judge's own scores would gain."""
-    size = cells.n_judges * cells.n_items
-    first, second = cells.first_entry, cells.second_entry
-    slope = np.bincount(first, here.slope, size) - np.bincount(second, here.slope, size)
-    degree = np.bincount(first, here.curvature, size) + np.bincount(second, here.curvature, size)
+    slope = cells.sum_by_score(here.slope)
     # Far less than a typical comparison's worth: keeps scores a judge says nothing about where they are.
-    ridge = np.full(size, 1e-3 * degree.mean() + 1e-300)
-    return 0.5 * float(slope @ _solve_laplacians(first, second, here.curvature, slope, ridge, cells.n_items))
+    ridge = 2e-3 * float(here.curvature.sum()) / slope.size + 1e-300
+    return 0.5 * float(np.vdot(slope, _solve_laplacians(cells, here.curvature, slope, ridge)))

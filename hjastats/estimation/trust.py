@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite, nan, sqrt
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -112,27 +112,24 @@ def neighbourhood(cells: Cells, optimum: Point, radius: float, ridge: Ridge = NO
     return Neighbourhood(optimum.at, float(optimum.value), optimum.frame, information, radius)
 
 
-@dataclass
-class Surroundings:
-    """What a run seldom needs to know of where it is.
+class Surroundings(Protocol):
+    """What a run seldom needs to know of where it is."""
 
-    Attributes
-    ----------
-    extent_there : float
-        Largest fitted log-odds after a step.
-    extent_here : float
-        The same before it.
-    scale : float
-        Average information per coordinate, the unit of damping.
-    """
+    @property
+    def extent_there(self) -> float:
+        """Largest fitted log-odds after a step."""
 
-    extent_there: float
-    extent_here: float = np.nan
-    scale: float = np.nan
+    @property
+    def extent_here(self) -> float:
+        """The same before it."""
+
+    @property
+    def scale(self) -> float:
+        """Average information per coordinate, the unit of damping."""
 
 
 class _Around(NamedTuple):
-    """The same of a run among others, worked out when it is asked for."""
+    """Surroundings of a run among others, worked out when they are asked for."""
 
     runs: Runs
     model: QuadraticModel
@@ -190,7 +187,7 @@ class Run:
         return self.path[-1]
 
     def accept(
-        self, value: float, slope: float, expected: float, is_newton: bool, moved: float, around: Surroundings | _Around
+        self, value: float, slope: float, expected: float, is_newton: bool, moved: float, around: Surroundings
     ) -> bool:
         """Take a step that does what the quadratic model promises, and see whether it was the last.
 
@@ -233,7 +230,7 @@ class Run:
             self.ended, self.diverges = True, around.extent_there > _BEYOND
         return True
 
-    def refuse(self, around: Surroundings | _Around) -> None:
+    def refuse(self, around: Surroundings) -> None:
         """There is no step, or it does not do what was promised: raise the damping, and give up when there is no more of it."""
         scale = around.scale
         first = _FIRST_DAMPING if around.extent_here <= _OUT_OF_SIGHT else _FIRST_DAMPING_FAR_OUT
@@ -260,6 +257,17 @@ class Run:
         )
 
 
+def stacked(members: Sequence[Coefficients]) -> Coefficients:
+    """Coefficients along a new first axis of all arrays."""
+    parts = zip(*((member.scores, member.judge, member.shared) for member in members), strict=True)
+    return Coefficients(*(np.stack(part) for part in parts))
+
+
+def part_of(stack: Coefficients, which: int | slice) -> Coefficients:
+    """One or several members of a stack."""
+    return Coefficients(stack.scores[which], stack.judge[which], stack.shared[which])
+
+
 class Place(NamedTuple):
     """Where a run is: a point, or a member of a stack of them."""
 
@@ -269,8 +277,7 @@ class Place(NamedTuple):
     @property
     def at(self) -> Coefficients:
         """The coefficients there."""
-        at = self.point.at
-        return at if self.i is None else Coefficients(at.scores[self.i], at.judge[self.i], at.shared[self.i])
+        return self.point.at if self.i is None else part_of(self.point.at, self.i)
 
     def of(self, values: Any) -> Any:
         """What belongs to this place of something known for the whole stack."""
@@ -316,13 +323,9 @@ class Runs:
         """Ones for cells with comparisons and zeros for empty ones; None if all have some."""
         return None if self.cells.n.all() else (self.cells.n > 0).astype(float)
 
-    def start(self, starts: Sequence[Coefficients]) -> None:
-        """Begin at the members of the structure next to these, drawn in to where the likelihood is not flat."""
-        if len(starts) == 1:
-            self._here = self._first(starts[0])
-        else:
-            parts = zip(*((start.scores, start.judge, start.shared) for start in starts), strict=True)
-            self._here = self._first(Coefficients(*(np.stack(part) for part in parts)))
+    def start(self, starts: Coefficients) -> None:
+        """Begin at the members of the structure next to a stack of these, drawn in to where the likelihood is not flat."""
+        self._here = self._first(starts if len(starts.scores) > 1 else part_of(starts, 0))
         values, unit = np.atleast_1d(self._here.value).tolist(), likelihood_unit(self.cells)
         self.members = [Run([value], unit, self.maxiter, ended=self.maxiter < 1) for value in values]
         self._model = None
@@ -447,7 +450,7 @@ def maximise(
         Penalty on the scores and, if asked for, on the linear coefficients.
     """
     runs = Runs(cells, structure, ridge, maxiter)
-    runs.start([start])
+    runs.start(stacked([start]))
     while not runs.members[0].ended:
         runs.advance()
     return runs.outcome(runs.members[0], runs.place(0))

@@ -18,16 +18,19 @@ def consensus_jacobian(frame: Frame) -> np.ndarray:
 
 
 def anchor_jacobian(gamma: np.ndarray, mu: np.ndarray, residual: np.ndarray, frame: Frame) -> np.ndarray:
-    """Derivative of (gamma, mu) implied by scores ``gamma mu' + residual``, shape (n_judges + n_items, n_free).
-
-    Along a movement H of the scores, ``d mu = H'1/K`` and ``d gamma = (H mu - gamma mu' d mu + residual d mu) / |mu|^2``.
-    """
+    """Derivative of (gamma, mu) implied by scores ``gamma mu' + residual``, shape (n_judges + n_items, n_free)."""
     d_mu = consensus_jacobian(frame)
     h_mu = frame.direction_times(mu[:, None])[0]
+    return np.concatenate([_sensitivity_jacobian(gamma, mu, residual, h_mu, d_mu), d_mu])
+
+
+def _sensitivity_jacobian(
+    gamma: np.ndarray, mu: np.ndarray, residual: np.ndarray, h_mu: np.ndarray, d_mu: np.ndarray
+) -> np.ndarray:
+    """Derivative of gamma: along a movement H of the scores, ``(H mu - gamma mu' d mu + residual d mu) / |mu|^2``."""
     with np.errstate(invalid="ignore", divide="ignore"):
         # Without any consensus there is no sensitivity to it: not a number.
-        d_gamma = (h_mu - np.outer(gamma, mu @ d_mu) + residual @ d_mu) / (mu @ mu)
-    return np.vstack([d_gamma, d_mu])
+        return (h_mu + (residual - gamma[:, None] * mu) @ d_mu) / (mu @ mu)
 
 
 def decomposition_jacobian(parts: Decomposition, frame: Frame) -> np.ndarray:
@@ -35,47 +38,51 @@ def decomposition_jacobian(parts: Decomposition, frame: Frame) -> np.ndarray:
 
     ``U`` and ``V`` are stacked direction by direction; they follow from gamma and mu by perturbation of the singular vectors
     of the residual, which needs its singular values to differ.
-    """
-    anchor = anchor_jacobian(parts.gamma, parts.mu, parts.residual, frame)
-    if parts.rank == 0:
-        return anchor
-    d_gamma, d_mu = anchor[: frame.n_judges], anchor[frame.n_judges :]
-    d_U, d_V = _factor_jacobian(parts, frame, d_gamma, d_mu)
-    return np.vstack([anchor, d_U, d_V])
-
-
-def _factor_jacobian(
-    parts: Decomposition, frame: Frame, d_gamma: np.ndarray, d_mu: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """First-order perturbation of the singular vectors of the residual, for all free coordinates at once.
 
     Arrays have axes (direction, ..., free coordinate), in this order in memory: all products are matrix products.
     """
-    n_judges, n_items, n_free = frame.n_judges, frame.n_items, frame.n_free
-    strength = np.linalg.norm(parts.U, axis=0) * np.sqrt(n_items)
-    left = parts.U * np.sqrt(n_items) / strength
-    right = parts.V / np.sqrt(n_items)
+    gamma, mu, residual = parts.gamma, parts.mu, parts.residual
+    if parts.rank == 0:
+        return anchor_jacobian(gamma, mu, residual, frame)
+    n_judges, n_items = frame.n_judges, frame.n_items
+    root = np.sqrt(n_items)
+    strength = np.sqrt((parts.U * parts.U).sum(axis=0)) * root
+    left, right = parts.U * (root / strength), parts.V / root
+    along_items = frame.direction_times(np.column_stack([mu, right]))
+    along_judges = frame.transposed_direction_times(np.column_stack([np.full(n_judges, 1.0 / n_judges), left]))
+    d_mu = along_judges[0]
+    d_gamma = _sensitivity_jacobian(gamma, mu, residual, along_items[0], d_mu)
     # The residual moves by dR = H - dgamma mu' - gamma dmu'; only its products with the singular vectors are needed.
-    d_right = frame.direction_times(right) - parts.gamma[:, None] * (right.T @ d_mu)[:, None]
-    d_left = (
-        frame.transposed_direction_times(left)
-        - parts.mu[:, None] * (left.T @ d_gamma)[:, None]
-        - (parts.gamma @ left)[:, None, None] * d_mu
-    )
+    d_right = along_items[1:] - gamma[:, None] * (right.T @ d_mu)[:, None]
+    d_left = along_judges[1:] - mu[:, None] * (left.T @ d_gamma)[:, None] - (gamma @ left)[:, None, None] * d_mu
+    d_U, d_V = _factor_jacobian(left, right, strength, d_left, d_right)
+    return np.concatenate([d_gamma, d_mu, d_U.reshape(-1, frame.n_free) / root, d_V.reshape(-1, frame.n_free) * root])
+
+
+def _factor_jacobian(
+    left: np.ndarray, right: np.ndarray, strength: np.ndarray, d_left: np.ndarray, d_right: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives of singular vectors, those on the left times their values, by first-order perturbation.
+
+    Parameters
+    ----------
+    d_left, d_right : ndarray, shapes (rank, n_items, n_free) and (rank, n_judges, n_free)
+        The moving matrix, transposed times the left vectors, and times the right ones.
+    """
     inner = left.T @ d_right
     transposed = inner.transpose(1, 0, 2)
-    d_strength = np.einsum("rrd->rd", inner)
+    to, of = strength[:, None, None], strength[:, None]
+    d_U = d_right - left @ inner + left.T[:, :, None] * np.einsum("rrd->rd", inner)[:, None]
+    d_V = (d_left - right @ transposed) / to
+    if len(strength) == 1:
+        return d_U, d_V
+    # Directions also turn towards each other.
     gap = strength[:, None] ** 2 - strength**2
     with np.errstate(divide="ignore"):
-        inverse_gap = np.where(np.eye(parts.rank, dtype=bool), 0.0, 1.0 / gap)[:, :, None]
-    to, of = strength[:, None, None], strength[:, None]
-    turn_left = inverse_gap * (inner * to + transposed * of)
-    turn_right = inverse_gap * (inner * of + transposed * to)
-    leave_left = (d_right - left @ inner) / to
-    leave_right = (d_left - right @ transposed) / to
-    d_U = ((left @ turn_left + leave_left) * to + left.T[:, :, None] * d_strength[:, None]) / np.sqrt(n_items)
-    d_V = (right @ turn_right + leave_right) * np.sqrt(n_items)
-    return d_U.reshape(parts.rank * n_judges, n_free), d_V.reshape(parts.rank * n_items, n_free)
+        inverse_gap = np.where(np.eye(len(strength), dtype=bool), 0.0, 1.0 / gap)[:, :, None]
+    d_U += left @ (inverse_gap * (inner * to + transposed * of)) * to
+    d_V += right @ (inverse_gap * (inner * of + transposed * to))
+    return d_U, d_V
 
 
 def scores_jacobian(frame: Frame) -> np.ndarray:

@@ -72,7 +72,7 @@ class Frame:
     @cached_property
     def _reflectors(self) -> tuple[np.ndarray, np.ndarray]:
         """Householder vectors V (n_items, m) and factor T such that the last columns of ``I - V T V'`` are ``shared_items``."""
-        fixed = np.hstack([np.full((self.n_items, 1), self.n_items**-0.5), self.judge_items])
+        fixed = _with_constant(self.judge_items)
         packed, tau = dgeqrf(fixed)[:2]
         vectors = np.tril(packed, -1)
         m = fixed.shape[1]
@@ -151,6 +151,16 @@ class Frame:
         n_own = self.n_judges * self.judge_items.shape[1]
         own = free[:n_own].reshape(self.n_judges, self.judge_items.shape[1])
         return own, free[n_own:].reshape(self.shared_judges.shape[1], self.n_shared)
+
+
+def _with_constant(directions: np.ndarray) -> np.ndarray:
+    """Item directions (n_items, f) after the constant one."""
+    return np.hstack([np.full((len(directions), 1), len(directions) ** -0.5), directions])
+
+
+def _complement(directions: np.ndarray) -> np.ndarray:
+    """Orthonormal item directions orthogonal to the constant and to others, shape (n_items, n_items - 1 - f)."""
+    return np.linalg.qr(_with_constant(directions), mode="complete")[0][:, directions.shape[1] + 1 :]
 
 
 class ScoreStructure(Protocol):
@@ -304,7 +314,9 @@ class LowRank:
         left, strength, right = np.linalg.svd(in_centred_basis(scores), full_matrices=False)
         left, strength, items = left[:, :q], strength[:q], from_centred_basis(right[:q]).T
         sign = np.sign(items[np.abs(items).argmax(axis=0), np.arange(q)])
-        return Frame(items * sign, left * sign, strength)
+        items = items * sign
+        complement = _complement(items) if len(items) <= _FEW_ITEMS else None
+        return Frame(items, left * sign, strength, complement)
 
     def _small_frame(self, scores: np.ndarray) -> Frame:
         """A frame whose shared directions come out of the same decomposition, in any orientation.

@@ -189,12 +189,13 @@ class HJAModel(ComparisonModel):
         ):
             raise ValueError(f"maxiter must be a positive integer, got {maxiter!r}.")
         self.check_estimable()
-        rng = np.random.default_rng(rng)
         starts = None if start_params is None else [self._start_at(start_params)]
         history: AlternatingRun | None = None
         if method == "alternating":
             history = self._alternate(
-                starts or self._starts(0, rng), maxiter=5000 if maxiter is None else maxiter, **kwargs
+                starts or self._starts(0, np.random.default_rng(rng)),
+                maxiter=5000 if maxiter is None else maxiter,
+                **kwargs,
             )
             starts = [history.at]
         elif method in STATSMODELS_METHODS:
@@ -206,7 +207,7 @@ class HJAModel(ComparisonModel):
             }
             starts = [
                 delegate(self.cells, self.layout, start, method, settings, kwargs)
-                for start in starts or self._starts(n_random, rng)
+                for start in starts or self._starts(n_random, np.random.default_rng(rng))
             ]
         elif method != "trust":
             choices = ", ".join(repr(name) for name in ("trust", "alternating", *STATSMODELS_METHODS))

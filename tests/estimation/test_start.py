@@ -1,4 +1,4 @@
-"""Starts: the judges fitted on item directions."""
+"""Starts: judges fitted on item directions, and items on judges."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ import statsmodels.api as sm
 import hjastats.estimation.start as start
 from hjastats.data.cells import Cells
 from hjastats.estimation.search import no_terms
-from hjastats.estimation.start import leading_directions, quadratic_around, starting_scores
-from hjastats.geometry.structures import LowRank
+from hjastats.estimation.start import leading_directions, quadratic_around
+from hjastats.geometry.structures import centred
 from hjastats.likelihood import evaluate
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
@@ -33,7 +33,7 @@ def test_judges_are_fitted_as_statsmodels_fits_a_weighted_regression(cells, monk
     rng = np.random.default_rng(4)
     judgewise = 0.3 * rng.normal(size=(cells.n_judges, cells.n_items))
     directions = leading_directions(rng.normal(size=(3, 5, cells.n_items)), 2)
-    fitted = quadratic_around(cells, judgewise).fitted_on(cells, directions)
+    fitted = quadratic_around(cells, judgewise).judges_on(cells, directions) @ directions
     assert fitted.shape == (3, cells.n_judges, cells.n_items)
     for k in range(cells.n_judges):
         own = cells.judge == k
@@ -47,11 +47,31 @@ def test_judges_are_fitted_as_statsmodels_fits_a_weighted_regression(cells, monk
             np.testing.assert_allclose(scores, expected, atol=1e-9)
 
 
-def test_fitting_the_judges_makes_better_starts_than_projecting_them():
+def test_items_are_fitted_as_statsmodels_fits_a_weighted_regression(monkeypatch):
+    monkeypatch.setattr(start, "START_RIDGE", 1e-9)
+    cells = panel(5, 7, 400)
+    rng = np.random.default_rng(4)
+    judgewise, judges = 0.3 * rng.normal(size=(5, 7)), rng.normal(size=(3, 5, 2))
+    fitted = judges @ quadratic_around(cells, judgewise).items_for(cells, judges)
+    assert fitted.shape == (3, 5, 7)
+    eta = judgewise[cells.judge, cells.first] - judgewise[cells.judge, cells.second]
+    p = 1.0 / (1.0 + np.exp(-eta))
+    response = eta + (cells.y / cells.n - p) / (p * (1.0 - p))
+    # The last item is the one the others are compared with: levels are not determined.
+    contrast = (np.eye(7)[cells.first] - np.eye(7)[cells.second])[:, :-1]
+    for weights, scores in zip(judges, fitted, strict=True):
+        design = np.hstack([weights[cells.judge, [g]][:, None] * contrast for g in range(2)])
+        found = sm.WLS(response, design, weights=cells.n * p * (1.0 - p)).fit().params.reshape(2, 6)
+        expected = weights @ np.hstack([found, np.zeros((2, 1))])
+        np.testing.assert_allclose(centred(scores), centred(expected), atol=1e-7)
+
+
+def test_fitting_judges_and_items_makes_better_starts_than_projecting_them():
     cells = panel(12, 8, 20_000)
     judgewise = start.judgewise_scores(cells)
-    for scores in starting_scores(cells, LowRank(0), 2, np.random.default_rng(0)):
-        directions = leading_directions(scores, 1)
-        projected = judgewise @ directions.T @ directions
-        value, projected_value = (evaluate(cells, no_terms(cells, s)).value for s in (scores, projected))
-        assert value < projected_value
+    directions = leading_directions(judgewise, 1)
+    quadratic = quadratic_around(cells, judgewise)
+    judges = quadratic.judges_on(cells, directions)
+    steps = [judgewise @ directions.T @ directions, judges @ directions, judges @ quadratic.items_for(cells, judges)]
+    values = [evaluate(cells, no_terms(cells, scores)).value for scores in steps]
+    assert values[0] > values[1] > values[2]
