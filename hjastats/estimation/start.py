@@ -170,15 +170,18 @@ def _solve_laplacians(cells: Cells, weight: np.ndarray, right: np.ndarray, ridge
     return (inverse_root * cg(scaled, inverse_root * right.ravel(), rtol=1e-4, maxiter=300)[0]).reshape(right.shape)
 
 
-def initialise(pooled: np.ndarray, judgewise: np.ndarray, rank: int) -> np.ndarray:
+def initialise(cells: Cells, rank: int) -> np.ndarray:
     """Scores of alg:initialize: pooled consensus plus the strongest judge-centred residual directions."""
-    residual = judgewise - pooled
-    residual = residual - residual.mean(axis=0)
-    consensus = np.broadcast_to(pooled, judgewise.shape)
-    if rank == 0:
-        return consensus.copy()
+    pooled, judgewise = pooled_and_judgewise_scores(cells)
+    residual = _residual(pooled, judgewise)
     directions = leading_directions(residual, rank)
-    return consensus + residual @ directions.T @ directions
+    return pooled + residual @ directions.T @ directions
+
+
+def _residual(pooled: np.ndarray, judgewise: np.ndarray) -> np.ndarray:
+    """What the judges' scores have beyond the pooled ones, with mean zero over the judges."""
+    residual = judgewise - pooled
+    return residual - residual.mean(axis=0)
 
 
 def leading_directions(panel: np.ndarray, n_directions: int) -> np.ndarray:
@@ -262,8 +265,10 @@ def starting_scores(cells: Cells, structure: ScoreStructure, n_random: int, rng:
     pooled, judgewise = pooled_and_judgewise_scores(cells)
     equal = equal_strength(judgewise)
     weights = [equal, np.ones_like(equal), *(equal * rng.exponential(size=len(equal)) for _ in range(n_random))]
-    panels = [initialise(pooled, judgewise, structure.rank), *(weight[:, None] * judgewise for weight in weights)]
+    panels = [_residual(pooled, judgewise), *(weight[:, None] * judgewise for weight in weights)]
     directions = leading_directions(np.array(panels), structure.matrix_rank)
+    # Of the residual all but one: the first direction is the pooled consensus itself.
+    directions[0] = np.vstack([pooled, directions[0, :-1]])
     quadratic = quadratic_around(cells, judgewise)
     judges = quadratic.judges_on(cells, directions)
     # The other half of an alternation costs much less than the step it saves, while its system is small.

@@ -11,8 +11,7 @@ from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
 from ..estimation.alternating import alternate
 from ..estimation.search import no_terms
-from ..estimation.start import starting_scores
-from ..geometry.structures import LowRank
+from ..estimation.start import initialise
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from ..results import HJAResultsWrapper
 
@@ -70,7 +69,7 @@ def judgewise_svd(data: Comparisons, rank: int, ridge: float | None = None) -> F
 def without_reanchoring(data: Comparisons, rank: int) -> Fitted:
     """The alternating algorithm with its re-anchoring left out (app:subsec:ablation)."""
     cells = data.cells
-    start = no_terms(cells, starting_scores(cells, LowRank(rank), 0, np.random.default_rng(0))[0])
+    start = no_terms(cells, initialise(cells, rank))
     run = alternate(cells, rank, start, tau=PAPER_TAU, tolerance=PAPER_TOLERANCE, maxiter=2000, anchored=False)
     return Fitted(run.at.scores, run.consensus, None, run.reached_tolerance)
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import helmert
-from scipy.linalg.lapack import dgeqrf
+from scipy.linalg.lapack import dgeqrf, dgesdd
 
 # Score matrices up to this size are decomposed whole: it is quicker than reducing them first.
 _SMALL = 1000
@@ -161,6 +161,21 @@ def _with_constant(directions: np.ndarray) -> np.ndarray:
 def _complement(directions: np.ndarray) -> np.ndarray:
     """Orthonormal item directions orthogonal to the constant and to others, shape (n_items, n_items - 1 - f)."""
     return np.linalg.qr(_with_constant(directions), mode="complete")[0][:, directions.shape[1] + 1 :]
+
+
+def _singular_values(matrix: np.ndarray, *, full: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Singular value decomposition of a matrix, or of a stack; of a single small one in half of the time numpy takes.
+
+    Raises
+    ------
+    LinAlgError
+    """
+    if matrix.ndim > 2:
+        return np.linalg.svd(matrix, full_matrices=full)
+    left, strength, right, failed = dgesdd(matrix, full_matrices=full)
+    if failed:
+        raise np.linalg.LinAlgError("the singular values did not converge.")
+    return left, strength, right
 
 
 class ScoreStructure(Protocol):
@@ -325,7 +340,7 @@ class LowRank:
         """
         (n_judges, n_items), q = scores.shape[-2:], self.matrix_rank
         basis = centred_basis(n_items)
-        left, strength, right = np.linalg.svd(scores @ basis, full_matrices=n_judges < n_items - 1)
+        left, strength, right = _singular_values(scores @ basis, full=n_judges < n_items - 1)
         items = basis @ right.swapaxes(-1, -2)
         return Frame(items[..., :q], left[..., :q], strength[..., :q], items[..., q:])
 

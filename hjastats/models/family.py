@@ -17,7 +17,8 @@ from ..estimation.alternating import AlternatingRun, alternate
 from ..estimation.delegate import STATSMODELS_METHODS, delegate
 from ..estimation.regularized import firth
 from ..estimation.ridge import Ridge
-from ..estimation.search import search
+from ..estimation.search import no_terms, search
+from ..estimation.start import initialise
 from ..estimation.validation import Fold, ridge_losses, split, split_comparisons
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import LowRank, Pooled, ScoreStructure, Unrestricted
@@ -192,11 +193,7 @@ class HJAModel(ComparisonModel):
         starts = None if start_params is None else [self._start_at(start_params)]
         history: AlternatingRun | None = None
         if method == "alternating":
-            history = self._alternate(
-                starts or self._starts(0, np.random.default_rng(rng)),
-                maxiter=5000 if maxiter is None else maxiter,
-                **kwargs,
-            )
+            history = self._alternate(starts, maxiter=5000 if maxiter is None else maxiter, **kwargs)
             starts = [history.at]
         elif method in STATSMODELS_METHODS:
             settings = {
@@ -404,13 +401,13 @@ class HJAModel(ComparisonModel):
             raise ValueError("start_params must be finite.")
         return self.layout.unpack(values)
 
-    def _alternate(self, starts: list[Coefficients], maxiter: int, **options: Any) -> AlternatingRun:
+    def _alternate(self, starts: list[Coefficients] | None, maxiter: int, **options: Any) -> AlternatingRun:
         if not isinstance(self.structure, LowRank):
             raise ValueError(
                 f"method 'alternating' needs judge sensitivities; {type(self).__name__} is concave: use 'trust'."
             )
-        # The paper's own initialisation stands first among the default starts.
-        return alternate(self.cells, self.rank, starts[0], maxiter=maxiter, **options)
+        start = starts[0] if starts else no_terms(self.cells, initialise(self.cells, self.rank))
+        return alternate(self.cells, self.rank, start, maxiter=maxiter, **options)
 
 
 class JAModel(HJAModel):

@@ -74,7 +74,7 @@ def test_optimum_is_stationary_in_every_free_direction(cells, rank):
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
 def test_alternating_decreases_at_every_step_and_ends_at_the_same_optimum(cells, rank):
-    start = no_terms(cells, initialise(pooled_scores(cells), judgewise_scores(cells), rank))
+    start = no_terms(cells, initialise(cells, rank))
     run = alternate(cells, rank, start)
     values = np.array(run.values)
     assert run.reached_tolerance
@@ -96,16 +96,16 @@ def test_alternating_raises_tau_when_reanchoring_fails(cells, monkeypatch):
         return original(*parts)
 
     monkeypatch.setattr(alternating, "reanchor", failing_twice)
-    start = no_terms(cells, initialise(pooled_scores(cells), judgewise_scores(cells), 1))
+    start = no_terms(cells, initialise(cells, 1))
     run = alternate(cells, 1, start, tau=0.01, maxiter=3)
     assert run.taus[0] == pytest.approx(1.0)
     assert run.values[-1] < run.values[0]
 
 
 def test_initialisation_has_the_asked_rank_and_the_pooled_consensus(cells):
-    judgewise, pooled = judgewise_scores(cells), pooled_scores(cells)
+    pooled = pooled_scores(cells)
     for rank in (0, 1, 2):
-        scores = initialise(pooled, judgewise, rank)
+        scores = initialise(cells, rank)
         assert np.linalg.matrix_rank(scores, tol=1e-8) == rank + 1
         np.testing.assert_allclose(scores.mean(axis=0), pooled, atol=1e-12)
 
