@@ -1,6 +1,7 @@
-"""Derivatives of the reported parameters with respect to the free coordinates of the scores, in closed form.
+"""Derivatives of the reported parameters, in closed form: of all by the free coordinates, or of one by the scores.
 
-Numerical Jacobians are not good enough here: a Wald test finds its rank from these matrices.
+Numerical Jacobians are not good enough here: a Wald test finds its rank from these matrices. Of many items the derivatives of all
+parameters do not fit in memory; that of one is a matrix like the scores, whose ``Frame.coordinates`` are its row of the Jacobian.
 """
 
 from __future__ import annotations
@@ -44,10 +45,8 @@ def decomposition_jacobian(parts: Decomposition, frame: Frame) -> np.ndarray:
     gamma, mu, residual = parts.gamma, parts.mu, parts.residual
     if parts.rank == 0:
         return anchor_jacobian(gamma, mu, residual, frame)
-    n_judges, n_items = frame.n_judges, frame.n_items
-    root = np.sqrt(n_items)
-    strength = np.sqrt((parts.U * parts.U).sum(axis=0)) * root
-    left, right = parts.U * (root / strength), parts.V / root
+    n_judges, root = frame.n_judges, np.sqrt(frame.n_items)
+    left, strength, right = _singular_vectors(parts)
     along_items = frame.direction_times(np.column_stack([mu, right]))
     along_judges = frame.transposed_direction_times(np.column_stack([np.full(n_judges, 1.0 / n_judges), left]))
     d_mu = along_judges[0]
@@ -88,3 +87,66 @@ def _factor_jacobian(
 def scores_jacobian(frame: Frame) -> np.ndarray:
     """Derivative of the flattened score matrix, shape (n_judges * n_items, n_free): the basis directions themselves."""
     return frame.direction_times(np.eye(frame.n_items)).transpose(1, 0, 2).reshape(-1, frame.n_free)
+
+
+def consensus_gradient(parts: Decomposition, item: int) -> np.ndarray:
+    """Derivative of ``mu[item]`` by the scores, shape (n_judges, n_items)."""
+    result = np.zeros((len(parts.gamma), len(parts.mu)))
+    result[:, item] = 1.0 / len(parts.gamma)
+    return result
+
+
+def sensitivity_gradient(parts: Decomposition, residual: np.ndarray, judge: int) -> np.ndarray:
+    """Derivative of ``gamma[judge]`` by the scores ``gamma mu' + residual``, shape (n_judges, n_items)."""
+    n_judges, mu = len(parts.gamma), parts.mu
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result = np.tile((residual[judge] - parts.gamma[judge] * mu) / n_judges, (n_judges, 1))
+        result[judge] += mu
+        return result / (mu @ mu)
+
+
+def loading_gradient(parts: Decomposition, judge: int, direction: int) -> np.ndarray:
+    """Derivative of ``U[judge, direction]`` by the scores, shape (n_judges, n_items)."""
+    left, strength, right = _singular_vectors(parts)
+    own, others = left[:, direction], np.arange(parts.rank) != direction
+    leave = left[judge, direction] * own - left @ left[judge]
+    leave[judge] += 1.0
+    turn = left[judge] * _inverse_gaps(strength, direction)
+    by_residual = np.outer(leave + strength[direction] ** 2 * (left @ turn), right[:, direction])
+    by_residual += strength[direction] * np.outer(own, right[:, others] @ (turn * strength)[others])
+    return _through_residual(parts, by_residual / np.sqrt(len(parts.mu)))
+
+
+def coordinate_gradient(parts: Decomposition, item: int, direction: int) -> np.ndarray:
+    """Derivative of ``V[item, direction]`` by the scores, shape (n_judges, n_items)."""
+    left, strength, right = _singular_vectors(parts)
+    own, others = right[:, direction], np.arange(parts.rank) != direction
+    leave = -right @ right[item]
+    leave[item] += 1.0
+    turn = right[item] * _inverse_gaps(strength, direction)
+    by_residual = np.outer(left[:, direction], leave / strength[direction] + strength[direction] * (right @ turn))
+    by_residual += np.outer(left[:, others] @ (turn * strength)[others], own)
+    return _through_residual(parts, by_residual * np.sqrt(len(parts.mu)))
+
+
+def _singular_vectors(parts: Decomposition) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Left vectors, values and right vectors of the residual."""
+    root = np.sqrt(len(parts.mu))
+    strength = np.sqrt((parts.U * parts.U).sum(axis=0)) * root
+    return parts.U * (root / strength), strength, parts.V / root
+
+
+def _inverse_gaps(strength: np.ndarray, direction: int) -> np.ndarray:
+    """How much a direction turns towards each of the others; not at all towards itself."""
+    gap = strength[direction] ** 2 - strength**2
+    gap[direction] = np.inf
+    with np.errstate(divide="ignore"):
+        return 1.0 / gap
+
+
+def _through_residual(parts: Decomposition, by_residual: np.ndarray) -> np.ndarray:
+    """Derivative by the scores of what depends on the residual ``S - gamma mu'`` alone."""
+    gamma, mu = parts.gamma, parts.mu
+    by_gamma, by_mu = by_residual @ mu / (mu @ mu), gamma @ by_residual
+    shared = by_gamma @ (parts.residual - gamma[:, None] * mu) + by_mu
+    return by_residual - np.outer(by_gamma, mu) - shared / len(gamma)

@@ -31,6 +31,9 @@ from ..likelihood import (
 SINGULAR_CONDITION = 1e13
 # Shared coordinates beyond which their covariance does not fit in memory, so that every quantity is solved for by itself.
 _TOO_MANY = 12_000
+# Quantities that take as long to solve for one by one as the factors of a thousand shared coordinates take; of more coordinates the
+# number grows with their square.
+_AS_LONG = 2.0
 # Free coordinates up to which a panel that looks undetermined from products alone is looked at as a matrix.
 _SECOND_LOOK = 3000
 # Quantities whose variances are computed at a time.
@@ -107,14 +110,15 @@ class FreeCovariance(DenseCovariance):
 class LargeCovariance:
     """Inverse information of a panel with many items or judges, worked out only as far as it is asked for.
 
-    Judges are eliminated, so that the only large matrix is that of the coordinates they share; where even that does not fit,
-    every quantity costs a solution by conjugate gradients. Whether the data determine the estimate is judged from products
-    with the information alone.
+    A few quantities cost a solution by conjugate gradients each. For more of them judges are eliminated, so that the only large
+    matrix is that of the coordinates they share; where even that does not fit, solutions have to do. Whether the data determine
+    the estimate is judged from products with the information alone.
     """
 
     def __init__(self, cells: Cells, at: Coefficients, frame: Frame, kind: str, ridge: Ridge) -> None:
         self.cells, self.frame, self.kind, self.ridge = cells, frame, kind, ridge
         self.at = at
+        self._n_solved = 0
 
     @cached_property
     def _here(self) -> Derivatives:
@@ -172,7 +176,7 @@ class LargeCovariance:
         """Covariance of quantities with the given Jacobian (m, n_free), exactly symmetric."""
         if not self.is_identified:
             return np.full((len(jacobian), len(jacobian)), np.nan)
-        if len(self._system.shared_ridge) > _TOO_MANY:
+        if self._is_solved_for(len(jacobian)):
             return _symmetric(self._solved(jacobian) @ jacobian.T)
         own, weighted, half = self._halves(jacobian)
         return _symmetric(weighted @ own.T + half.T @ half)
@@ -182,14 +186,25 @@ class LargeCovariance:
         if not self.is_identified:
             return np.full(len(jacobian), np.nan)
         result = np.empty(len(jacobian))
+        is_solved_for = self._is_solved_for(len(jacobian))
         for start in range(0, len(jacobian), _BLOCK):
             rows = jacobian[start : start + _BLOCK]
-            if len(self._system.shared_ridge) > _TOO_MANY:
+            if is_solved_for:
                 result[start : start + _BLOCK] = np.einsum("md,md->m", self._solved(rows), rows)
                 continue
             own, weighted, half = self._halves(rows)
             result[start : start + _BLOCK] = np.einsum("md,md->m", weighted, own) + np.einsum("sm,sm->m", half, half)
         return result
+
+    def _is_solved_for(self, n: int) -> bool:
+        """Whether n more quantities are solved for one by one, because all so far take less time than the factors would."""
+        n_shared = len(self._system.shared_ridge)
+        if n_shared > _TOO_MANY:
+            return True
+        if "_factors" in self.__dict__:
+            return False
+        self._n_solved += n
+        return self._n_solved <= _AS_LONG * (n_shared / 1000.0) ** 2
 
     def _halves(self, jacobian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The judges' part of a Jacobian, the same times their inverse blocks, and the root of what the shared part adds."""

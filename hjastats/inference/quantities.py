@@ -10,9 +10,9 @@ import pandas as pd
 
 from ..errors import ContrastError, shown
 from ..geometry.decomposition import Decomposition
-from ..geometry.jacobians import anchor_jacobian, decomposition_jacobian
+from ..geometry.jacobians import consensus_gradient, coordinate_gradient, loading_gradient, sensitivity_gradient
 from ..geometry.parameters import Coefficients, ParameterLayout
-from ..geometry.structures import Frame, LowRank, Pooled
+from ..geometry.structures import Frame, Pooled
 from ..likelihood import probability
 
 # kind: what its indices are. A number of a direction counts from one.
@@ -144,16 +144,30 @@ class Quantities:
             result[layout.free_position(kind, index[0])] = 1.0
         elif kind == "p":
             result = self._probability_gradient(*index)
-        elif kind == "S":
-            result[layout.n_linear :] = self._score_gradient(*index)
-        elif kind == "R":
-            judge, item = index
-            consensus = (
-                self.parts.mu[item] * self._rows["gamma"][judge] + self.parts.gamma[judge] * self._rows["mu"][item]
-            )
-            result[layout.n_linear :] = self._score_gradient(judge, item) - consensus
         else:
-            result[layout.n_linear :] = self._rows[kind][index]
+            result[layout.n_linear :] = self.frame.coordinates(self._by_scores(kind, index))
+        return result
+
+    def _by_scores(self, kind: str, index: tuple[int, ...]) -> np.ndarray:
+        """Derivative of one quantity by the scores, shape (n_judges, n_items).
+
+        One at a time: of many items the derivatives of all would not fit in memory.
+        """
+        parts, is_pooled = self.parts, isinstance(self.layout.structure, Pooled)
+        if kind == "mu":
+            return consensus_gradient(parts, *index)
+        if kind == "gamma":
+            return np.zeros_like(self.at.scores) if is_pooled else sensitivity_gradient(parts, self.residual, *index)
+        if kind == "U":
+            return loading_gradient(parts, *index)
+        if kind == "V":
+            return coordinate_gradient(parts, *index)
+        result = np.zeros_like(self.at.scores)
+        result[index] = 1.0
+        if kind == "R":
+            judge, item = index
+            result -= parts.mu[item] * self._by_scores("gamma", (judge,))
+            result -= parts.gamma[judge] * self._by_scores("mu", (item,))
         return result
 
     def _probability_gradient(self, judge: int, first: int, second: int) -> np.ndarray:
@@ -171,31 +185,6 @@ class Quantities:
         if self._frame is None:
             raise ValueError("gradients need the frame at the scores.")
         return self._frame
-
-    def _score_gradient(self, judge: int, item: int) -> np.ndarray:
-        frame = self.frame
-        f = frame.judge_items.shape[1]
-        result = np.zeros(frame.n_free)
-        result[judge * f : (judge + 1) * f] = frame.judge_items[item]
-        result[frame.n_judges * f :] = np.kron(frame.shared_judges[judge], frame.shared_items[item])
-        return result
-
-    @cached_property
-    def _rows(self) -> dict[str, np.ndarray]:
-        """Gradients of gamma, mu, U, V with respect to the score coordinates, indexed like the parameters."""
-        frame, K, N, r = self.frame, len(self.layout.judges), len(self.layout.items), self.layout.rank
-        if isinstance(self.layout.structure, Pooled):
-            rows = anchor_jacobian(self.parts.gamma, self.parts.mu, self.residual, frame)
-            return {"gamma": np.zeros((K, frame.n_free)), "mu": rows[K:]}
-        if not isinstance(self.layout.structure, LowRank):
-            rows = anchor_jacobian(self.parts.gamma, self.parts.mu, self.residual, frame)
-            return {"gamma": rows[:K], "mu": rows[K:]}
-        rows = decomposition_jacobian(self.parts, frame)
-        result = {"gamma": rows[:K], "mu": rows[K : K + N]}
-        if r:
-            result["U"] = rows[K + N : K + N + r * K].reshape(r, K, -1).transpose(1, 0, 2)
-            result["V"] = rows[K + N + r * K :].reshape(r, N, -1).transpose(1, 0, 2)
-        return result
 
 
 class ParameterView:

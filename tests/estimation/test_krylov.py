@@ -93,6 +93,20 @@ def test_a_covariance_too_large_for_memory_is_solved_for(data, kind, many, monke
     assert again.contrast(spec).std_err[0] == pytest.approx(result.contrast(spec).std_err[0], rel=1e-6)
 
 
+def test_few_contrasts_are_solved_for_and_many_wait_for_the_factors(data, many, monkeypatch):
+    specs = ["gamma[judge-1] / gamma[judge-2]", f"S[judge-1, {data.items[0]}]", f"V[{data.items[0]}, 1]"]
+    model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
+    n_shared = 2 * (9 - 1 - 2)
+    monkeypatch.setattr(covariance, "_AS_LONG", 2.5 * len(specs) / (n_shared / 1000) ** 2)
+    result = model.fit()
+    known = result.estimate.free_covariance
+    solved = [result.contrast(specs).cov for _ in range(2)]
+    assert "_factors" not in known.__dict__
+    factored = result.contrast(specs).cov
+    assert "_factors" in known.__dict__
+    np.testing.assert_allclose(solved, [factored] * 2, rtol=1e-6, atol=1e-9)
+
+
 def test_ridge_and_its_effective_parameters(data, many, monkeypatch):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     large = model.fit_regularized(alpha=0.5, terms=True)

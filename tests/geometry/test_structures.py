@@ -4,7 +4,15 @@ from statsmodels.tools.numdiff import approx_fprime
 
 from hjastats.geometry import structures
 from hjastats.geometry.decomposition import canonical
-from hjastats.geometry.jacobians import anchor_jacobian, decomposition_jacobian, scores_jacobian
+from hjastats.geometry.jacobians import (
+    anchor_jacobian,
+    consensus_gradient,
+    coordinate_gradient,
+    decomposition_jacobian,
+    loading_gradient,
+    scores_jacobian,
+    sensitivity_gradient,
+)
 from hjastats.geometry.parameters import Coefficients, ParameterLayout
 from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
 
@@ -87,6 +95,22 @@ def test_jacobian_of_the_decomposition_matches_finite_differences(n_judges, n_it
     numerical = approx_fprime(free, reported, centered=True)
     exact = decomposition_jacobian(canonical(scores, rank), frame)
     np.testing.assert_allclose(exact, numerical, atol=FINITE_DIFFERENCE * max(1.0, np.abs(exact).max()))
+
+
+@pytest.mark.parametrize(("n_judges", "n_items", "rank"), SHAPES)
+def test_gradients_one_by_one_are_the_rows_of_the_jacobian(n_judges, n_items, rank):
+    scores = LowRank(rank).nearest(np.random.default_rng(3).normal(size=(n_judges, n_items)) + np.arange(n_items))
+    frame, parts = LowRank(rank).frame(scores), canonical(scores, rank)
+    directions = range(rank)
+    gradients = [
+        *(sensitivity_gradient(parts, parts.residual, k) for k in range(n_judges)),
+        *(consensus_gradient(parts, i) for i in range(n_items)),
+        *(loading_gradient(parts, k, d) for d in directions for k in range(n_judges)),
+        *(coordinate_gradient(parts, i, d) for d in directions for i in range(n_items)),
+    ]
+    rows = np.array([frame.coordinates(gradient) for gradient in gradients])
+    jacobian = decomposition_jacobian(parts, frame)
+    np.testing.assert_allclose(rows, jacobian, atol=1e-9 * np.abs(jacobian).max())
 
 
 def test_jacobian_of_consensus_and_sensitivity_holds_for_unrestricted_scores():
