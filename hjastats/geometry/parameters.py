@@ -107,6 +107,26 @@ class ParameterLayout:
         starts = [0, *ends[:-1]]
         return {kind: slice(a, b) for kind, a, b in zip(self.blocks, starts, ends, strict=True)}
 
+    def quantity(self, position: int) -> tuple[str, tuple[int, ...]]:
+        """Kind and indices of the parameter at a position of the vector.
+
+        Examples
+        --------
+        >>> layout = ParameterLayout(LowRank(1), ("j1", "j2"), ("a", "b", "c"), judge_terms=("position",))
+        >>> layout.names[11], layout.quantity(11)
+        ('V[c,1]', ('V', (2, 0)))
+        """
+        kind, where = next((kind, where) for kind, where in self.slices.items() if position < where.stop)
+        place = position - where.start
+        if kind in self.shared_terms:
+            return kind, ()
+        if kind in self.judge_terms:
+            return kind, (self.judges.index(self.judges_with(kind)[place]),)
+        if kind in ("U", "V"):
+            direction, place = divmod(place, len(self.judges if kind == "U" else self.items))
+            return kind, (place, direction)
+        return kind, divmod(place, len(self.items)) if kind == "S" else (place,)
+
     def judges_with(self, term: str) -> tuple[str, ...]:
         """Judges that have a parameter for a term; those that never tie have none for ties."""
         if term != "tie":

@@ -21,6 +21,9 @@ from ..inference.likelihood_ratio import (
 )
 from ..inference.wald import hypothesis_labels, linear_hypotheses, wald_statistic
 
+# Entries of the Jacobian of all parameters up to which it is made whole.
+WHOLE = 20_000_000
+
 
 class HypothesisMethods:
     """Methods of :class:`hjastats.HJAResults` that test."""
@@ -30,11 +33,25 @@ class HypothesisMethods:
     params: np.ndarray
     _covariance: Covariance
     _is_open: Any
+    _quantities: Any
     decomposition: Any
 
     @property
     def _jacobian(self) -> np.ndarray:
         return self.model.layout.jacobian(self.estimate.at, self.estimate.frame, self.decomposition)
+
+    def _parameter_rows(self, positions: np.ndarray) -> np.ndarray:
+        """The Jacobian of some of the parameters; of many, row by row."""
+        layout = self.model.layout
+        if len(self.params) * layout.n_free <= WHOLE:
+            return self._jacobian[positions]
+        quantities = self._quantities
+        return np.array([quantities.gradient(*layout.quantity(position)) for position in positions])
+
+    def _combined_rows(self, matrix: np.ndarray) -> np.ndarray:
+        """Derivative of linear combinations (m, n_params) of the parameters, shape (m, n_free)."""
+        used = np.flatnonzero(matrix.any(axis=0))
+        return matrix[:, used] @ self._parameter_rows(used)
 
     def _covariance_of(self, matrix: np.ndarray, jacobian: np.ndarray, cov_p: Any) -> np.ndarray:
         """Covariance of linear combinations, from the fit or from another covariance of the parameters."""
@@ -73,7 +90,7 @@ class HypothesisMethods:
         names = self.model.layout.names
         matrix, values = linear_hypotheses(r_matrix, names)
         labels = hypothesis_labels(matrix, values, names)
-        jacobian = matrix @ self._jacobian
+        jacobian = self._combined_rows(matrix)
         fixed = np.abs(jacobian).max(axis=1) < 1e-10 * np.maximum(np.abs(matrix).max(axis=1), 1e-300)
         if fixed.any():
             named = [label for label, is_fixed in zip(labels, fixed, strict=True) if is_fixed]
@@ -125,7 +142,7 @@ class HypothesisMethods:
         names = self.model.layout.names
         matrix, values = linear_hypotheses(r_matrix, names)
         labels = hypothesis_labels(matrix, values, names)
-        jacobian = matrix @ self._jacobian
+        jacobian = self._combined_rows(matrix)
         if (is_open := self._is_open(jacobian)).any():
             named = [label for label, bad in zip(labels, is_open, strict=True) if bad]
             raise ContrastError(f"not testable: there is no finite estimate of {shown(named, 3)}.")

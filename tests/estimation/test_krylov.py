@@ -200,3 +200,22 @@ def test_factors_that_fail_leave_no_standard_errors(data):
     assert large.is_identified
     assert np.isnan(large.variances(rows)).all()
     assert np.isnan(large.of(rows)).all()
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"ties": "davidson", "tie": "judge", "position": "common"}], ids=["plain", "terms"]
+)
+def test_parameters_one_by_one_have_the_same_errors_as_all_at_once(data, options, monkeypatch):
+    # The first judge never ties, so that one of the tie propensities is no parameter.
+    data = replace(data, outcome=np.where(data.judge_index == 0, np.round(data.outcome), data.outcome))
+    models = [hja.HJAModel.from_comparisons(data, rank=2, **options), hja.BTLModel.from_comparisons(data, **options)]
+    for model in [*models, hja.JudgewiseBTLModel.from_comparisons(data)]:
+        result = model.fit()
+        bse, hypothesis = result.bse, f"{model.param_names[-1]} - {model.param_names[-2]} = 0"
+        test = result.t_test(hypothesis)
+        monkeypatch.setattr("hjastats.results.core.WHOLE", 500)
+        monkeypatch.setattr("hjastats.results.hypotheses.WHOLE", 500)
+        again = model.fit()
+        np.testing.assert_allclose(again.bse, bse, rtol=1e-8)
+        np.testing.assert_allclose(again.t_test(hypothesis).sd, test.sd, rtol=1e-8)
+        monkeypatch.undo()
