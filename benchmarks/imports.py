@@ -1,6 +1,6 @@
 """What importing the package costs beyond statsmodels' own base class: ``python benchmarks/imports.py``.
 
-Processor time in fresh processes that import the base class first.
+Processor time in fresh processes that import the base class first. Writes results/imports.json.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import statistics
 import subprocess
 import sys
 from tempfile import TemporaryDirectory
+
+from recording import record
 
 ROUNDS = 15
 PROGRAM = """
@@ -36,8 +38,11 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         seconds(folder)
         times = [seconds(folder) for _ in range(ROUNDS)]
+    rows = []
     for name, values in zip(("statsmodels' base class", "hjastats after it"), zip(*times, strict=True), strict=True):
+        rows.append({"what": f"import of {name}", "best": min(values), "median": statistics.median(values)})
         print(f"{name:28s} best {min(values):.3f} s, median {statistics.median(values):.3f} s")
+    record("imports", rows)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,11 @@ Each of our rows is the whole user-visible work: building the model from read co
 given less to do: one start of ``gnm`` on cells already counted, without covariance, and ``fit(method="alternating")`` from one
 start. A start of theirs counts when its log-likelihood is within 1e-6 (relative) of ours. Everybody is timed in CPU seconds of one
 thread, the best of several runs of the same work; gnm's random starts differ, and their median counts. Half of our rounds run
-before R and half after it. R or gnm missing: their column is empty.
+before R and half after it. R or gnm missing: their column is empty. Writes results/judges.json.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import statistics
@@ -25,6 +24,7 @@ from pathlib import Path
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
+from recording import record
 
 import hjastats as hja
 
@@ -148,7 +148,7 @@ def main() -> None:
         for row in compare(name, data, rounds):
             rows.append(row)
             print(shown(row))
-    Path("benchmark_judges.json").write_text(json.dumps(rows, indent=1))
+    record("judges", rows)
 
 
 if __name__ == "__main__":

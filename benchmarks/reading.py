@@ -1,8 +1,9 @@
-"""Records with string labels to cells, beside polars' bare group-by: ``python benchmarks/reading.py [n_rows]``.
+"""Records with string labels to cells, beside bare group-bys of polars and pandas: ``python benchmarks/reading.py [n_rows]``.
 
-Every row but the first is the whole user-visible work, ``read_comparisons(source).cells``: columns found, equal verdicts counted,
-labels understood and sorted, cells made. The first is what polars alone needs to count the same keys. Rounds are interleaved, so
-that a slow moment of the machine hits all rows alike; the smallest and the median times are printed with their ratio to polars.
+Every row but the first two is the whole user-visible work, ``read_comparisons(source).cells``: columns found, equal verdicts
+counted, labels understood and sorted, cells made. The first two are what polars and pandas alone need to count the same keys.
+Rounds are interleaved, so that a slow moment of the machine hits all rows alike; the smallest and the median times are printed
+with their ratio to polars. Writes results/reading.json.
 """
 
 from __future__ import annotations
@@ -12,11 +13,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+
+if missing := [name for name in ("duckdb", "polars", "pyarrow") if find_spec(name) is None]:
+    sys.exit(print(f"not installed, nothing to read from: {', '.join(missing)}. They come with hjastats[peers]."))
 
 import duckdb
 import numpy as np
 import polars as pl
+from recording import record
 
 import hjastats as hja
 
@@ -49,7 +55,10 @@ def tasks(frame: pl.DataFrame, folder: Path) -> dict[str, Callable[[], object]]:
         "pyarrow": lambda: arrow,
         "duckdb on parquet": lambda: duckdb.read_parquet(str(folder / "records.parquet")),
     }
-    work: dict[str, Callable[[], object]] = {"polars' own group-by": lambda: frame.group_by(KEYS).len()}
+    work: dict[str, Callable[[], object]] = {
+        "polars' own group-by": lambda: frame.group_by(KEYS).len(),
+        "pandas' own group-by": lambda: pandas.groupby(KEYS, sort=False).size(),
+    }
     for name, source in sources.items():
         work[name] = lambda source=source: hja.read_comparisons(source()).cells
     return work
@@ -72,12 +81,15 @@ def main(n_rows: int) -> None:
     own, *_ = times.values()
     print(f"{n_rows:,} records, {frame.n_unique(KEYS):,} distinct, {ROUNDS} interleaved rounds")
     print(f"{'':26}{'smallest':>10}{'ratio':>8}{'median':>10}{'ratio':>8}")
+    rows = []
     for name, values in times.items():
         least, middle = min(values), statistics.median(values)
+        rows.append({"source": name, "n_rows": n_rows, "smallest": least, "median": middle})
         print(
             f"{name:26}{least:9.2f}s{least / min(own):8.2f}{middle:9.2f}s{middle / statistics.median(own):8.2f}",
             flush=True,
         )
+    record("reading", rows)
 
 
 if __name__ == "__main__":

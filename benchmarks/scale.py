@@ -1,7 +1,7 @@
 """Time and memory against rows, judges, items and rank: ``python benchmarks/scale.py [curves] [large]``.
 
 Every line is a process of its own, so that its peak memory is its own. Simulated verdicts on random pairs; seconds from read
-comparisons to an estimate, and from there to the consensus with standard errors. Writes benchmark_scale.json.
+comparisons to an estimate, from there to three contrasts, and on to the consensus with standard errors. Writes results/scale.json.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
+from recording import record
 
 import hjastats as hja
 from hjastats.simulation import heterogeneous_panel
@@ -34,6 +34,7 @@ LARGE = [
     {"rows": 500_000, "judges": 20, "items": 5000, "rank": -1},
     {"rows": 500_000, "judges": 20, "items": 5000, "rank": 0},
     {"rows": 500_000, "judges": 20, "items": 5000, "rank": 1},
+    {"rows": 2_000_000, "judges": 20, "items": 20_000, "rank": 1, "table": False},
 ]
 
 
@@ -49,23 +50,36 @@ def simulated(rows: int, judges: int, items: int, rank: int) -> hja.Comparisons:
     return hja.Comparisons.from_arrays(judge_names[judge], item_names[first], item_names[second], wins.astype(float))
 
 
-def one(rows: int, judges: int, items: int, rank: int, ridge: float | None = None) -> dict[str, object]:
+def one(
+    rows: int, judges: int, items: int, rank: int, ridge: float | None = None, table: bool = True
+) -> dict[str, object]:
     warnings.simplefilter("ignore")
     data = simulated(rows, judges, items, rank)
     start = time.perf_counter()
     model = hja.BTLModel.from_comparisons(data) if rank < 0 else hja.HJAModel.from_comparisons(data, rank=rank)
     result = model.fit() if ridge is None else model.fit_regularized(alpha=ridge)
     fitted = time.perf_counter()
-    table = result.consensus
+    first, second, *_ = model.items
+    contrasts = result.contrast([f"mu[{first}] - mu[{second}]", f"S[{model.judges[0]}, {first}]", f"mu[{first}]"])
+    asked = time.perf_counter()
+    peak = _peak()
+    errors = result.consensus.to_numpy() if table else contrasts.std_err
     done = time.perf_counter()
     return {
         "cells": len(model.cells.n),
         "parameters": int(model.k_params_free),
         "fit": fitted - start,
-        "errors": done - fitted,
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "converged": bool(result.converged and np.isfinite(table.to_numpy()).all()),
+        "contrasts": asked - fitted,
+        "errors": done - asked,
+        "peak_before_errors": peak,
+        "peak": _peak(),
+        "converged": bool(result.converged and np.isfinite(errors).all()),
     }
+
+
+def _peak() -> float:
+    """Largest memory of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def in_a_process(options: dict[str, float]) -> dict[str, object]:
@@ -79,8 +93,8 @@ def show(row: dict[str, object]) -> None:
     name = {-1: "BTL", 0: "JA"}.get(int(row["rank"]), f"HJA({row['rank']})") + (" ridge" if row.get("ridge") else "")
     print(
         f"  {name:10s} {row['rows']:>10,} rows {row['cells']:>10,} cells {row['judges']:>5} judges {row['items']:>5} items "
-        f"{row['parameters']:>6} parameters  {row['fit']:8.2f} s  {row['errors']:7.2f} s  {row['peak']:6.0f} MB"
-        + ("" if row["converged"] else "  not converged"),
+        f"{row['parameters']:>6} parameters  {row['fit']:8.2f} s  {row['contrasts']:7.2f} s  {row['errors']:7.2f} s  "
+        f"{row['peak_before_errors']:6.0f} MB  {row['peak']:6.0f} MB" + ("" if row["converged"] else "  not converged"),
         flush=True,
     )
 
@@ -93,8 +107,10 @@ def growth(rows: list[dict[str, object]], by: str) -> float:
 
 def main() -> None:
     wanted = sys.argv[1:] or ["curves", "large"]
-    results: dict[str, list[dict[str, object]]] = {}
-    print("model, size, seconds of the fit, seconds of the consensus with standard errors, peak memory of the process")
+    results: dict[str, object] = {"growth": {}}
+    print(
+        "model, size, seconds of the fit, of three contrasts, of the consensus with standard errors, peak memory before and after"
+    )
     tasks = {}
     if "curves" in wanted:
         tasks |= {name: [BASE | {name: value} for value in values] for name, values in CURVES.items()}
@@ -103,15 +119,16 @@ def main() -> None:
         tasks["large"] = LARGE
     for name, options in tasks.items():
         print(name)
-        results[name] = []
+        rows = results[name] = []
         for option in options:
             row = in_a_process(option)
             row["total"] = float(row["fit"]) + float(row["errors"])
-            results[name].append(row)
+            rows.append(row)
             show(row)
         if name in ("rows", "cells", "judges", "items"):
-            print(f"  time grows like {name} to the power {growth(results[name], name):.2f}")
-    Path("benchmark_scale.json").write_text(json.dumps(results, indent=1))
+            power = results["growth"][name] = growth(rows, name)
+            print(f"  time grows like {name} to the power {power:.2f}")
+    record("scale", results)
 
 
 if __name__ == "__main__":

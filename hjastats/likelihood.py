@@ -71,11 +71,12 @@ class Arrow(NamedTuple):
     coupling: np.ndarray
     shared: np.ndarray
 
-    def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> float:
-        """``x' A x`` of a vector with judges' parts (n_judges, f + e) and shared part (s,)."""
-        within = np.einsum("kf,kfg,kg->", own, self.judge, own)
-        between = own.ravel() @ (self.coupling.reshape(own.size, len(shared)) @ shared)
-        return float(within + 2.0 * between + shared @ self.shared @ shared)
+    def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> Any:
+        """``x' A x`` of vectors with judges' parts (..., n_judges, f + e) and shared parts (..., s)."""
+        (*stack, n_shared), n_own = shared.shape, own.shape[-2] * own.shape[-1]
+        within = np.einsum("...kf,kfg,...kg->...", own, self.judge, own)
+        coupled = own.reshape(*stack, n_own) @ self.coupling.reshape(n_own, n_shared)
+        return within + ((2.0 * coupled + shared @ self.shared) * shared).sum(axis=-1)
 
 
 def score_differences(cells: Cells, scores: np.ndarray) -> np.ndarray:

@@ -112,8 +112,8 @@ class DenseSystem:
         """Information about own coordinates, summed over judges, and about shared ones."""
         return np.einsum("...kff->...f", self.plain.judge), np.einsum("...ss->...s", self.plain.shared)
 
-    def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> float:
-        """Observed information in a direction times its squared length."""
+    def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> Any:
+        """Observed information in a direction, or each of a stack of them, times its squared length."""
         return self.observed.quadratic_form(own, shared)
 
     def solve(
@@ -339,6 +339,7 @@ def _solve_definite(matrix: np.ndarray, right: np.ndarray) -> np.ndarray | None:
     if not len(right):
         return right
     factor, failed = dpotrf(matrix, lower=True)
-    if failed or not np.isfinite(matrix).all():
+    if failed:
         return None
-    return dpotrs(factor, right, lower=True)[0]
+    solution = dpotrs(factor, right, lower=True)[0]
+    return solution if np.isfinite(solution).all() else None

@@ -196,7 +196,8 @@ class _Optima:
             self._end_runs()
             if leader is not None and leader.ended:
                 leader = None
-                runs.enter([(run, place) for run, place in waiting if not self._joins(run, place)])
+                self._join(waiting)
+                runs.enter([(run, place) for run, place in waiting if not run.ended])
                 waiting = []
             best = min(runs.members, key=lambda run: run.value, default=None)
             if best is not None and self._is_close(best):
@@ -220,23 +221,27 @@ class _Optima:
         runs = self.runs
         for run, place in runs.leave([i for i, run in enumerate(runs.members) if run.ended]):
             self._record(runs.outcome(run, place), place)
-        if self.places:
-            runs.leave([i for i, run in enumerate(runs.members) if self._joins(run, runs.place(i))])
+        self._join([(run, runs.place(i)) for i, run in enumerate(runs.members)])
+        runs.leave([i for i, run in enumerate(runs.members) if run.ended])
 
-    def _joins(self, run: Run, place: Place) -> bool:
-        """Whether a run is heading for an optimum already known, and may end."""
+    def _join(self, runs: list[tuple[Run, Place]]) -> None:
+        """End the runs that are heading for an optimum already known."""
+        if not (runs and self.places):
+            return
         # Worked out only when another run may come by.
         for optimum in self.places[len(self.known) :]:
             self.known.append(neighbourhood(self.cells, optimum.alone(), self.radius, self.ridge))
-        near = [k for k, other in enumerate(self.known) if 0.0 <= run.value - other.value <= other.radius]
-        if not near:
-            return False
-        at = place.at
-        heading = next((k for k in near if self.known[k].contains(at, run.value)), None)
-        if heading is not None:
-            run.ended = True
-            self.hits[heading] += 1
-        return run.ended
+        for k, other in enumerate(self.known):
+            near = [
+                (run, place) for run, place in runs if not run.ended and 0.0 <= run.value - other.value <= other.radius
+            ]
+            if not near:
+                continue
+            at = near[0][1].at if len(near) == 1 else stacked([place.at for _, place in near])
+            is_inside = np.atleast_1d(other.contains(at, np.array([run.value for run, _ in near])))
+            for (run, _), ended in zip(near, is_inside.tolist(), strict=True):
+                run.ended = ended
+                self.hits[k] += ended
 
     def _record(self, found: Optimum, place: Place) -> None:
         """Count an optimum, or a run that ended at none."""

@@ -96,14 +96,13 @@ class Neighbourhood:
     information: DenseSystem | ProductSystem
     radius: float
 
-    def contains(self, at: Coefficients, value: float) -> bool:
-        """Whether a point is within the radius, and as much worse as its distance predicts."""
+    def contains(self, at: Coefficients, value: Any) -> Any:
+        """Whether a point, or each of a stack of them, is within the radius, and as much worse as its distance predicts."""
         excess = value - self.value
-        if not 0.0 <= excess <= self.radius:
-            return False
         move = Coefficients(at.scores - self.at.scores, at.judge - self.at.judge, at.shared - self.at.shared)
         predicted = 0.5 * self.information.quadratic_form(*coordinates(move, self.frame))
-        return predicted < self.radius and abs(excess - predicted) <= 0.2 * predicted
+        is_near = (excess >= 0.0) & (excess <= self.radius) & (predicted < self.radius)
+        return is_near & (abs(excess - predicted) <= 0.2 * predicted)
 
 
 def neighbourhood(cells: Cells, optimum: Point, radius: float, ridge: Ridge = NO_RIDGE) -> Neighbourhood:
