@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -17,6 +17,7 @@ from .graph import Connectivity
 from .labels import Labels, Pairs, TableRows, code_columns, coded_pairs, numbers, present_labels, weights
 from .metadata import aligned_metadata, restricted_metadata
 
+_MADE_WHEN_ASKED_FOR: Any = None
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[Any]"
 
 
@@ -37,8 +38,10 @@ class Comparisons:
         Frequency weights: a row of weight 3 is three comparisons. Without weights a 1 seen from every row (stride 0).
     judges, items : tuple of str
         Labels in sorted order.
-    given_columns, left_out : pandas.DataFrame or None
-        What ``columns`` (a prompt id, response lengths) and ``dropped`` show, if there is any.
+    columns : pandas.DataFrame
+        Further columns of the table, aligned with the rows (a prompt id, response lengths).
+    dropped : pandas.DataFrame
+        Verdicts left out when reading: columns judge, label, count.
     judge_metadata, item_metadata : pandas.DataFrame or None
         What is known about judges and items (family, provider, size), one row per label; see :meth:`with_metadata`.
 
@@ -62,8 +65,8 @@ class Comparisons:
     weight: np.ndarray
     judges: tuple[str, ...]
     items: tuple[str, ...]
-    given_columns: pd.DataFrame | None = None
-    left_out: pd.DataFrame | None = None
+    columns: pd.DataFrame = field(default_factory=lambda: _MADE_WHEN_ASKED_FOR)
+    dropped: pd.DataFrame = field(default_factory=lambda: _MADE_WHEN_ASKED_FOR)
     judge_metadata: pd.DataFrame | None = None
     item_metadata: pd.DataFrame | None = None
 
@@ -126,19 +129,21 @@ class Comparisons:
             )
         return checked_comparisons(pairs, outcome, weights(weight, n_rows, rows), columns, dropped)
 
-    # Most tables have neither of these two, and an empty data frame takes longer to make than everything else here.
+    def __post_init__(self) -> None:
+        for name in ("columns", "dropped"):
+            if getattr(self, name) is _MADE_WHEN_ASKED_FOR:
+                object.__delattr__(self, name)
 
-    @cached_property
-    def columns(self) -> pd.DataFrame:
-        """Further columns of the table, aligned with the rows."""
-        return pd.DataFrame(index=pd.RangeIndex(self.n_rows)) if self.given_columns is None else self.given_columns
-
-    @cached_property
-    def dropped(self) -> pd.DataFrame:
-        """Verdicts left out when reading: columns judge, label, count."""
-        if self.left_out is None:
-            return pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
-        return self.left_out
+    def __getattr__(self, name: str) -> Any:
+        # Most tables have neither of these two, and an empty data frame takes longer to make than everything else here.
+        if name == "columns":
+            made = pd.DataFrame(index=pd.RangeIndex(self.n_rows))
+        elif name == "dropped":
+            made = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
+        else:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        object.__setattr__(self, name, made)
+        return made
 
     @property
     def n_judges(self) -> int:
@@ -287,8 +292,8 @@ class Comparisons:
             weight=_fixed(self.weight[rows]),
             judges=judges,
             items=items,
-            given_columns=None if self.given_columns is None else self.given_columns.iloc[rows].reset_index(drop=True),
-            left_out=None if self.left_out is None else _without(self.left_out, vanished),
+            columns=self.columns.iloc[rows].reset_index(drop=True),
+            dropped=self.dropped[~self.dropped["judge"].isin(vanished)].reset_index(drop=True),
         )._with_metadata_of(self)
 
     def pool_rare_judges(self, minimum: float = 30, label: str = "others") -> Comparisons:
@@ -317,8 +322,8 @@ class Comparisons:
             pd.Categorical.from_codes(self.second_index, pd.Index(self.items)),
             self.outcome,
             self.weight,
-            columns=self.given_columns,
-            dropped=self.left_out,
+            columns=self.columns,
+            dropped=self.dropped,
         )._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -413,14 +418,9 @@ def checked_comparisons(
         _fixed(weight),
         pairs.judges,
         pairs.items,
-        None if columns is None else columns.reset_index(drop=True),
-        dropped,
+        _MADE_WHEN_ASKED_FOR if columns is None else columns.reset_index(drop=True),
+        _MADE_WHEN_ASKED_FOR if dropped is None else dropped,
     )
-
-
-def _without(dropped: pd.DataFrame, judges: set[str]) -> pd.DataFrame:
-    """Counts of verdicts left out, without those of some judges."""
-    return dropped[~dropped["judge"].isin(judges)].reset_index(drop=True)
 
 
 def _fixed(array: np.ndarray) -> np.ndarray:

@@ -181,7 +181,7 @@ def read_comparisons(
         )
     usable = checked_comparisons(pairs, verdicts.outcome, row_weight, columns).subset(~is_left_out)
     # Counted before the subset: a judge without any usable verdict vanishes from the judges, not from this table.
-    return replace(usable, left_out=dropped)
+    return replace(usable, dropped=dropped)
 
 
 def _judge_labels(column: pd.Series) -> pd.Series:

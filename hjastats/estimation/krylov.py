@@ -77,6 +77,7 @@ class ProductSystem:
         *,
         observed: bool = True,
         tolerance: float | None = None,
+        max_products: int | None = None,
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Solve the system, damped or not; None where it is seen not to be positive definite.
 
@@ -87,11 +88,14 @@ class ProductSystem:
         tolerance : float, optional
             Error of the solution relative to it; by default as precise as the length of the right side, in standard errors,
             deserves.
+        max_products : int, optional
+            As in :func:`conjugate_gradients`.
         """
         own_diagonal = self.own_ridge if own_damping is None else self.own_ridge + own_damping
         shared_diagonal = self.shared_ridge if shared_damping is None else self.shared_ridge + shared_damping
         times, precondition = self._operators(observed, own_diagonal, shared_diagonal)
-        solution = conjugate_gradients(times, precondition, np.concatenate([own.ravel(), shared]), tolerance)
+        right = np.concatenate([own.ravel(), shared])
+        solution = conjugate_gradients(times, precondition, right, tolerance, max_products=max_products)
         return None if solution is None else (solution[: own.size].reshape(own.shape), solution[own.size :])
 
     def condition(self) -> float:
@@ -229,11 +233,15 @@ def conjugate_gradients(
     right: np.ndarray,
     tolerance: float | None = None,
     curvatures: list[tuple[float, float]] | None = None,
+    max_products: int | None = None,
 ) -> np.ndarray | None:
     """Solve a symmetric positive definite system; None where a direction shows that it is not.
 
     Parameters
     ----------
+    max_products : int, optional
+        Products after which there is no solution; by default a step of a search, which need not be exact, is taken as it is
+        after many.
     curvatures : list, optional
         Is filled with the length of every step and the ratio of squared residuals after and before it.
 
@@ -253,9 +261,9 @@ def conjugate_gradients(
     if tolerance is None:
         # About the length of the step in standard errors: a step of 0.001 is worth three digits.
         tolerance = float(np.clip(np.sqrt(first), 1e-6, LOOSEST))
-    for _ in range(MAX_PRODUCTS):
+    for _ in range(max_products or MAX_PRODUCTS):
         if length <= tolerance**2 * first:
-            break
+            return x
         product = times(direction)
         curvature = float(direction @ product)
         if not curvature > 0.0:
@@ -268,7 +276,7 @@ def conjugate_gradients(
         direction = z + (length / previous) * direction
         if curvatures is not None:
             curvatures.append((step, length / previous))
-    return x
+    return x if max_products is None or length <= tolerance**2 * first else None
 
 
 def _inverses(blocks: np.ndarray) -> np.ndarray:

@@ -15,6 +15,8 @@ from ..likelihood import Derivatives, bernoulli, score_differences
 
 # Pseudo-information per score that makes judge-wise estimates exist for separated or disconnected judges.
 START_RIDGE = 0.1
+# The least ridge that is felt beside information as large as this.
+_LEAST_RIDGE = 1e-12
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
 # Entries of the judges' Laplacians, and items, up to which they are solved as dense matrices.
@@ -95,8 +97,7 @@ class Quadratic(NamedTuple):
 
     def judges_on(self, cells: Cells, directions: np.ndarray) -> np.ndarray:
         """The best coordinates of every judge on item directions (..., q, n_items), shape (..., n_judges, q)."""
-        q = directions.shape[-2]
-        blocks = self._blocks(cells, directions) + START_RIDGE * np.eye(q)
+        blocks = _with_ridge(self._blocks(cells, directions), START_RIDGE)
         pull = self.pull @ directions.swapaxes(-1, -2)
         return np.linalg.solve(blocks, pull[..., None])[..., 0]
 
@@ -110,7 +111,7 @@ class Quadratic(NamedTuple):
         blocks = products.swapaxes(-1, -2) @ cells.laplacians(self.curvature).reshape(n_judges, n_items**2)
         system = blocks.reshape(*stack, q, q, n_items, n_items).swapaxes(-3, -2).reshape(*stack, q * n_items, -1)
         pull = (judges.swapaxes(-1, -2) @ self.pull).reshape(*stack, q * n_items, 1)
-        return np.linalg.solve(system + START_RIDGE * np.eye(q * n_items), pull).reshape(*stack, q, n_items)
+        return np.linalg.solve(_with_ridge(system, START_RIDGE), pull).reshape(*stack, q, n_items)
 
     def _blocks(self, cells: Cells, directions: np.ndarray) -> np.ndarray:
         """Information of every judge about its coordinates on the directions, shape (..., n_judges, q, q)."""
@@ -155,9 +156,7 @@ def _solve_laplacians(cells: Cells, weight: np.ndarray, right: np.ndarray, ridge
     """
     n_items, size = cells.n_items, right.size
     if size * n_items <= DENSE and n_items <= DENSE_ITEMS:
-        laplacians = cells.laplacians(weight)
-        laplacians.reshape(-1, n_items**2)[:, :: n_items + 1] += ridge
-        return np.linalg.solve(laplacians, right[..., None])[..., 0]
+        return np.linalg.solve(_with_ridge(cells.laplacians(weight), ridge), right[..., None])[..., 0]
     links = sparse.coo_array((weight, (cells.first_entry, cells.second_entry)), shape=(size, size)).tocsr()
     degree = links.sum(axis=0) + links.sum(axis=1) + ridge
     inverse_root = 1.0 / np.sqrt(degree)
@@ -168,6 +167,12 @@ def _solve_laplacians(cells: Cells, weight: np.ndarray, right: np.ndarray, ridge
 
     scaled = LinearOperator((size, size), matvec=times, dtype=float)
     return (inverse_root * cg(scaled, inverse_root * right.ravel(), rtol=1e-4, maxiter=300)[0]).reshape(right.shape)
+
+
+def _with_ridge(blocks: np.ndarray, ridge: float) -> np.ndarray:
+    """Information matrices (..., m, m) with a ridge, of as much as it takes to solve them."""
+    least = _LEAST_RIDGE * float(blocks.max(initial=0.0))
+    return blocks + max(ridge, least) * np.eye(blocks.shape[-1])
 
 
 def initialise(cells: Cells, rank: int) -> np.ndarray:

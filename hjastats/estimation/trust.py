@@ -239,8 +239,8 @@ class Run:
     def _foretell(self, length: float) -> float:
         """Length of the next Newton step: lengths fall quadratically, so that the ratio of two is the square of the last ratio."""
         ratio, self.length = length / max(self.length, 1e-300), length
-        foretold = length * ratio**2
-        return foretold if 0.0 < ratio < 1.0 and foretold <= _FORETOLD else length
+        foretold = length * ratio**2 if 0.0 < ratio < 1.0 else length
+        return foretold if foretold <= _FORETOLD else length
 
     def outcome(self, at: Coefficients, value: float, negative_loglike: float) -> Optimum:
         """Where the run has come to."""

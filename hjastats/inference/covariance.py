@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from ..data.cells import Cells
 from ..estimation.convergence import MANY_FREE
-from ..estimation.krylov import ProductSystem, in_free_order
+from ..estimation.krylov import MAX_PRODUCTS, ProductSystem, in_free_order
 from ..estimation.quadratic import MANY
 from ..estimation.ridge import NO_RIDGE, Ridge
 from ..geometry.parameters import Coefficients
@@ -176,8 +176,8 @@ class LargeCovariance:
         """Covariance of quantities with the given Jacobian (m, n_free), exactly symmetric."""
         if not self.is_identified:
             return np.full((len(jacobian), len(jacobian)), np.nan)
-        if self._is_solved_for(len(jacobian)):
-            return _symmetric(self._solved(jacobian) @ jacobian.T)
+        if (solved := self._solved(jacobian)) is not None:
+            return _symmetric(solved @ jacobian.T)
         own, weighted, half = self._halves(jacobian)
         return _symmetric(weighted @ own.T + half.T @ half)
 
@@ -185,26 +185,13 @@ class LargeCovariance:
         """Variances of quantities with the given Jacobian, shape (m,)."""
         if not self.is_identified:
             return np.full(len(jacobian), np.nan)
+        if (solved := self._solved(jacobian)) is not None:
+            return np.einsum("md,md->m", solved, jacobian)
         result = np.empty(len(jacobian))
-        is_solved_for = self._is_solved_for(len(jacobian))
         for start in range(0, len(jacobian), _BLOCK):
-            rows = jacobian[start : start + _BLOCK]
-            if is_solved_for:
-                result[start : start + _BLOCK] = np.einsum("md,md->m", self._solved(rows), rows)
-                continue
-            own, weighted, half = self._halves(rows)
+            own, weighted, half = self._halves(jacobian[start : start + _BLOCK])
             result[start : start + _BLOCK] = np.einsum("md,md->m", weighted, own) + np.einsum("sm,sm->m", half, half)
         return result
-
-    def _is_solved_for(self, n: int) -> bool:
-        """Whether n more quantities are solved for one by one, because all so far take less time than the factors would."""
-        n_shared = len(self._system.shared_ridge)
-        if n_shared > _TOO_MANY:
-            return True
-        if "_factors" in self.__dict__:
-            return False
-        self._n_solved += n
-        return self._n_solved <= _AS_LONG * (n_shared / 1000.0) ** 2
 
     def _halves(self, jacobian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The judges' part of a Jacobian, the same times their inverse blocks, and the root of what the shared part adds."""
@@ -218,13 +205,22 @@ class LargeCovariance:
         half = solve_triangular(root, (shared - own @ eliminated).T, lower=True, overwrite_b=True, check_finite=False)
         return own, weighted, half
 
-    def _solved(self, jacobian: np.ndarray) -> np.ndarray:
-        """Each row times the covariance, by conjugate gradients."""
+    def _solved(self, jacobian: np.ndarray) -> np.ndarray | None:
+        """Each row times the covariance, by conjugate gradients; None where the factors are at hand, sooner made, or needed."""
+        n_shared = len(self._system.shared_ridge)
+        is_too_large = n_shared > _TOO_MANY
+        self._n_solved += len(jacobian)
+        is_quicker = "_factors" not in self.__dict__ and self._n_solved <= _AS_LONG * (n_shared / 1000.0) ** 2
+        if not (is_too_large or is_quicker):
+            return None
         result = np.empty_like(jacobian)
         own, shared = self._in_arrow(jacobian)
-        shape = self._system.own_ridge.shape
+        shape, patience = self._system.own_ridge.shape, MAX_PRODUCTS * (10 if is_too_large else 1)
         for m in range(len(jacobian)):
-            solution = self._system.solve(own[m].reshape(shape), shared[m], tolerance=1e-8)
+            solution = self._system.solve(own[m].reshape(shape), shared[m], tolerance=1e-8, max_products=patience)
+            if solution is None and not is_too_large:
+                # Long chains of comparisons take too many products.
+                return None
             result[m] = np.nan if solution is None else in_free_order(*solution, self.cells)
         return result
 

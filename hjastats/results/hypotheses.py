@@ -46,7 +46,8 @@ class HypothesisMethods:
         if len(self.params) * layout.n_free <= WHOLE:
             return self._jacobian[positions]
         quantities = self._quantities
-        return np.array([quantities.gradient(*layout.quantity(position)) for position in positions])
+        rows = [quantities.gradient(*layout.quantity(position)) for position in positions]
+        return np.array(rows).reshape(len(rows), layout.n_free)
 
     def _combined_rows(self, matrix: np.ndarray) -> np.ndarray:
         """Derivative of linear combinations (m, n_params) of the parameters, shape (m, n_free)."""

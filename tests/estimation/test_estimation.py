@@ -12,7 +12,7 @@ from hjastats.estimation.quadratic import evaluated, solve_arrow
 from hjastats.estimation.ridge import NO_RIDGE, Ridge
 from hjastats.estimation.search import no_terms, search
 from hjastats.estimation.start import initialise, judgewise_scores, pooled_scores, starting_scores
-from hjastats.estimation.trust import maximise, neighbourhood
+from hjastats.estimation.trust import Run, maximise, neighbourhood
 from hjastats.geometry.decomposition import canonical
 from hjastats.geometry.parameters import Coefficients
 from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
@@ -267,3 +267,17 @@ def test_a_run_that_diverges_stops_before_the_finite_scores_drown(cells):
     found = maximise(extreme, LowRank(1), no_terms(extreme, judgewise_scores(extreme)))
     assert found.diverges
     assert np.abs(found.at.scores).max() < 1e3
+
+
+@pytest.mark.parametrize("weight", [1e-9, 1e15])
+def test_weights_of_any_size_give_the_same_scores(cells, weight):
+    # So large that the ridge of the starts is nothing beside them, or so small that the data are nothing beside the ridge.
+    expected = search(cells, LowRank(1)).best
+    found = search(replace(cells, n=weight * cells.n, y=weight * cells.y), LowRank(1)).best
+    assert found.converged
+    np.testing.assert_allclose(found.at.scores, expected.at.scores, atol=1e-6)
+
+
+def test_a_newton_step_of_no_length_foretells_nothing():
+    run = Run([1.0], 1.0, 200, length=0.0)
+    assert run._foretell(1e-5) == 1e-5

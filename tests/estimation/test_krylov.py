@@ -162,9 +162,7 @@ def test_a_large_design_that_determines_too_little_is_not_called_separated(data,
     length[0] = 250.0
     outcome = np.where(rng.random(data.n_rows) < 1.0 / (1.0 + np.exp(-0.3 * length)), 1.0, data.outcome)
     columns = pd.DataFrame({"length": length, "twice": 2.0 * length})
-    model = hja.JAModel.from_comparisons(
-        replace(data, outcome=outcome, given_columns=columns), exog=["length", "twice"]
-    )
+    model = hja.JAModel.from_comparisons(replace(data, outcome=outcome, columns=columns), exog=["length", "twice"])
     result = model.fit(warn_convergence=False)
     assert not result.estimate.free_covariance.is_identified
     assert result.estimate.separation is None
@@ -202,6 +200,33 @@ def test_factors_that_fail_leave_no_standard_errors(data):
     assert np.isnan(large.of(rows)).all()
 
 
+def test_contrasts_along_a_long_chain_are_exact(many, monkeypatch):
+    # Every item meets the next one only: the variance of a difference is the sum of those of the links between.
+    rng, n_items = np.random.default_rng(0), 40
+    items = np.array([f"item-{i:02d}" for i in range(n_items)])
+    n = rng.integers(5, 20, n_items - 1)
+    wins = rng.integers(1, n)
+    pairs = (np.tile(items[:-1], 2), np.tile(items[1:], 2))
+    data = hja.Comparisons.from_arrays(
+        "j", *pairs, np.repeat([1.0, 0.0], n_items - 1), np.concatenate([wins, n - wins]).astype(float)
+    )
+    exact = np.sqrt((n / (wins * (n - wins))).sum())
+    monkeypatch.setattr(covariance, "_AS_LONG", 1e6)
+    for most, is_factored in ((1000, False), (5, True)):
+        # Too few products to get from one end to the other.
+        monkeypatch.setattr(covariance, "MAX_PRODUCTS", most)
+        result = hja.BTLModel.from_comparisons(data).fit()
+        known = result.estimate.free_covariance
+        assert isinstance(known, LargeCovariance)
+        assert result.contrast(f"mu[{items[0]}] - mu[{items[-1]}]").std_err[0] == pytest.approx(exact, rel=1e-8)
+        assert ("_factors" in known.__dict__) == is_factored
+    # Too large for factors, it is not known.
+    monkeypatch.setattr(covariance, "_TOO_MANY", 3)
+    monkeypatch.setattr(covariance, "MAX_PRODUCTS", 1)
+    result = hja.BTLModel.from_comparisons(data).fit()
+    assert np.isnan(result.contrast(f"mu[{items[0]}] - mu[{items[-1]}]").std_err[0])
+
+
 @pytest.mark.parametrize(
     "options", [{}, {"ties": "davidson", "tie": "judge", "position": "common"}], ids=["plain", "terms"]
 )
@@ -218,4 +243,6 @@ def test_parameters_one_by_one_have_the_same_errors_as_all_at_once(data, options
         again = model.fit()
         np.testing.assert_allclose(again.bse, bse, rtol=1e-8)
         np.testing.assert_allclose(again.t_test(hypothesis).sd, test.sd, rtol=1e-8)
+        with pytest.raises(hja.ContrastError, match="not testable"):
+            again.t_test(np.zeros((1, len(bse))))
         monkeypatch.undo()
