@@ -176,7 +176,7 @@ def measure(n_items: int, n_rows: int, rounds: int) -> list[dict[str, object]]:
         for name, (module, run) in PEERS.items():
             if find_spec(module) is None or name in failed or best.get(name, 0.0) > PATIENCE:
                 continue
-            if number >= rounds and best[name] > FAR_BEHIND * best["hjastats"]:
+            if number >= rounds and best.get(name, 0.0) > FAR_BEHIND * best["hjastats"]:
                 continue
             if name == "statsmodels GLM" and n_items > 500:
                 continue  # a dense design of this size does not fit in memory

@@ -206,8 +206,9 @@ def _read_table(source: Source, format: str | None, keep: Iterable[Hashable] | s
     elif not isinstance(source, pd.DataFrame) and (engine := engine_frame(source)) is not None:
         return _from_engine(engine, keep, find)
     frame = _read_frame(source, format, find)
-    roles = find(list(frame.columns))
-    return _Table(frame, roles, _kept(frame, roles, keep))
+    names: list[Hashable] = [*frame.columns]
+    roles = find(names)
+    return _Table(frame, roles, _kept(frame, names, roles, keep))
 
 
 def _from_engine(engine: EngineFrame, keep: Iterable[Hashable] | str | None, find: FindRoles) -> _Table:
@@ -257,11 +258,13 @@ def _refuse_empty(frame: pd.DataFrame) -> None:
         raise ComparisonError("the table is empty: expected one row per verdict with a judge, two items, an outcome.")
 
 
-def _kept(frame: pd.DataFrame, roles: Roles, keep: Iterable[Hashable] | str | None) -> list[Hashable]:
+def _kept(
+    frame: pd.DataFrame, names: list[Hashable], roles: Roles, keep: Iterable[Hashable] | str | None
+) -> list[Hashable]:
     if keep is not None:
-        return _named(list(frame.columns), keep)
+        return _named(names, keep)
     taken = set(roles.taken())
-    return [name for name in frame.columns if name not in taken and _is_scalar(frame[name])]
+    return [name for name in names if name not in taken and _is_scalar(frame[name])]
 
 
 def _named(names: list[Hashable], keep: Iterable[Hashable] | str) -> list[Hashable]:

@@ -47,8 +47,8 @@ class Roles:
 
 def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
     """Complete the roles the user has asked for from the column names."""
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
+    if len(set(names)) < len(names):
+        repeated = [name for name, count in Counter(names).items() if count > 1]
         raise ComparisonError(f"column names must differ, but {shown(repeated)} occurs more than once: rename them.")
     found = {role: named_column(names, name, role) for role, name in vars(asked).items() if name is not None}
     if len(set(found.values())) < len(found):

@@ -165,9 +165,7 @@ class ParameterLayout:
         """Consensus, sensitivity and disagreement of the scores."""
         if isinstance(self.structure, Pooled):
             n_judges, n_items = at.scores.shape
-            return Decomposition(
-                np.ones(n_judges), at.scores.mean(axis=0), np.zeros((n_judges, 0)), np.zeros((n_items, 0))
-            )
+            return Decomposition(np.ones(n_judges), at.scores[0], np.zeros((n_judges, 0)), np.zeros((n_items, 0)))
         if isinstance(self.structure, LowRank):
             return canonical(at.scores, self.rank)
         try:
@@ -182,7 +180,7 @@ class ParameterLayout:
         """Reported parameter vector of some coefficients, with the decomposition of their scores if it is known."""
         linear = np.concatenate([at.shared, at.judge.T.ravel()[self.own_by_term]])
         if isinstance(self.structure, Pooled):
-            return np.concatenate([linear, at.scores.mean(axis=0)])
+            return np.concatenate([linear, at.scores[0]])
         if isinstance(self.structure, LowRank):
             parts = parts or self.decompose(at)
             return np.concatenate([linear, parts.gamma, parts.mu, parts.U.T.ravel(), parts.V.T.ravel()])
