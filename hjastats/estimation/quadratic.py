@@ -20,6 +20,8 @@ from .ridge import Ridge
 
 # Coordinates shared by the judges beyond which their information is not made into a matrix to be factorised at every step.
 MANY = 500
+# Coordinates up to which linear algebra uses one thread.
+_SINGLE_THREADED = 64
 # Share of the strongest direction below which the weakest of a low-rank structure is absent: it has no curvature to use.
 _ABSENT = 1e-7
 
@@ -338,8 +340,17 @@ def _solve_definite(matrix: np.ndarray, right: np.ndarray) -> np.ndarray | None:
     """Solve by Cholesky factors; None if the matrix is not positive definite, or not finite."""
     if not len(right):
         return right
-    factor, failed = dpotrf(matrix, lower=True)
-    if failed:
-        return None
-    solution = dpotrs(factor, right, lower=True)[0]
+    if len(right) <= _SINGLE_THREADED:
+        factor, failed = dpotrf(matrix, lower=True)
+        if failed:
+            return None
+        solution = dpotrs(factor, right, lower=True)[0]
+    else:
+        # Everything large by numpy: it and scipy have threads of their own, which wait for work in a loop. Taking turns, each would
+        # wait for the other's to fall asleep, ten times as long as the work takes. One right side is not worth a thread.
+        try:
+            factor = np.linalg.cholesky(matrix)
+        except LinAlgError:
+            return None
+        solution = dpotrs(factor.T, right, lower=False)[0]
     return solution if np.isfinite(solution).all() else None
