@@ -221,13 +221,13 @@ def gradient(cells: Cells, here: Derivatives) -> Gradient:
     scores = cells.sum_by_score(slope)
     if not (cells.n_judge_terms or cells.n_shared_terms):
         return Gradient(scores, np.zeros((*stack, cells.n_judges, 0)), np.zeros((*stack, 0)))
-    judge = cells.sum_by_judge(_times_predictor(cells.judge_terms, slope, here.tie_slope, cells.tie == "judge"))
-    shared = _times_predictor(cells.shared_terms, slope, here.tie_slope, cells.tie == "common").sum(axis=-2)
+    judge = cells.sum_by_judge(times_predictor(cells.judge_terms, slope, here.tie_slope, cells.tie == "judge"))
+    shared = times_predictor(cells.shared_terms, slope, here.tie_slope, cells.tie == "common").sum(axis=-2)
     judge[..., list(cells.never_tie), -1:] = 0.0
     return Gradient(scores, judge, shared)
 
 
-def _times_predictor(terms: np.ndarray, odds: np.ndarray, tie: np.ndarray | None, has_tie: bool) -> np.ndarray:
+def times_predictor(terms: np.ndarray, odds: np.ndarray, tie: np.ndarray | None, has_tie: bool) -> np.ndarray:
     """Multiply the columns of the log-odds by one vector, and the tie column by another."""
     result = odds[..., None] * terms
     if has_tie and tie is not None:
@@ -293,8 +293,8 @@ def _with_terms(scores: Arrow, cells: Cells, here: Derivatives, frame: Frame) ->
     """Border the information about the scores with that about linear coefficients."""
     own, weights = frame.judge_items, frame.shared_judges
     e, m, (*stack, n_judges, f, moves) = cells.n_judge_terms, cells.n_shared_terms, scores.coupling.shape
-    own_terms = _times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
-    all_terms = _times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
+    own_terms = times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
+    all_terms = times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
     rows = _rows(cells, cells.spread_to_scores(np.concatenate([own_terms, all_terms], axis=-1)))
     by_own = (rows @ own).reshape(*stack, n_judges, e + m, f)
     on_items = frame.along_shared(rows).reshape(*stack, n_judges, e + m, frame.n_shared)
@@ -354,8 +354,8 @@ def _term_blocks(
     own_by_all = _sums_of_products(cells, cells.judge_terms, shared)
     all_by_all = cells.shared_terms.T @ shared
     if cells.tie and here.cross is not None:
-        own_tie = _times_predictor(cells.judge_terms, here.cross, here.tie_curvature, cells.tie == "judge")
-        all_tie = _times_predictor(cells.shared_terms, here.cross, here.tie_curvature, cells.tie == "common")
+        own_tie = times_predictor(cells.judge_terms, here.cross, here.tie_curvature, cells.tie == "judge")
+        all_tie = times_predictor(cells.shared_terms, here.cross, here.tie_curvature, cells.tie == "common")
         if cells.tie == "judge":
             own_by_own[..., -1, :] = cells.sum_by_judge(cells.judge_terms[:, -1:] * own_tie)
             own_by_all[..., -1, :] = cells.sum_by_judge(cells.judge_terms[:, -1:] * all_tie)

@@ -14,7 +14,7 @@ from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
 from ..errors import shown
 from ..geometry.parameters import Coefficients
-from ..inference.robust import RowScores
+from ..inference.robust import single_meat
 from ..inference.score_tests import judge_term_test
 
 # A judge that prefers the same position this often deserves a sentence.
@@ -136,11 +136,10 @@ def _first_shares(data: Comparisons) -> Finding:
 
 def _position_test(results: Any, data: Comparisons) -> Finding:
     cells, at = _with_position(results, data)
-    rows = None
+    frame, meat = results.estimate.frame, None
     if results.model.tie == "" and not np.isin(data.outcome, (0.0, 1.0)).all():
-        scores = RowScores(_rows_with_position(results, data), data, at, results.estimate.frame)
-        rows = (scores.scores, scores.count)
-    test = judge_term_test(cells, at, results.estimate.frame, rows)
+        meat = single_meat(_rows_with_position(results, data), data, at, frame)
+    test = judge_term_test(cells, at, frame, meat)
     if test is None:
         text = "A position effect per judge cannot be told from the item scores in these data."
         return Finding("position test", False, text)

@@ -9,16 +9,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from statsmodels.stats.sandwich_covariance import cov_white_simple
 
 from ..data.cells import Cells, distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError, shown
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
-from ..likelihood import cell_scores, evaluate, free_design, free_ties
+from ..likelihood import (
+    Derivatives,
+    cell_scores,
+    evaluate,
+    expected_information,
+    free_design,
+    free_information,
+    free_ties,
+    times_predictor,
+)
 
 FEW_CLUSTERS = 20
+# Gradients of clusters times free coordinates that are held at a time.
+_ENTRIES = 20_000_000
 DESCRIPTIONS = {
     "expected": "Standard errors from the expected information (eq. fisher-plugin).",
     "observed": "Standard errors from the observed information.",
@@ -34,20 +44,13 @@ class RowScores:
         columns = [rows.judge, rows.first, rows.second, data.outcome, *rows.judge_terms.T, *rows.shared_terms.T]
         self.code, some = distinct_rows(columns)
         self.weight = data.weight
-        outcome = data.outcome[some]
-        single = replace(take(rows, some), n=np.ones(len(some)), y=outcome)
-        if rows.ties is not None:
-            single = replace(single, ties=(outcome == 0.5).astype(float))
+        single = _single(take(rows, some), data.outcome[some])
         self.scores = cell_scores(single, evaluate(single, at), free_design(single, frame), free_ties(single, frame))
 
     @property
     def count(self) -> np.ndarray:
         """Number of comparisons behind every distinct row."""
         return np.bincount(self.code, self.weight, minlength=len(self.scores))
-
-    def individual(self) -> np.ndarray:
-        """Square root of the sum of squared contributions of single comparisons: X with X'X the meat of HC0."""
-        return np.sqrt(self.count)[:, None] * self.scores
 
     def by_cluster(self, cluster: np.ndarray, n_clusters: int) -> np.ndarray:
         """Sums of the contributions within clusters, shape (n_clusters, n_free)."""
@@ -77,16 +80,13 @@ def robust_covariance(
     bread : ndarray, shape (n_free, n_free)
         Inverse information.
     """
-    scores = RowScores(rows, data, at, frame)
     if cov_type == "HC0":
         _no_further(cov_kwds, ())
-        return cov_white_simple((scores.individual(), bread), use_correction=False), {
-            "description": DESCRIPTIONS["HC0"]
-        }
+        return _sandwich(bread, single_meat(rows, data, at, frame)), {"description": DESCRIPTIONS["HC0"]}
     _no_further(cov_kwds, ("groups", "use_correction"))
     cluster, labels, name = cluster_codes(cov_kwds.get("groups"), data)
     check_clusters(cluster, len(labels), data, bread, has_judge_parameters=has_judge_parameters)
-    covariance = cov_white_simple((scores.by_cluster(cluster, len(labels)), bread), use_correction=False)
+    covariance = _sandwich(bread, cluster_meat(rows, data, at, frame, cluster, len(labels)))
     n, k, g = data.n_comparisons, len(bread), len(labels)
     if cov_kwds.get("use_correction", True):
         covariance = covariance * (g / (g - 1.0)) * ((n - 1.0) / (n - k))
@@ -97,6 +97,78 @@ def robust_covariance(
         "groups": cluster if name is None else name,
         "use_correction": cov_kwds.get("use_correction", True),
     }
+
+
+def _sandwich(bread: np.ndarray, meat: np.ndarray) -> np.ndarray:
+    covariance = bread @ meat @ bread
+    return 0.5 * (covariance + covariance.T)
+
+
+def single_meat(rows: Cells, data: Comparisons, at: Coefficients, frame: Frame) -> np.ndarray:
+    """Sum over single comparisons of the squares of their gradients, shape (n_free, n_free).
+
+    The gradient of a comparison is its slope times its design, so this is an information matrix with squared slopes in place of
+    variances, and is worked out like one: without a row per comparison.
+    """
+    here = evaluate(_single(rows, data.outcome), at)
+    squares = here._replace(curvature=data.weight * here.slope**2)
+    if here.tie_slope is not None:
+        squares = squares._replace(
+            cross=data.weight * here.slope * here.tie_slope, tie_curvature=data.weight * here.tie_slope**2
+        )
+    return free_information(expected_information(rows, squares, frame), rows)
+
+
+def cluster_meat(
+    rows: Cells, data: Comparisons, at: Coefficients, frame: Frame, cluster: np.ndarray, n_clusters: int
+) -> np.ndarray:
+    """Sum over clusters of the squares of their gradients, shape (n_free, n_free); some clusters at a time."""
+    here = evaluate(_single(rows, data.outcome), at)
+    here = here._replace(slope=-data.weight * here.slope)
+    if here.tie_slope is not None:
+        here = here._replace(tie_slope=-data.weight * here.tie_slope)
+    order = np.argsort(cluster, kind="stable")
+    ends = np.searchsorted(cluster[order], np.arange(n_clusters + 1))
+    n_free = int(rows.is_free.sum()) + frame.n_free
+    at_once = max(_ENTRIES // n_free, 1)
+    meat = np.zeros((n_free, n_free))
+    for start in range(0, n_clusters, at_once):
+        stop = min(start + at_once, n_clusters)
+        some = order[ends[start] : ends[stop]]
+        slopes = here._replace(
+            slope=here.slope[some], tie_slope=None if here.tie_slope is None else here.tie_slope[some]
+        )
+        sums = cluster_scores(take(rows, some), slopes, frame, cluster[some] - start, stop - start)
+        meat += sums.T @ sums
+    return meat
+
+
+def cluster_scores(rows: Cells, here: Derivatives, frame: Frame, cluster: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Sums of the slopes of rows times their design, by cluster, shape (n_clusters, n_free).
+
+    Nothing is larger than the rows or the result: a row touches its judge's own coordinates and, through two items, the shared.
+    """
+    n_rows, n_judges = len(rows.n), rows.n_judges
+    each = np.arange(n_rows), np.ones(n_rows)
+    by_judge = sparse.csr_array((each[1], (cluster * n_judges + rows.judge, each[0])), (n_clusters * n_judges, n_rows))
+    by_cluster = sparse.csr_array((each[1], (cluster, each[0])), (n_clusters, n_rows))
+    own_items = here.slope[:, None] * (frame.judge_items[rows.first] - frame.judge_items[rows.second])
+    own_terms = times_predictor(rows.judge_terms, here.slope, here.tie_slope, rows.tie == "judge")
+    all_terms = times_predictor(rows.shared_terms, here.slope, here.tie_slope, rows.tie == "common")
+    linear = np.hstack([by_cluster @ all_terms, (by_judge @ own_terms).reshape(n_clusters, -1)])[:, rows.is_free]
+    shared = []
+    for weights in frame.shared_judges.T:
+        weighted = here.slope * weights[rows.judge]
+        places = np.concatenate([cluster, cluster]), np.concatenate([rows.first, rows.second])
+        items = sparse.csr_array((np.concatenate([weighted, -weighted]), places), (n_clusters, rows.n_items))
+        shared.append(frame.along_shared(items.toarray()))
+    return np.hstack([linear, (by_judge @ own_items).reshape(n_clusters, -1), *shared])
+
+
+def _single(rows: Cells, outcome: np.ndarray) -> Cells:
+    """Every row as one comparison."""
+    single = replace(rows, n=np.ones(len(outcome)), y=outcome)
+    return single if rows.ties is None else replace(single, ties=(outcome == 0.5).astype(float))
 
 
 def _no_further(cov_kwds: dict[str, Any], known: tuple[str, ...]) -> None:

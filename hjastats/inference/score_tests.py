@@ -29,9 +29,7 @@ class ScoreTest:
     p_value: float
 
 
-def judge_term_test(
-    cells: Cells, at: Coefficients, frame: Frame, rows: tuple[np.ndarray, np.ndarray] | None = None
-) -> ScoreTest | None:
+def judge_term_test(cells: Cells, at: Coefficients, frame: Frame, meat: np.ndarray | None = None) -> ScoreTest | None:
     """Score test of the first judge term of ``cells``, whose coefficients are zero in ``at``.
 
     Parameters
@@ -40,9 +38,9 @@ def judge_term_test(
         With the term under test as first column of ``judge_terms``.
     at : Coefficients
         Maximum likelihood estimate without the term, its coefficients filled in as zero.
-    rows : tuple of ndarray, optional
-        Contributions of distinct rows to the gradient (n, n_free) and how often each occurs. Given, the variance of the
-        gradient is estimated from them instead of from the model, which half wins and soft preferences do not follow.
+    meat : ndarray, shape (n_free, n_free), optional
+        Sum of the squared gradients of single comparisons. Given, the variance of the gradient is estimated from them instead
+        of from the model, which half wins and soft preferences do not follow.
 
     Returns
     -------
@@ -66,11 +64,12 @@ def judge_term_test(
         return None
     projection = cho_solve(nuisance, cross)
     effective = information[np.ix_(tested, tested)] - cross.T @ projection
-    if rows is not None:
-        scores, count = rows
-        efficient = scores[:, tested] - scores[:, ~tested] @ projection
+    if meat is not None:
+        # What is left of the tested coordinates after the others.
+        rest = np.zeros((len(information), len(projection.T)))
+        rest[tested], rest[~tested] = np.eye(len(rest.T)), -projection
         known = np.diag(effective) > 1e-8 * np.diag(information)[tested]
-        effective = np.where(np.outer(known, known), efficient.T @ (count[:, None] * efficient), 0.0)
+        effective = np.where(np.outer(known, known), rest.T @ meat @ rest, 0.0)
     effective = effective / np.outer(scale, scale)
     values, vectors = np.linalg.eigh(effective)
     informed = values > 1e-8

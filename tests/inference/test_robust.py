@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ from statsmodels.stats.sandwich_covariance import cov_cluster, cov_white_simple
 import hjastats as hja
 from hjastats.data.comparisons import Comparisons
 from hjastats.errors import ComparisonError, CovarianceWarning, IdentificationError
+from hjastats.inference.robust import RowScores, cluster_meat, single_meat
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 
@@ -142,3 +144,34 @@ def test_row_and_cluster_bootstrap_agree_with_the_sandwich():
     for kind, groups, robust in (("rows", None, result.with_covariance("HC0")), ("cluster", "prompt", clustered)):
         draws = result.bootstrap(400, kind, groups=groups, rng=1).contrast(names)
         np.testing.assert_allclose(draws["std_err"], robust.bse[names], rtol=0.14)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rank": 1},
+        {"rank": 2, "position": "judge", "exog": ["length"]},
+        {"rank": 0, "position": "common", "ties": "davidson", "tie": "common"},
+        {"rank": 1, "position": "judge", "ties": "davidson", "tie": "judge", "judge_exog": ["length"]},
+    ],
+    ids=["scores", "terms", "ties", "ties by judge"],
+)
+def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
+    # Weighted rows, and a judge that never ties.
+    rng = np.random.default_rng(1)
+    never = data.judge_index == 0
+    outcome = np.where(never & (data.outcome == 0.5), 1.0, data.outcome)
+    columns = data.columns.assign(length=rng.normal(size=data.n_rows).round(1))
+    data = replace(data, outcome=outcome, weight=rng.integers(1, 4, data.n_rows).astype(float), columns=columns)
+    model = hja.HJAModel.from_comparisons(data, **options)
+    result = model.fit(warn_convergence=False)
+    rows, at, frame = model.row_cells(), result.estimate.at, result.estimate.frame
+    by_row = RowScores(rows, data, at, frame)
+    expected = by_row.scores.T @ (by_row.count[:, None] * by_row.scores)
+    close = {"rtol": 1e-9, "atol": 1e-9 * np.abs(expected).max()}
+    np.testing.assert_allclose(single_meat(rows, data, at, frame), expected, **close)
+    cluster = data.columns["prompt"].to_numpy()
+    sums = by_row.by_cluster(cluster, 60)
+    for entries in (10, 500, 10**6):
+        monkeypatch.setattr("hjastats.inference.robust._ENTRIES", entries)
+        np.testing.assert_allclose(cluster_meat(rows, data, at, frame, cluster, 60), sums.T @ sums, **close)
