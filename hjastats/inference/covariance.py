@@ -185,11 +185,13 @@ class LargeCovariance:
         """Variances of quantities with the given Jacobian, shape (m,)."""
         if not self.is_identified:
             return np.full(len(jacobian), np.nan)
-        if (solved := self._solved(jacobian)) is not None:
-            return np.einsum("md,md->m", solved, jacobian)
         result = np.empty(len(jacobian))
         for start in range(0, len(jacobian), _BLOCK):
-            own, weighted, half = self._halves(jacobian[start : start + _BLOCK])
+            rows = jacobian[start : start + _BLOCK]
+            if (solved := self._solved(rows)) is not None:
+                result[start : start + _BLOCK] = np.einsum("md,md->m", solved, rows)
+                continue
+            own, weighted, half = self._halves(rows)
             result[start : start + _BLOCK] = np.einsum("md,md->m", weighted, own) + np.einsum("sm,sm->m", half, half)
         return result
 

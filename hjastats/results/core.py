@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -24,7 +23,6 @@ from ..report import render
 from ..summary import summarise
 from .examination import ExaminationMethods
 from .export import text_or_file, to_document
-from .hypotheses import WHOLE
 from .inference import InferenceMethods
 from .pictures import PictureMethods
 from .tables import TableMethods
@@ -214,12 +212,8 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         >>> result.bse["mu[model-A]"].round(3)
         np.float64(0.076)
         """
-        n_params, n_free = len(self.params), self.model.layout.n_free
-        if n_params * n_free <= WHOLE:
-            return np.sqrt(self._covariance.variances(self._jacobian))
-        n_parts = math.ceil(n_params * n_free / WHOLE)
-        parts = np.array_split(np.arange(n_params), n_parts)
-        return np.sqrt(np.concatenate([self._covariance.variances(self._parameter_rows(part)) for part in parts]))
+        parts = [self._covariance.variances(self._parameter_rows(some)) for some in self._in_parts(len(self.params))]
+        return np.sqrt(np.concatenate(parts))
 
     def with_covariance(
         self, cov_type: str = "nonrobust", cov_kwds: dict[str, Any] | None = None, information: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..inference.likelihood_ratio import (
 )
 from ..inference.wald import hypothesis_labels, linear_hypotheses, wald_statistic
 
-# Entries of the Jacobian of all parameters up to which it is made whole.
+# Entries of rows over the free coordinates, of parameters or of predictions, that are made at a time.
 WHOLE = 20_000_000
 
 
@@ -40,11 +41,16 @@ class HypothesisMethods:
     def _jacobian(self) -> np.ndarray:
         return self.model.layout.jacobian(self.estimate.at, self.estimate.frame, self.decomposition)
 
+    def _in_parts(self, n_rows: int) -> list[np.ndarray]:
+        """Positions of rows over the free coordinates, as many at a time as fit."""
+        n_parts = math.ceil(n_rows * self.model.layout.n_free / WHOLE)
+        return np.array_split(np.arange(n_rows), max(n_parts, 1))
+
     def _parameter_rows(self, positions: np.ndarray) -> np.ndarray:
-        """The Jacobian of some of the parameters; of many, row by row."""
+        """The Jacobian of some of the parameters; row by row where that of all does not fit."""
         layout = self.model.layout
         if len(self.params) * layout.n_free <= WHOLE:
-            return self._jacobian[positions]
+            return self._jacobian if len(positions) == len(self.params) else self._jacobian[positions]
         quantities = self._quantities
         rows = [quantities.gradient(*layout.quantity(position)) for position in positions]
         return np.array(rows).reshape(len(rows), layout.n_free)

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import expit
 from statsmodels.base._prediction_inference import PredictionResultsMonotonic
 
+from ..data.cells import Cells, take
 from ..errors import ContrastError, IdentificationError, shown
 from ..geometry.structures import Pooled
 from ..inference.bootstrap import Bootstrap, bootstrap, check_options
@@ -390,6 +391,15 @@ class InferenceMethods(HypothesisMethods):
             progress=progress,
         )
 
+    def _variances_of_log_odds(self, rows: Cells) -> np.ndarray:
+        """Variances of the fitted log-odds of some rows, shape (n_rows,); of many, some rows at a time."""
+        frame, result = self.estimate.frame, np.empty(len(rows.n))
+        for some in self._in_parts(len(rows.n)):
+            part = take(rows, some)
+            design = np.where(free_ties(part, frame), 0.0, free_design(part, frame))
+            result[some] = self._covariance.variances(design)
+        return result
+
     def _need_data(self) -> None:
         if self.model.comparisons is None:
             raise IdentificationError("the data of these results were removed: this needs them.")
@@ -442,8 +452,7 @@ class InferenceMethods(HypothesisMethods):
         if not position:
             rows = self.model.without_position(rows)
         eta = linear_predictor(rows, self.estimate.at)
-        design = np.where(free_ties(rows, self.estimate.frame), 0.0, free_design(rows, self.estimate.frame))
-        variance = self._covariance.variances(design)
+        variance = self._variances_of_log_odds(rows)
         p = expit(eta)
         return PredictionResultsMonotonic(
             p,

@@ -238,10 +238,11 @@ def test_parameters_one_by_one_have_the_same_errors_as_all_at_once(data, options
         result = model.fit()
         bse, hypothesis = result.bse, f"{model.param_names[-1]} - {model.param_names[-2]} = 0"
         test = result.t_test(hypothesis)
-        monkeypatch.setattr("hjastats.results.core.WHOLE", 500)
+        predicted = result.get_prediction().summary_frame()
         monkeypatch.setattr("hjastats.results.hypotheses.WHOLE", 500)
         again = model.fit()
         np.testing.assert_allclose(again.bse, bse, rtol=1e-8)
+        np.testing.assert_allclose(again.get_prediction().summary_frame(), predicted, rtol=1e-8)
         np.testing.assert_allclose(again.t_test(hypothesis).sd, test.sd, rtol=1e-8)
         with pytest.raises(hja.ContrastError, match="not testable"):
             again.t_test(np.zeros((1, len(bse))))
