@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import sparse, stats
 from scipy.optimize import least_squares
 
 from .simultaneous import largest_differences, pairwise_differences
+
+# Items up to which all pairs are a dense matrix.
+_FEW = 60
 
 
 def ranking_table(
@@ -63,6 +66,9 @@ def ranking_table(
 def letter_groups(differs: np.ndarray) -> np.ndarray:
     """Letters such that two items share one exactly when they do not differ (insert and absorb, Piepho 2004).
 
+    All differences of an item are inserted at once: a group it shares with some it differs from becomes one without the item and
+    one without those.
+
     Parameters
     ----------
     differs : ndarray of bool, shape (n, n)
@@ -75,27 +81,32 @@ def letter_groups(differs: np.ndarray) -> np.ndarray:
     ['a', 'ab', 'b']
     """
     n = len(differs)
-    columns = [frozenset(range(n))]
-    for i in range(n):
-        for j in range(i + 1, n):
-            if differs[i, j]:
-                split = [c for c in columns if not (i in c and j in c)]
-                for column in columns:
-                    if i in column and j in column:
-                        split += [column - {i}, column - {j}]
-                columns = _absorbed(split)
-    columns.sort(key=lambda column: sorted(column))
-    names = [_letter(position) for position in range(len(columns))]
-    return np.array(
-        ["".join(name for name, column in zip(names, columns, strict=True) if i in column) for i in range(n)],
-        dtype=object,
-    )
+    # Groups and the items that differ from one as binary numbers, bit i for item i: thousands of them are compared.
+    enemies = [sum(1 << j for j in np.flatnonzero(row).tolist()) for row in differs]
+    groups = [(1 << n) - 1]
+    for i, enemy in enumerate(enemies):
+        torn = [group for group in groups if group >> i & 1 and group & enemy]
+        if not torn:
+            continue
+        kept = [group for group in groups if not (group >> i & 1 and group & enemy)]
+        parts = [part for group in torn for part in (group & ~(1 << i), group & ~enemy)]
+        groups = kept + _not_within_others(parts, kept)
+    members = sorted([i for i in range(n) if group >> i & 1] for group in groups)
+    letters: list[list[str]] = [[] for _ in range(n)]
+    for position, group in enumerate(members):
+        for i in group:
+            letters[i].append(_letter(position))
+    return np.array(["".join(own) for own in letters], dtype=object)
 
 
-def _absorbed(columns: list[frozenset[int]]) -> list[frozenset[int]]:
-    """Drop groups contained in others."""
-    unique = list(dict.fromkeys(columns))
-    return [c for c in unique if c and not any(c < other for other in unique)]
+def _not_within_others(parts: list[int], kept: list[int]) -> list[int]:
+    """The parts that are contained neither in one another nor in what is kept."""
+    result: list[int] = []
+    # Larger ones first: only they can contain the others.
+    for part in sorted(set(parts), key=int.bit_count, reverse=True):
+        if part and not any(part & other == part for other in (*kept, *result)):
+            result.append(part)
+    return result
 
 
 def _letter(position: int) -> str:
@@ -124,19 +135,30 @@ def quasi_variances(covariance: np.ndarray) -> np.ndarray:
         q = np.exp(log_q)
         return np.log(q[low] + q[high]) - np.log(target)
 
-    def jacobian(log_q: np.ndarray) -> np.ndarray:
+    rows, is_small = np.arange(len(low)), n <= _FEW
+
+    def jacobian(log_q: np.ndarray) -> np.ndarray | sparse.csr_array:
         q = np.exp(log_q)
-        result = np.zeros((len(low), n))
-        rows = np.arange(len(low))
-        result[rows, low] = q[low] / (q[low] + q[high])
-        result[rows, high] = q[high] / (q[low] + q[high])
-        return result
+        total = q[low] + q[high]
+        values, places = (
+            np.concatenate([q[low] / total, q[high] / total]),
+            (np.tile(rows, 2), np.concatenate([low, high])),
+        )
+        result = sparse.csr_array((values, places), shape=(len(rows), n))
+        return result.toarray() if is_small else result
 
     means = np.zeros(n)
     np.add.at(means, low, target)
     np.add.at(means, high, target)
     start = np.log(np.maximum(means / (n - 1) - target.mean() / 2.0, 0.05 * target.mean()))
     fit = least_squares(
-        residual, start, jac=jacobian, bounds=(start - 12.0, start + 12.0), xtol=1e-12, ftol=1e-12, gtol=1e-12
+        residual,
+        start,
+        jac=jacobian,
+        bounds=(start - 12.0, start + 12.0),
+        xtol=1e-12,
+        ftol=1e-12,
+        gtol=1e-12,
+        tr_solver="exact" if is_small else "lsmr",
     )
     return np.exp(fit.x)

@@ -8,8 +8,10 @@ import numpy as np
 
 # Draws of the maximum. Their Monte-Carlo error at the 5% point is 0.0007 in probability.
 N_DRAWS = 100_000
-# Numbers held at once; keeps hundreds of items within modest memory.
-_CHUNK = 4_000_000
+# Numbers held at once: few enough to stay in the processor's cache.
+_CHUNK = 200_000
+# Differences drawn in all: with more than a hundred items fewer draws have to do, 11,000 for 300 items and 2,000 for 700 or more.
+_WORK = 1e9
 
 
 @dataclass(frozen=True)
@@ -69,14 +71,15 @@ def largest_differences(
     kept = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
     root = vectors[:, kept] * np.sqrt(values[kept])
     # Maxima over half a million pairs need fewer draws for the same work; their distribution is also tighter.
-    n_draws = max(2_000, min(n_draws, int(4e9 / max(n * n, 1))))
+    n_draws = max(2_000, min(n_draws, int(_WORK / max(n * n, 1))))
     size = max(_CHUNK // (n * n), 1)
     result = []
     for start in range(0, n_draws, size):
         draw = rng.standard_normal((min(size, n_draws - start), root.shape[1])) @ root.T
-        z = np.abs(draw[:, :, None] - draw[:, None, :])
+        z = draw[:, :, None] - draw[:, None, :]
         z *= inverse
-        result.append(z.max(axis=2) if per_item else z.max(axis=(1, 2)))
+        # Every difference is there with both signs, so that the largest is also the largest in size.
+        result.append(np.abs(z, out=z).max(axis=2) if per_item else z.reshape(len(z), -1).max(axis=1))
     return np.concatenate(result)
 
 

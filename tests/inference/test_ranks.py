@@ -167,3 +167,44 @@ def test_bad_metadata_is_refused_in_words(result):
     plain = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
     with pytest.raises(ContrastError, match="no position effect"):
         plain.contrast_formula("position ~ family", good)
+
+
+def inserted_and_absorbed(differs):
+    """Piepho's algorithm as it is written: one difference after the other."""
+    groups = [frozenset(range(len(differs)))]
+    for i, j in zip(*np.nonzero(np.triu(differs, 1)), strict=True):
+        parts = [g for g in groups if not (i in g and j in g)]
+        parts += [g - {k} for g in groups if i in g and j in g for k in (i, j)]
+        groups = [g for g in set(parts) if g and not any(g < other for other in parts)]
+    return groups
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_letters_are_those_of_inserting_one_difference_after_the_other(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 14))
+    score, error = np.sort(rng.normal(size=n)), rng.uniform(0.1, 1.0, n)
+    differs = np.abs(score[:, None] - score) > rng.uniform(0.3, 2.0) * np.hypot(error[:, None], error)
+    if seed % 2:
+        differs = np.triu(rng.random((n, n)) < rng.uniform(0.0, 0.9), 1)
+        differs |= differs.T
+    letters = letter_groups(differs)
+    members = {frozenset(i for i in range(n) if letter in letters[i]) for letter in set("".join(letters))}
+    assert members == set(inserted_and_absorbed(differs))
+
+
+def test_quasi_variances_of_many_items_are_those_of_few(monkeypatch):
+    root = np.random.default_rng(2).normal(size=(12, 40))
+    covariance = root @ root.T / 40.0 + np.diag(np.linspace(0.5, 2.0, 12))
+    few = quasi_variances(covariance)
+    monkeypatch.setattr("hjastats.inference.ranks._FEW", 3)
+    np.testing.assert_allclose(quasi_variances(covariance), few, rtol=1e-6)
+
+
+def test_the_draws_do_not_depend_on_how_many_are_held_at_once(monkeypatch):
+    covariance = np.diag(np.linspace(0.5, 2.0, 7)) + 0.2
+    at_once = [largest_differences(covariance, per_item=per_item, n_draws=3000) for per_item in (False, True)]
+    monkeypatch.setattr("hjastats.inference.simultaneous._CHUNK", 500)
+    for draws, per_item in zip(at_once, (False, True), strict=True):
+        np.testing.assert_allclose(largest_differences(covariance, per_item=per_item, n_draws=3000), draws, rtol=1e-12)
+    np.testing.assert_allclose(at_once[1].max(axis=1), at_once[0], rtol=1e-12)
