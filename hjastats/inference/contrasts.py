@@ -80,7 +80,7 @@ class Contrast:
     @property
     def p_value(self) -> np.ndarray:
         """Two-sided normal p-values."""
-        return 2.0 * stats.norm.sf(np.abs(self.z))
+        return two_sided(self.z)
 
     def conf_int(self, alpha: float = 0.05, method: str = "delta") -> np.ndarray:
         """Confidence limits, shape (n_contrasts, 2).
@@ -91,11 +91,9 @@ class Contrast:
             Scale on which the interval is symmetric: the contrast itself, its logarithm (positive contrasts such as
             ratios), or its logit (probabilities).
         """
-        if not 0 < alpha < 1:
-            raise ContrastError(f"alpha must lie between 0 and 1, got {alpha!r}.")
-        half = stats.norm.ppf(1.0 - alpha / 2.0) * self.std_err
+        limits = normal_limits(self.estimate, self.std_err, alpha)
         if method == "delta":
-            return np.column_stack([self.estimate - half, self.estimate + half])
+            return limits
         if method not in _SCALES:
             raise ContrastError(f"method must be 'delta', 'log' or 'logit', got {method!r}.")
         forward, backward, slope, domain = _SCALES[method]
@@ -103,8 +101,7 @@ class Contrast:
             centre = forward(self.estimate)
         if not np.isfinite(centre).all():
             raise ContrastError(f"method={method!r} needs contrasts {domain}, got {self.estimate.min():.4g}.")
-        half = half * slope(self.estimate)
-        return np.column_stack([backward(centre - half), backward(centre + half)])
+        return backward(normal_limits(centre, self.std_err * slope(self.estimate), alpha))
 
     def wald_test(self) -> ContrastResults:
         """Joint chi-squared test that all contrasts equal their null values, with the rank the contrasts have."""
@@ -112,17 +109,8 @@ class Contrast:
 
     def summary_frame(self, alpha: float = 0.05, method: str = "delta") -> pd.DataFrame:
         """One row per contrast: estimate, std_err, z, p_value, ci_lower, ci_upper."""
-        limits = self.conf_int(alpha, method)
-        return pd.DataFrame(
-            {
-                "estimate": self.estimate,
-                "std_err": self.std_err,
-                "z": self.z,
-                "p_value": self.p_value,
-                "ci_lower": limits[:, 0],
-                "ci_upper": limits[:, 1],
-            },
-            index=pd.Index(self.names, name="contrast"),
+        return tests_table(self.estimate, self.std_err, self.z, self.conf_int(alpha, method)).set_axis(
+            pd.Index(self.names, name="contrast")
         )
 
     def __len__(self) -> int:
@@ -140,6 +128,30 @@ class Contrast:
         if self.note:
             lines.append(self.note)
         return "\n".join(lines)
+
+
+def two_sided(z: np.ndarray) -> np.ndarray:
+    """Two-sided normal p-values."""
+    return 2.0 * stats.norm.sf(np.abs(z))
+
+
+def normal_limits(estimate: np.ndarray, std_err: np.ndarray, alpha: float) -> np.ndarray:
+    """Symmetric confidence limits, shape (n, 2).
+
+    Raises
+    ------
+    ContrastError
+    """
+    if not 0 < alpha < 1:
+        raise ContrastError(f"alpha must lie between 0 and 1, got {alpha!r}.")
+    half = stats.norm.ppf(1.0 - alpha / 2.0) * std_err
+    return np.column_stack([estimate - half, estimate + half])
+
+
+def tests_table(estimate: np.ndarray, std_err: np.ndarray, z: np.ndarray, limits: np.ndarray) -> pd.DataFrame:
+    """Columns estimate, std_err, z, p_value, ci_lower, ci_upper."""
+    columns = {"estimate": estimate, "std_err": std_err, "z": z, "p_value": two_sided(z)}
+    return pd.DataFrame(columns | {"ci_lower": limits[:, 0], "ci_upper": limits[:, 1]})
 
 
 def contrast(

@@ -15,7 +15,7 @@ from ..data.cells import Cells, take
 from ..errors import ContrastError, IdentificationError, shown
 from ..geometry.structures import Pooled
 from ..inference.bootstrap import Bootstrap, bootstrap, check_options
-from ..inference.contrasts import Contrast, Spec, contrast
+from ..inference.contrasts import Contrast, Spec, contrast, normal_limits, tests_table
 from ..inference.covariance import Covariance
 from ..inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
 from ..inference.quantities import Quantities
@@ -211,9 +211,10 @@ class InferenceMethods(HypothesisMethods):
             raise IdentificationError("standard errors are not available for this fit.")
         if not (errors > 0).any():
             raise ContrastError(f"the differences of {kind} are fixed by the model: there is nothing to compare.")
-        frame = Contrast(
-            [""] * len(low), pairs.estimate[low, high], np.zeros(len(low)), np.ones((len(low), 1)), np.diag(errors**2)
-        ).summary_frame(alpha)
+        difference = pairs.estimate[low, high]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = difference / errors
+        frame = tests_table(difference, errors, z, normal_limits(difference, errors, alpha))
         if method == "single-step":
             draws = largest_differences(covariance, rng=rng)
             adjusted = exceedance(draws, np.abs(frame["z"].to_numpy()))

@@ -208,3 +208,25 @@ def test_the_draws_do_not_depend_on_how_many_are_held_at_once(monkeypatch):
     for draws, per_item in zip(at_once, (False, True), strict=True):
         np.testing.assert_allclose(largest_differences(covariance, per_item=per_item, n_draws=3000), draws, rtol=1e-12)
     np.testing.assert_allclose(at_once[1].max(axis=1), at_once[0], rtol=1e-12)
+
+
+def test_hundreds_of_items_have_places_and_pairs():
+    # Nothing may grow with the square of the number of pairs: that would be 16 GB here.
+    rng = np.random.default_rng(5)
+    score = rng.normal(size=300)
+    first = rng.integers(300, size=60_000)
+    second = (first + rng.integers(1, 300, size=60_000)) % 300
+    wins = rng.random(60_000) < 1.0 / (1.0 + np.exp(score[second] - score[first]))
+    names = np.array([f"item-{i:03d}" for i in range(300)])
+    data = hja.Comparisons.from_arrays("j", names[first], names[second], wins.astype(float))
+    result = hja.BTLModel.from_comparisons(data).fit()
+    pairs = result.pairwise()
+    assert len(pairs) == 300 * 299 // 2
+    table = result.ranking()
+    best, worst = table.index[[0, -1]]
+    low, high = sorted([best, worst])
+    assert pairs.loc[(low, high), "p_adjusted"] < 0.01
+    assert not set(table.loc[best, "group"]) & set(table.loc[worst, "group"]) - set("()0123456789")
+    true_place = (-score).argsort().argsort() + 1
+    places = table.loc[list(names), ["place_lower", "place_upper"]].to_numpy()
+    assert ((places[:, 0] <= true_place) & (true_place <= places[:, 1])).all()
