@@ -56,11 +56,14 @@ def reading() -> list[str]:
 
 def scale() -> list[str]:
     found = recorded("scale") or {}
-    lines = [
-        f"rank {row['rank']}, {row['judges']} judges, {row['items']} items, {row['rows']:,} rows: "
-        f"{row['fit']:.1f} s + {row['errors']:.1f} s for consensus errors, {row['peak'] / 1024:.1f} GB"
-        for row in found.get("large", [])
-    ]
+    lines = []
+    for row in found.get("large", []):
+        name = {-1: "BTL", 0: "JA"}.get(row["rank"], f"HJA({row['rank']})") + (", ridge" if row.get("ridge") else "")
+        table = f", {row['errors']:.1f} s for the consensus" if row.get("table", True) else ""
+        lines.append(
+            f"{name}, {row['judges']} judges, {row['items']} items, {row['rows']:,} rows: {row['fit']:.1f} s, "
+            f"{row['contrasts']:.1f} s for three contrasts{table}, {row['peak'] / 1024:.1f} GB"
+        )
     return lines + [
         f"time grows like {name} to the power {power:.2f}" for name, power in found.get("growth", {}).items()
     ]

@@ -65,6 +65,7 @@ class Comparisons:
     weight: np.ndarray
     judges: tuple[str, ...]
     items: tuple[str, ...]
+    # By factories, since a default would be an attribute of the class and hide that there is none of the instance.
     columns: pd.DataFrame = field(default_factory=lambda: _MADE_WHEN_ASKED_FOR)
     dropped: pd.DataFrame = field(default_factory=lambda: _MADE_WHEN_ASKED_FOR)
     judge_metadata: pd.DataFrame | None = None

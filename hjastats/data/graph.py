@@ -178,14 +178,10 @@ def _wins(cells: Cells, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarr
 
 def _links_all(cells: Cells) -> bool:
     """Whether comparisons lead from the first item to all others."""
-    if not (cells.n_judge_terms or cells.n_shared_terms):
-        n_pairs = cells.n_items * (cells.n_items - 1) // 2
-        if len(cells.n) == cells.n_judges * n_pairs:
-            return True  # everybody has compared all pairs
     links = np.eye(cells.n_items, dtype=bool)
     links[cells.first, cells.second] = links[cells.second, cells.first] = True
     reached = new = links[0]
-    while new.any():
+    while new.any() and not reached.all():
         further = links[new].any(axis=0)
         new, reached = further & ~reached, further | reached
     return bool(reached.all())

@@ -52,11 +52,6 @@ class RowScores:
         """Number of comparisons behind every distinct row."""
         return np.bincount(self.code, self.weight, minlength=len(self.scores))
 
-    def by_cluster(self, cluster: np.ndarray, n_clusters: int) -> np.ndarray:
-        """Sums of the contributions within clusters, shape (n_clusters, n_free)."""
-        sums = sparse.coo_array((self.weight, (cluster, self.code)), shape=(n_clusters, len(self.scores))).tocsr()
-        return np.asarray(sums @ self.scores)
-
 
 def robust_covariance(
     cov_type: str,
@@ -123,10 +118,7 @@ def cluster_meat(
     rows: Cells, data: Comparisons, at: Coefficients, frame: Frame, cluster: np.ndarray, n_clusters: int
 ) -> np.ndarray:
     """Sum over clusters of the squares of their gradients, shape (n_free, n_free); some clusters at a time."""
-    here = evaluate(_single(rows, data.outcome), at)
-    here = here._replace(slope=-data.weight * here.slope)
-    if here.tie_slope is not None:
-        here = here._replace(tie_slope=-data.weight * here.tie_slope)
+    here = weighted_slopes(rows, data, at)
     order = np.argsort(cluster, kind="stable")
     ends = np.searchsorted(cluster[order], np.arange(n_clusters + 1))
     n_free = int(rows.is_free.sum()) + frame.n_free
@@ -141,6 +133,13 @@ def cluster_meat(
         sums = cluster_scores(take(rows, some), slopes, frame, cluster[some] - start, stop - start)
         meat += sums.T @ sums
     return meat
+
+
+def weighted_slopes(rows: Cells, data: Comparisons, at: Coefficients) -> Derivatives:
+    """Derivatives of the log-likelihood of every row by its predictors."""
+    here = evaluate(_single(rows, data.outcome), at)
+    tie_slope = None if here.tie_slope is None else -data.weight * here.tie_slope
+    return here._replace(slope=-data.weight * here.slope, tie_slope=tie_slope)
 
 
 def cluster_scores(rows: Cells, here: Derivatives, frame: Frame, cluster: np.ndarray, n_clusters: int) -> np.ndarray:

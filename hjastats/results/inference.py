@@ -21,7 +21,7 @@ from ..inference.formula_contrasts import FormulaContrast, contrast_formula, sto
 from ..inference.quantities import Quantities
 from ..inference.ranks import ranking_table
 from ..inference.resampling import ParametricDraw, RowDraw
-from ..inference.robust import RowScores, check_clusters, cluster_codes
+from ..inference.robust import RowScores, check_clusters, cluster_codes, cluster_scores, weighted_slopes
 from ..inference.simultaneous import exceedance, largest_differences, pairwise_differences
 from ..likelihood import free_design, free_ties, linear_predictor
 from .hypotheses import HypothesisMethods
@@ -367,7 +367,7 @@ class InferenceMethods(HypothesisMethods):
             source = ParametricDraw.from_fit(model.cells, model.comparisons, at)
         else:
             rows = model.row_cells()
-            scores = RowScores(rows, model.comparisons, at, self.estimate.frame)
+            frame = self.estimate.frame
             bread = self.estimate.free_covariance.covariance
             if kind == "cluster":
                 cluster, labels, _ = cluster_codes(groups, model.comparisons)
@@ -375,9 +375,11 @@ class InferenceMethods(HypothesisMethods):
                     cluster, len(labels), model.comparisons, bread, has_judge_parameters=self._has_judge_parameters
                 )
                 source = RowDraw.from_data(rows, model.comparisons, cluster)
-                influence = scores.by_cluster(cluster, len(labels)) @ bread
+                slopes = weighted_slopes(rows, model.comparisons, at)
+                influence = cluster_scores(rows, slopes, frame, cluster, len(labels)) @ bread
             else:
                 source = RowDraw.from_data(rows, model.comparisons)
+                scores = RowScores(rows, model.comparisons, at, frame)
                 influence, count = scores.scores @ bread, scores.count
         return bootstrap(
             source,

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hjastats.data import graph
+from hjastats.data.cells import Cells
 from hjastats.data.comparisons import Comparisons
 
 ITEMS = ["a", "b", "c", "d", "e", "f"]
@@ -178,3 +179,10 @@ def test_exact_sums_of_inexact_weights_do_not_fake_a_loss():
     weight = np.full(10, 0.1)
     data = Comparisons.from_arrays(["j"] * 10, ["b"] * 10, ["a"] * 10, np.ones(10), weight)
     assert data.connectivity.undefeated == ("b",)
+
+
+def test_as_many_cells_as_pairs_need_not_be_all_pairs():
+    # The same pair three times, among three items: the third stands alone.
+    zero, one = np.zeros(3, dtype=int), np.ones(3)
+    cells = Cells(zero, zero, zero + 1, one, 0.5 * one, 1, 3)
+    assert not graph.Connectivity(cells, ("j",), ("a", "b", "c")).is_connected
