@@ -74,9 +74,9 @@ class Arrow(NamedTuple):
     def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> Any:
         """``x' A x`` of vectors with judges' parts (..., n_judges, f + e) and shared parts (..., s)."""
         (*stack, n_shared), n_own = shared.shape, own.shape[-2] * own.shape[-1]
-        within = np.einsum("...kf,kfg,...kg->...", own, self.judge, own)
+        within = (self.judge @ own[..., None]).reshape(*stack, n_own) * own.reshape(*stack, n_own)
         coupled = own.reshape(*stack, n_own) @ self.coupling.reshape(n_own, n_shared)
-        return within + ((2.0 * coupled + shared @ self.shared) * shared).sum(axis=-1)
+        return within.sum(axis=-1) + ((2.0 * coupled + shared @ self.shared) * shared).sum(axis=-1)
 
 
 def score_differences(cells: Cells, scores: np.ndarray) -> np.ndarray:
@@ -260,20 +260,19 @@ def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow
 
 def _information_of_pairs(pairs: np.ndarray, here: Derivatives, frame: Frame) -> Arrow:
     """The same where every judge has a cell for each of the pairs (n_pairs, n_items)."""
-    weights, complement = frame.shared_judges, frame.complement
+    weights = frame.shared_judges
     (*stack, n_judges, g), f, n_shared = weights.shape, frame.judge_items.shape[-1], frame.n_shared
-    curvature = here.curvature.reshape(*stack, n_judges, len(pairs))
-    moves = pairs @ np.concatenate([frame.judge_items, complement], axis=-1)
-    own, shared = moves[..., :f], moves[..., f:]
-    products = (own[..., :, None] * moves[..., None, :]).reshape(*stack, len(pairs), -1)
-    by_own = (curvature @ products).reshape(*stack, n_judges, f, f + n_shared)
-    on_items = by_own[..., None, f:]
+    moves = pairs @ np.concatenate([frame.judge_items, frame.complement], axis=-1)
+    products = (moves[..., :, None] * moves[..., None, :]).reshape(*stack, len(pairs), -1)
+    # What each judge alone would tell about its own coordinates and about movements of its own along the shared directions.
+    by_judge = here.curvature.reshape(*stack, n_judges, len(pairs)) @ products
+    by_judge = by_judge.reshape(*stack, n_judges, f + n_shared, f + n_shared)
     judges = (weights[..., :, None] * weights[..., None, :]).reshape(*stack, n_judges, g * g)
-    pooled = judges.swapaxes(-1, -2) @ curvature
-    block = shared.swapaxes(-1, -2)[..., None, :, :] @ (pooled[..., :, :, None] * shared[..., None, :, :])
+    block = judges.swapaxes(-1, -2) @ by_judge[..., f:, f:].reshape(*stack, n_judges, n_shared**2)
     block = block.reshape(*stack, g, g, n_shared, n_shared).swapaxes(-3, -2)
+    on_items = by_judge[..., :f, None, f:]
     return Arrow(
-        judge=by_own[..., :f],
+        judge=by_judge[..., :f, :f],
         coupling=(on_items * weights[..., None, :, None]).reshape(*stack, n_judges, f, g * n_shared),
         shared=block.reshape(*stack, g * n_shared, g * n_shared),
     )

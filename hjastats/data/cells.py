@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -131,10 +132,12 @@ class Cells:
         has_terms = self.n_judge_terms or self.n_shared_terms
         if has_terms or not 1 < self.n_items <= _FEW_ITEMS or len(self.n) != self.n_judges * n_pairs:
             return None
-        first, second, incidence = _all_pairs(self.n_items)
-        everybody = (self.first.reshape(-1, n_pairs) == first) & (self.second.reshape(-1, n_pairs) == second)
+        pairs = _all_pairs(self.n_items)
+        everybody = (self.first.reshape(-1, n_pairs) == pairs.first) & (
+            self.second.reshape(-1, n_pairs) == pairs.second
+        )
         judges = self.judge.reshape(-1, n_pairs) == np.arange(self.n_judges)[:, None]
-        return incidence if (everybody & judges).all() else None
+        return pairs.incidence if (everybody & judges).all() else None
 
     def completed(self) -> Cells:
         """The same cells with empty ones for what was not compared, if these are few; otherwise the cells themselves."""
@@ -143,7 +146,7 @@ class Cells:
         has_terms = self.n_judge_terms or self.n_shared_terms
         if has_terms or self.n_items > _FEW_ITEMS or not len(self.n) < size <= _COMPLETE * len(self.n):
             return self
-        first, second, _ = _all_pairs(self.n_items)
+        first, second = _all_pairs(self.n_items)[:2]
         table = np.zeros((2, self.n_judges, self.n_items, self.n_items))
         table[:, self.judge, self.first, self.second] = self.n, self.y
         return replace(
@@ -194,8 +197,9 @@ class Cells:
     def laplacians(self, weight: np.ndarray) -> np.ndarray:
         """Weighted graph Laplacian of the items for every judge, shape (n_judges, n_items, n_items)."""
         if self.pairs is not None:
-            one_each = (self.pairs[:, :, None] * self.pairs[:, None, :]).reshape(len(self.pairs), -1)
-            sums = weight.reshape(*weight.shape[:-1], self.n_judges, len(self.pairs)) @ one_each
+            sums = (
+                weight.reshape(*weight.shape[:-1], self.n_judges, len(self.pairs)) @ _all_pairs(self.n_items).laplacians
+            )
             return sums.reshape(*sums.shape[:-1], self.n_items, self.n_items)
         values = np.concatenate([-weight, -weight, weight, weight], axis=-1)
         sums = sums_at(self._laplacian_entries, values, self.n_judges * self.n_items**2)
@@ -207,14 +211,33 @@ class Cells:
         return np.bincount(self._pair, values, minlength=n_items**2).reshape(n_items, n_items)
 
 
+class _Pairs(NamedTuple):
+    """All pairs of some items.
+
+    Attributes
+    ----------
+    first, second : ndarray of int, shape (n_pairs,)
+    incidence : ndarray, shape (n_pairs, n_items)
+        One for the first item, minus one for the second.
+    laplacians : ndarray, shape (n_pairs, n_items * n_items)
+        Of the graphs with a single pair.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    incidence: np.ndarray
+    laplacians: np.ndarray
+
+
 @lru_cache(maxsize=_FEW_ITEMS)
-def _all_pairs(n_items: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """First and second items of all pairs, and their signed incidence, shape (n_pairs, n_items)."""
+def _all_pairs(n_items: int) -> _Pairs:
     first, second = np.triu_indices(n_items, 1)
     incidence = np.eye(n_items)[first] - np.eye(n_items)[second]
-    for array in (first, second, incidence):
+    laplacians = (incidence[:, :, None] * incidence[:, None, :]).reshape(len(first), n_items**2)
+    pairs = _Pairs(first, second, incidence, laplacians)
+    for array in pairs:
         array.flags.writeable = False
-    return first, second, incidence
+    return pairs
 
 
 def sums_at(position: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:

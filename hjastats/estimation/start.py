@@ -170,9 +170,10 @@ def _solve_laplacians(cells: Cells, weight: np.ndarray, right: np.ndarray, ridge
 
 
 def _with_ridge(blocks: np.ndarray, ridge: float) -> np.ndarray:
-    """Information matrices (..., m, m) with a ridge, of as much as it takes to solve them."""
+    """Information matrices (..., m, m) with a ridge added in place, of as much as it takes to solve them."""
     least = _LEAST_RIDGE * float(blocks.max(initial=0.0))
-    return blocks + max(ridge, least) * np.eye(blocks.shape[-1])
+    np.einsum("...ii->...i", blocks)[...] += max(ridge, least)
+    return blocks
 
 
 def initialise(cells: Cells, rank: int) -> np.ndarray:
@@ -191,7 +192,12 @@ def _residual(pooled: np.ndarray, judgewise: np.ndarray) -> np.ndarray:
 
 def leading_directions(panel: np.ndarray, n_directions: int) -> np.ndarray:
     """Orthonormal item directions along which a panel, or each of a stack of them, varies most, shape (..., q, n_items)."""
-    return np.linalg.svd(panel, full_matrices=False)[2][..., :n_directions, :]
+    n_judges, n_items = panel.shape[-2:]
+    if n_items > n_judges:
+        return np.linalg.svd(panel, full_matrices=False)[2][..., :n_directions, :]
+    # Half of the work; what squaring costs the weak directions does not matter to a start.
+    vectors = np.linalg.eigh(panel.swapaxes(-1, -2) @ panel)[1]
+    return vectors[..., : -n_directions - 1 : -1].swapaxes(-1, -2)
 
 
 def further_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator, *, anywhere: bool) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg import helmert
-from scipy.linalg.lapack import dgeqrf, dgesdd
+from scipy.linalg.lapack import dgeqrf, dgesdd, dorgqr
 
 # Score matrices up to this size are decomposed whole: it is quicker than reducing them first.
 _SMALL = 1000
@@ -160,7 +160,12 @@ def _with_constant(directions: np.ndarray) -> np.ndarray:
 
 def _complement(directions: np.ndarray) -> np.ndarray:
     """Orthonormal item directions orthogonal to the constant and to others, shape (n_items, n_items - 1 - f)."""
-    return np.linalg.qr(_with_constant(directions), mode="complete")[0][:, directions.shape[1] + 1 :]
+    fixed = _with_constant(directions)
+    n_items, n_fixed = fixed.shape
+    packed, tau = dgeqrf(fixed)[:2]
+    whole = np.zeros((n_items, n_items), order="F")
+    whole[:, :n_fixed] = packed
+    return dorgqr(whole, tau, overwrite_a=True)[0][:, n_fixed:]
 
 
 def _singular_values(matrix: np.ndarray, *, full: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

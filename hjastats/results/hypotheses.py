@@ -43,8 +43,8 @@ class HypothesisMethods:
 
     def _in_parts(self, n_rows: int) -> list[np.ndarray]:
         """Positions of rows over the free coordinates, as many at a time as fit."""
-        n_parts = math.ceil(n_rows * self.model.layout.n_free / WHOLE)
-        return np.array_split(np.arange(n_rows), max(n_parts, 1))
+        everything, n_parts = np.arange(n_rows), math.ceil(n_rows * self.model.layout.n_free / WHOLE)
+        return np.array_split(everything, n_parts) if n_parts > 1 else [everything]
 
     def _parameter_rows(self, positions: np.ndarray) -> np.ndarray:
         """The Jacobian of some of the parameters; row by row where that of all does not fit."""
