@@ -14,7 +14,8 @@ from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
 from ..errors import shown
 from ..geometry.parameters import Coefficients
-from ..inference.robust import single_meat
+from ..inference.contributions import Contributions
+from ..inference.covariance import covariance_at
 from ..inference.score_tests import judge_term_test
 
 # A judge that prefers the same position this often deserves a sentence.
@@ -136,10 +137,11 @@ def _first_shares(data: Comparisons) -> Finding:
 
 def _position_test(results: Any, data: Comparisons) -> Finding:
     cells, at = _with_position(results, data)
-    frame, meat = results.estimate.frame, None
+    frame, contributions = results.estimate.frame, None
     if results.model.tie == "" and not np.isin(data.outcome, (0.0, 1.0)).all():
-        meat = single_meat(_rows_with_position(results, data), data, at, frame)
-    test = judge_term_test(cells, at, frame, meat)
+        contributions = Contributions.of_comparisons(_rows_with_position(results, data), data, at)
+    others = covariance_at(results.model.cells, results.estimate.at, frame)
+    test = judge_term_test(cells, at, frame, others, contributions)
     if test is None:
         text = "A position effect per judge cannot be told from the item scores in these data."
         return Finding("position test", False, text)

@@ -16,8 +16,8 @@ from ..geometry.decomposition import AnchoringError
 from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import ScoreStructure
 from .contrasts import Contrast, Spec, contrast
-from .covariance import DenseCovariance
 from .resampling import ParametricDraw, RowDraw, replicate
+from .robust import Sandwich
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,7 @@ class Bootstrap:
     replications: list[Coefficients]
     n_failed: int
     kind: str
-    influence: np.ndarray | None
-    count: np.ndarray | None = None
+    sandwich: Sandwich | None = None
 
     @property
     def params(self) -> pd.DataFrame:
@@ -75,7 +74,7 @@ class Bootstrap:
         """
         if method not in ("percentile", "bca"):
             raise ContrastError(f"method must be 'percentile' or 'bca', got {method!r}.")
-        if method == "bca" and self.influence is None:
+        if method == "bca" and self.sandwich is None:
             raise ContrastError("BCa intervals need resampled data: bootstrap(kind='rows') or kind='cluster'.")
         if not 0 < alpha < 1:
             raise ContrastError(f"alpha must lie between 0 and 1, got {alpha!r}.")
@@ -108,18 +107,16 @@ class Bootstrap:
             return None
 
     def _evaluate(self, spec: Spec, at: Coefficients) -> Contrast:
-        nothing = DenseCovariance(np.zeros((self.layout.n_free, self.layout.n_free)))
-        return contrast(spec, self.layout, at, self.layout.structure.frame(at.scores), nothing)
+        return contrast(spec, self.layout, at, self.layout.structure.frame(at.scores), None)
 
     def _limits(
         self, draws: np.ndarray, estimate: float, gradient: np.ndarray, alpha: float, method: str
     ) -> tuple[float, float]:
         tails = np.array([alpha / 2.0, 1.0 - alpha / 2.0])
-        if method == "bca" and self.influence is not None:
+        if method == "bca" and self.sandwich is not None:
             share = (np.sum(draws < estimate) + 0.5 * np.sum(draws == estimate)) / len(draws)
             bias = stats.norm.ppf(np.clip(share, 1.0 / (len(draws) + 1), len(draws) / (len(draws) + 1)))
-            effect = self.influence @ gradient
-            count = np.ones(len(effect)) if self.count is None else self.count
+            effect, count = self.sandwich.influence(gradient[None])[0], self.sandwich.contributions.count
             size = np.sum(count * effect**2) ** 1.5
             acceleration = np.sum(count * effect**3) / (6.0 * size) if size > 0 else 0.0
             z = bias + stats.norm.ppf(tails)
@@ -139,8 +136,7 @@ def bootstrap(
     *,
     n: int,
     kind: str,
-    influence: np.ndarray | None,
-    count: np.ndarray | None = None,
+    sandwich: Sandwich | None,
     rng: int | np.random.Generator | None,
     n_jobs: int,
     progress: bool,
@@ -148,7 +144,7 @@ def bootstrap(
     """Draw, refit, collect."""
     found = replicate(_Refit(source, layout.structure, estimate), n, rng=rng, n_jobs=n_jobs, progress=progress)
     usable = [at for at in found if at is not None and _can_be_anchored(layout, at)]
-    return Bootstrap(layout, estimate, usable, len(found) - len(usable), kind, influence, count)
+    return Bootstrap(layout, estimate, usable, len(found) - len(usable), kind, sandwich)
 
 
 def _can_be_anchored(layout: ParameterLayout, at: Coefficients) -> bool:

@@ -159,7 +159,7 @@ def contrast(
     layout: ParameterLayout,
     at: Coefficients,
     frame: Frame,
-    covariance: Covariance,
+    covariance: Covariance | None,
     *,
     null: float | Sequence[float] | None = None,
 ) -> Contrast:
@@ -167,8 +167,8 @@ def contrast(
 
     Parameters
     ----------
-    covariance : Covariance
-        Of the free coordinates.
+    covariance : Covariance or None
+        Of the free coordinates; without it contrasts have estimates and gradients only.
     null : float or sequence, optional
         Values to test against, overriding those written in strings.
     """
@@ -190,7 +190,9 @@ def contrast(
             values = np.broadcast_to(np.asarray(null, dtype=float), len(names)).copy()
         except (TypeError, ValueError):
             raise ContrastError(f"null must be a number or one per contrast ({len(names)}), got {null!r}.") from None
-    return Contrast(names, np.asarray(estimates), values, jacobian, covariance.of(jacobian))
+    unknown = np.full((len(names), len(names)), np.nan)
+    joint = unknown if covariance is None else covariance.of(jacobian)
+    return Contrast(names, np.asarray(estimates), values, jacobian, joint)
 
 
 def _named(spec: Any) -> list[tuple[str | None, Any]]:

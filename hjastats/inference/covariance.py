@@ -31,13 +31,15 @@ from ..likelihood import (
 SINGULAR_CONDITION = 1e13
 # Shared coordinates beyond which their covariance does not fit in memory, so that every quantity is solved for by itself.
 _TOO_MANY = 12_000
+# Quantities that are solved for by themselves, of panels that large: a few minutes.
+_MANY_SOLUTIONS = 1000
 # Quantities that take as long to solve for one by one as the factors of a thousand shared coordinates take; of more coordinates the
 # number grows with their square.
 _AS_LONG = 2.0
 # Free coordinates up to which a panel that looks undetermined from products alone is looked at as a matrix.
 _SECOND_LOOK = 3000
 # Quantities whose variances are computed at a time.
-_BLOCK = 500
+BLOCK = 500
 
 
 class Covariance(Protocol):
@@ -56,6 +58,9 @@ class Covariance(Protocol):
 
     def variances(self, jacobian: np.ndarray) -> np.ndarray:
         """Variances of quantities with the given Jacobian, shape (m,)."""
+
+    def can_solve(self, n: int) -> bool:
+        """Whether so many quantities can be had in reasonable time."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,14 @@ class DenseCovariance:
     def variances(self, jacobian: np.ndarray) -> np.ndarray:
         """Variances of quantities with the given Jacobian, shape (m,)."""
         return np.maximum(np.einsum("md,md->m", jacobian @ self.covariance, jacobian), 0.0)
+
+    def times(self, jacobian: np.ndarray) -> np.ndarray:
+        """Each row of a Jacobian times the covariance, shape (m, n_free)."""
+        return jacobian @ self.covariance
+
+    def can_solve(self, n: int) -> bool:
+        """Whether so many quantities can be had in reasonable time: there is nothing to solve."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -166,8 +179,8 @@ class LargeCovariance:
             eliminated = (inverse @ arrow.coupling).reshape(n_judges * width, n_shared)
             # In place and in pieces: this is the largest matrix of all.
             left = np.asfortranarray(arrow.shared)
-            for start in range(0, n_shared, _BLOCK):
-                left[:, start : start + _BLOCK] -= coupling.T @ eliminated[:, start : start + _BLOCK]
+            for start in range(0, n_shared, BLOCK):
+                left[:, start : start + BLOCK] -= coupling.T @ eliminated[:, start : start + BLOCK]
             return inverse, eliminated, cholesky(left, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             return None
@@ -186,14 +199,28 @@ class LargeCovariance:
         if not self.is_identified:
             return np.full(len(jacobian), np.nan)
         result = np.empty(len(jacobian))
-        for start in range(0, len(jacobian), _BLOCK):
-            rows = jacobian[start : start + _BLOCK]
+        for start in range(0, len(jacobian), BLOCK):
+            rows = jacobian[start : start + BLOCK]
             if (solved := self._solved(rows)) is not None:
-                result[start : start + _BLOCK] = np.einsum("md,md->m", solved, rows)
+                result[start : start + BLOCK] = np.einsum("md,md->m", solved, rows)
                 continue
             own, weighted, half = self._halves(rows)
-            result[start : start + _BLOCK] = np.einsum("md,md->m", weighted, own) + np.einsum("sm,sm->m", half, half)
+            result[start : start + BLOCK] = np.einsum("md,md->m", weighted, own) + np.einsum("sm,sm->m", half, half)
         return result
+
+    def times(self, jacobian: np.ndarray) -> np.ndarray:
+        """Each row of a Jacobian times the covariance, shape (m, n_free)."""
+        if not self.is_identified:
+            return np.full(jacobian.shape, np.nan)
+        if (solved := self._solved(jacobian)) is not None:
+            return solved
+        if self._factors is None:
+            return np.full(jacobian.shape, np.nan)
+        _, eliminated, root = self._factors
+        _, weighted, half = self._halves(jacobian)
+        shared = solve_triangular(root, half, lower=True, trans="T", overwrite_b=True, check_finite=False)
+        own = (weighted - (eliminated @ shared).T).reshape(len(jacobian), *self._system.own_ridge.shape)
+        return np.array([in_free_order(own[m], shared[:, m], self.cells) for m in range(len(jacobian))])
 
     def _halves(self, jacobian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The judges' part of a Jacobian, the same times their inverse blocks, and the root of what the shared part adds."""
@@ -207,10 +234,17 @@ class LargeCovariance:
         half = solve_triangular(root, (shared - own @ eliminated).T, lower=True, overwrite_b=True, check_finite=False)
         return own, weighted, half
 
+    @property
+    def _n_shared(self) -> int:
+        return self.frame.shared_judges.shape[1] * self.frame.n_shared + self.cells.n_shared_terms
+
+    def can_solve(self, n: int) -> bool:
+        """Whether so many quantities can be had in reasonable time."""
+        return n <= _MANY_SOLUTIONS or self._n_shared <= _TOO_MANY
+
     def _solved(self, jacobian: np.ndarray) -> np.ndarray | None:
         """Each row times the covariance, by conjugate gradients; None where the factors are at hand, sooner made, or needed."""
-        n_shared = len(self._system.shared_ridge)
-        is_too_large = n_shared > _TOO_MANY
+        n_shared, is_too_large = self._n_shared, self._n_shared > _TOO_MANY
         self._n_solved += len(jacobian)
         is_quicker = "_factors" not in self.__dict__ and self._n_solved <= _AS_LONG * (n_shared / 1000.0) ** 2
         if not (is_too_large or is_quicker):

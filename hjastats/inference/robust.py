@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ..data.cells import Cells, distinct_rows, take
+from ..data.cells import Cells, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError, shown
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
-from ..likelihood import (
-    Derivatives,
-    cell_scores,
-    evaluate,
-    expected_information,
-    free_design,
-    free_information,
-    free_ties,
-    times_predictor,
-)
+from ..likelihood import Derivatives, evaluate, expected_information, free_information, times_predictor
+from .contributions import Contributions, single, weighted_slopes
+from .covariance import BLOCK, Covariance, DenseCovariance, FreeCovariance, LargeCovariance
 
 FEW_CLUSTERS = 20
 # Gradients of clusters times free coordinates that are held at a time.
 _ENTRIES = 20_000_000
+# Free coordinates beyond which a robust covariance of all of them takes longer than the quantities anybody asks for.
+_LARGE = 6000
 DESCRIPTIONS = {
     "expected": "Standard errors from the expected information (eq. fisher-plugin).",
     "observed": "Standard errors from the observed information.",
@@ -37,20 +32,42 @@ DESCRIPTIONS = {
 }
 
 
-class RowScores:
-    """Gradient contributions of the rows, kept once per distinct row."""
+@dataclass(frozen=True)
+class Sandwich:
+    """A robust covariance worked out as far as it is asked for, where a matrix of all free coordinates would be too large."""
 
-    def __init__(self, rows: Cells, data: Comparisons, at: Coefficients, frame: Frame) -> None:
-        columns = [rows.judge, rows.first, rows.second, data.outcome, *rows.judge_terms.T, *rows.shared_terms.T]
-        self.code, some = distinct_rows(columns)
-        self.weight = data.weight
-        single = _single(take(rows, some), data.outcome[some])
-        self.scores = cell_scores(single, evaluate(single, at), free_design(single, frame), free_ties(single, frame))
+    bread: FreeCovariance | LargeCovariance
+    contributions: Contributions
+    frame: Frame
+    correction: float = 1.0
 
     @property
-    def count(self) -> np.ndarray:
-        """Number of comparisons behind every distinct row."""
-        return np.bincount(self.code, self.weight, minlength=len(self.scores))
+    def is_finite(self) -> bool:
+        """Whether there are standard errors."""
+        return self.bread.is_finite
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The whole matrix, shape (n_free, n_free)."""
+        return self.of(np.eye(int(self.contributions.rows.is_free.sum()) + self.frame.n_free))
+
+    def can_solve(self, n: int) -> bool:
+        """Whether so many quantities can be had in reasonable time."""
+        return self.bread.can_solve(n)
+
+    def influence(self, jacobian: np.ndarray) -> np.ndarray:
+        """By how much every unit moves quantities with the given Jacobian (m, n_free), to first order, shape (m, n_units)."""
+        return self.contributions.along(self.bread.times(jacobian), self.frame)
+
+    def of(self, jacobian: np.ndarray) -> np.ndarray:
+        """Covariance of quantities with the given Jacobian (m, n_free)."""
+        return self.correction * self.contributions.products(self.bread.times(jacobian), self.frame)
+
+    def variances(self, jacobian: np.ndarray) -> np.ndarray:
+        """Variances of quantities with the given Jacobian, shape (m,)."""
+        parts = [jacobian[start : start + BLOCK] for start in range(0, len(jacobian), BLOCK)]
+        squares = [self.contributions.squares(self.bread.times(part), self.frame) for part in parts]
+        return self.correction * np.concatenate([np.zeros(0), *squares])
 
 
 def robust_covariance(
@@ -60,10 +77,10 @@ def robust_covariance(
     data: Comparisons,
     at: Coefficients,
     frame: Frame,
-    bread: np.ndarray,
+    bread: FreeCovariance | LargeCovariance,
     *,
     has_judge_parameters: bool,
-) -> tuple[np.ndarray, dict[str, Any]]:
+) -> tuple[Covariance, dict[str, Any]]:
     """Sandwich covariance of the free coordinates and the facts to report about it.
 
     Parameters
@@ -72,19 +89,27 @@ def robust_covariance(
     cov_kwds : dict
         ``groups`` (labels or the name of a column of the data) and ``use_correction`` (default True: the factor
         G/(G-1) (n-1)/(n-k)) for "cluster".
-    bread : ndarray, shape (n_free, n_free)
+    bread : FreeCovariance or LargeCovariance
         Inverse information.
     """
+    k = int(rows.is_free.sum()) + frame.n_free
     if cov_type == "HC0":
         _no_further(cov_kwds, ())
-        return _sandwich(bread, single_meat(rows, data, at, frame)), {"description": DESCRIPTIONS["HC0"]}
+        known = {"description": DESCRIPTIONS["HC0"]}
+        if k > _LARGE:
+            return Sandwich(bread, Contributions.of_comparisons(rows, data, at), frame), known
+        return DenseCovariance(_sandwich(bread.covariance, single_meat(rows, data, at, frame))), known
     _no_further(cov_kwds, ("groups", "use_correction"))
     cluster, labels, name = cluster_codes(cov_kwds.get("groups"), data)
-    check_clusters(cluster, len(labels), data, bread, has_judge_parameters=has_judge_parameters)
-    covariance = _sandwich(bread, cluster_meat(rows, data, at, frame, cluster, len(labels)))
-    n, k, g = data.n_comparisons, len(bread), len(labels)
-    if cov_kwds.get("use_correction", True):
-        covariance = covariance * (g / (g - 1.0)) * ((n - 1.0) / (n - k))
+    n, g = data.n_comparisons, len(labels)
+    check_clusters(cluster, g, data, k, has_judge_parameters=has_judge_parameters)
+    correction = (g / (g - 1.0)) * ((n - 1.0) / (n - k)) if cov_kwds.get("use_correction", True) else 1.0
+    covariance: Covariance
+    if k > _LARGE:
+        covariance = Sandwich(bread, Contributions.of_clusters(rows, data, at, cluster, g), frame, correction)
+    else:
+        meat = cluster_meat(rows, data, at, frame, cluster, g)
+        covariance = DenseCovariance(correction * _sandwich(bread.covariance, meat))
     by = f" ({name})" if name else ""
     return covariance, {
         "description": DESCRIPTIONS["cluster"].format(n=g, by=by),
@@ -105,7 +130,7 @@ def single_meat(rows: Cells, data: Comparisons, at: Coefficients, frame: Frame) 
     The gradient of a comparison is its slope times its design, so this is an information matrix with squared slopes in place of
     variances, and is worked out like one: without a row per comparison.
     """
-    here = evaluate(_single(rows, data.outcome), at)
+    here = evaluate(single(rows, data.outcome), at)
     squares = here._replace(curvature=data.weight * here.slope**2)
     if here.tie_slope is not None:
         squares = squares._replace(
@@ -135,13 +160,6 @@ def cluster_meat(
     return meat
 
 
-def weighted_slopes(rows: Cells, data: Comparisons, at: Coefficients) -> Derivatives:
-    """Derivatives of the log-likelihood of every row by its predictors."""
-    here = evaluate(_single(rows, data.outcome), at)
-    tie_slope = None if here.tie_slope is None else -data.weight * here.tie_slope
-    return here._replace(slope=-data.weight * here.slope, tie_slope=tie_slope)
-
-
 def cluster_scores(rows: Cells, here: Derivatives, frame: Frame, cluster: np.ndarray, n_clusters: int) -> np.ndarray:
     """Sums of the slopes of rows times their design, by cluster, shape (n_clusters, n_free).
 
@@ -162,12 +180,6 @@ def cluster_scores(rows: Cells, here: Derivatives, frame: Frame, cluster: np.nda
         items = sparse.csr_array((np.concatenate([weighted, -weighted]), places), (n_clusters, rows.n_items))
         shared.append(frame.along_shared(items.toarray()))
     return np.hstack([linear, (by_judge @ own_items).reshape(n_clusters, -1), *shared])
-
-
-def _single(rows: Cells, outcome: np.ndarray) -> Cells:
-    """Every row as one comparison."""
-    single = replace(rows, n=np.ones(len(outcome)), y=outcome)
-    return single if rows.ties is None else replace(single, ties=(outcome == 0.5).astype(float))
 
 
 def _no_further(cov_kwds: dict[str, Any], known: tuple[str, ...]) -> None:
@@ -209,7 +221,7 @@ def cluster_codes(groups: Any, data: Comparisons) -> tuple[np.ndarray, np.ndarra
 
 
 def check_clusters(
-    cluster: np.ndarray, n_clusters: int, data: Comparisons, bread: np.ndarray, *, has_judge_parameters: bool
+    cluster: np.ndarray, n_clusters: int, data: Comparisons, n_free: int, *, has_judge_parameters: bool
 ) -> None:
     """Refuse clusters that leave a judge's parameters without variance, and warn of too few.
 
@@ -229,9 +241,9 @@ def check_clusters(
                 "scores of a judge's own parameters sum to zero over the judge, so these clusters would leave them no "
                 "variance at all. Cluster by prompt instead, or leave these judges out."
             )
-    if n_clusters < FEW_CLUSTERS or n_clusters <= len(bread):
+    if n_clusters < FEW_CLUSTERS or n_clusters <= n_free:
         warnings.warn(
-            f"{n_clusters} clusters for {len(bread)} free parameters: cluster-robust standard errors are too small with so few, "
+            f"{n_clusters} clusters for {n_free} free parameters: cluster-robust standard errors are too small with so few, "
             "and joint tests of many parameters are not available.",
             CovarianceWarning,
             stacklevel=5,

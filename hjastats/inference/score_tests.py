@@ -6,18 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
-from ..likelihood import (
-    evaluate,
-    expected_information,
-    free_gradient,
-    free_information,
-    gradient,
-)
+from ..likelihood import Derivatives, evaluate, times_predictor
+from .contributions import Contributions
+from .covariance import FreeCovariance, LargeCovariance
+
+# Share of a term's information that must be left after the other parameters, for the term to be told from them.
+_LEFT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,13 @@ class ScoreTest:
     p_value: float
 
 
-def judge_term_test(cells: Cells, at: Coefficients, frame: Frame, meat: np.ndarray | None = None) -> ScoreTest | None:
+def judge_term_test(
+    cells: Cells,
+    at: Coefficients,
+    frame: Frame,
+    others: FreeCovariance | LargeCovariance,
+    contributions: Contributions | None = None,
+) -> ScoreTest | None:
     """Score test of the first judge term of ``cells``, whose coefficients are zero in ``at``.
 
     Parameters
@@ -38,43 +42,63 @@ def judge_term_test(cells: Cells, at: Coefficients, frame: Frame, meat: np.ndarr
         With the term under test as first column of ``judge_terms``.
     at : Coefficients
         Maximum likelihood estimate without the term, its coefficients filled in as zero.
-    meat : ndarray, shape (n_free, n_free), optional
-        Sum of the squared gradients of single comparisons. Given, the variance of the gradient is estimated from them instead
-        of from the model, which half wins and soft preferences do not follow.
+    others : FreeCovariance or LargeCovariance
+        Of the estimate without the term, by the expected information.
+    contributions : Contributions, optional
+        Of single comparisons with the term. Given, the variance of the gradient is estimated from them instead of from the
+        model, which half wins and soft preferences do not follow.
 
     Returns
     -------
     ScoreTest or None
         None when the data cannot tell the term from the scores.
     """
-    here = evaluate(cells, at)
-    slope = free_gradient(gradient(cells, here), frame, cells)
-    arrow = expected_information(cells, here, frame)
-    information = free_information(arrow, cells)
-    columns = np.arange(cells.n_judges * cells.n_judge_terms).reshape(cells.n_judges, -1)[:, 0]
-    linear = np.zeros(len(cells.is_free), dtype=bool)
-    linear[cells.n_shared_terms + columns] = True
-    tested = np.concatenate([linear[cells.is_free], np.zeros(frame.n_free, dtype=bool)])
-    cross = information[np.ix_(~tested, tested)]
-    # Rescaled to a unit diagonal; what the other terms already explain, or no comparison informs, is left out of the test.
-    scale = np.sqrt(np.maximum(np.diag(information)[tested], 1e-300))
-    try:
-        nuisance = cho_factor(information[np.ix_(~tested, ~tested)])
-    except LinAlgError:
+    if not others.is_finite:
         return None
-    projection = cho_solve(nuisance, cross)
-    effective = information[np.ix_(tested, tested)] - cross.T @ projection
-    if meat is not None:
-        # What is left of the tested coordinates after the others.
-        rest = np.zeros((len(information), len(projection.T)))
-        rest[tested], rest[~tested] = np.eye(len(rest.T)), -projection
-        known = np.diag(effective) > 1e-8 * np.diag(information)[tested]
-        effective = np.where(np.outer(known, known), rest.T @ meat @ rest, 0.0)
-    effective = effective / np.outer(scale, scale)
-    values, vectors = np.linalg.eigh(effective)
-    informed = values > 1e-8
+    here, term = evaluate(cells, at), cells.judge_terms[:, 0]
+    slope = np.bincount(cells.judge, here.slope * term, cells.n_judges)
+    information = np.bincount(cells.judge, here.curvature * term**2, cells.n_judges)
+    is_tested, coupling = _coupling(cells, here, frame)
+    explained = others.times(coupling)
+    effective = np.diag(information) - 0.5 * (explained @ coupling.T + coupling @ explained.T)
+    known = np.diag(effective) > _LEFT * information
+    if contributions is not None:
+        # Along what is left of the tested coordinates after the others.
+        movements = np.empty((cells.n_judges, len(is_tested)))
+        movements[:, is_tested], movements[:, ~is_tested] = np.eye(cells.n_judges), -explained
+        effective = np.where(np.outer(known, known), contributions.products(movements, frame), 0.0)
+    # Rescaled to a unit diagonal; what the other terms already explain, or no comparison informs, is left out of the test.
+    scale = np.sqrt(np.maximum(information, 1e-300))
+    values, vectors = np.linalg.eigh(effective / np.outer(scale, scale))
+    informed = values > _LEFT
     if not informed.any():
         return None
-    projected = vectors[:, informed].T @ (slope[tested] / scale)
+    projected = vectors[:, informed].T @ (slope / scale)
     statistic, df = float(np.sum(projected**2 / values[informed])), int(informed.sum())
     return ScoreTest(statistic, df, float(stats.chi2.sf(statistic, df)))
+
+
+def _coupling(cells: Cells, here: Derivatives, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """Which free coordinates are the first judge term's, and the information they share with the others, judge by judge.
+
+    Returns
+    -------
+    is_tested : ndarray of bool, shape (n_free,)
+    coupling : ndarray, shape (n_judges, n_free - n_judges)
+    """
+    n_judges, e, m, f = cells.n_judges, cells.n_judge_terms, cells.n_shared_terms, frame.judge_items.shape[1]
+    term, judges = cells.judge_terms[:, :1], np.arange(n_judges)
+    own_terms = term * times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
+    all_terms = term * times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
+    own = np.zeros((n_judges, n_judges, e))
+    own[judges, judges] = cells.sum_by_judge(own_terms)
+    linear = np.hstack([cells.sum_by_judge(all_terms), own.reshape(n_judges, n_judges * e)])
+    by_score = cells.sum_by_score(here.curvature * term[:, 0])
+    own_items = np.zeros((n_judges, n_judges, f))
+    own_items[judges, judges] = by_score @ frame.judge_items
+    items = frame.shared_judges[:, :, None] * frame.along_shared(by_score)[:, None]
+    is_tested = np.zeros(len(cells.is_free), dtype=bool)
+    is_tested[m::e] = True
+    scores = np.hstack([own_items.reshape(n_judges, n_judges * f), items.reshape(n_judges, -1)])
+    coupling = np.hstack([linear[:, cells.is_free & ~is_tested], scores])
+    return np.concatenate([is_tested[cells.is_free], np.zeros(frame.n_free, dtype=bool)]), coupling

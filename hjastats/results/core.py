@@ -16,7 +16,7 @@ from statsmodels.base.wrapper import populate_wrapper
 from ..diagnostics.diagnosis import Diagnosis, judge_facts
 from ..diagnostics.findings import Finding, find
 from ..errors import shown
-from ..inference.covariance import Covariance, DenseCovariance
+from ..inference.covariance import Covariance
 from ..inference.estimate import Estimate, reassess, which_information
 from ..inference.robust import DESCRIPTIONS, robust_covariance
 from ..report import render
@@ -143,17 +143,16 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
             raise ValueError(f"cov_type must be 'nonrobust', 'HC0' or 'cluster', got {self.cov_type!r}.")
         self._need_data()
         model = self.model
-        covariance, known = robust_covariance(
+        self._covariance, known = robust_covariance(
             self.cov_type,
             cov_kwds,
             model.row_cells(),
             model.comparisons,
             self.estimate.at,
             self.estimate.frame,
-            self.estimate.free_covariance.covariance,
+            self.estimate.free_covariance,
             has_judge_parameters=self._has_judge_parameters,
         )
-        self._covariance = DenseCovariance(covariance)
         return known
 
     # Matrices the base class would keep; with many items they are large, so they are made when asked for

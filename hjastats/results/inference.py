@@ -16,12 +16,13 @@ from ..errors import ContrastError, IdentificationError, shown
 from ..geometry.structures import Pooled
 from ..inference.bootstrap import Bootstrap, bootstrap, check_options
 from ..inference.contrasts import Contrast, Spec, contrast, normal_limits, tests_table
+from ..inference.contributions import Contributions
 from ..inference.covariance import Covariance
 from ..inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
 from ..inference.quantities import Quantities
 from ..inference.ranks import ranking_table
 from ..inference.resampling import ParametricDraw, RowDraw
-from ..inference.robust import RowScores, check_clusters, cluster_codes, cluster_scores, weighted_slopes
+from ..inference.robust import Sandwich, check_clusters, cluster_codes
 from ..inference.simultaneous import exceedance, largest_differences, pairwise_differences
 from ..likelihood import free_design, free_ties, linear_predictor
 from .hypotheses import HypothesisMethods
@@ -361,34 +362,29 @@ class InferenceMethods(HypothesisMethods):
             raise IdentificationError(
                 "the fit did not converge or is not identified: resampling it would repeat the failure."
             )
-        influence = count = None
+        sandwich = None
         source: ParametricDraw | RowDraw
         if kind == "parametric":
             source = ParametricDraw.from_fit(model.cells, model.comparisons, at)
         else:
-            rows = model.row_cells()
-            frame = self.estimate.frame
-            bread = self.estimate.free_covariance.covariance
+            rows, data = model.row_cells(), model.comparisons
             if kind == "cluster":
-                cluster, labels, _ = cluster_codes(groups, model.comparisons)
-                check_clusters(
-                    cluster, len(labels), model.comparisons, bread, has_judge_parameters=self._has_judge_parameters
-                )
-                source = RowDraw.from_data(rows, model.comparisons, cluster)
-                slopes = weighted_slopes(rows, model.comparisons, at)
-                influence = cluster_scores(rows, slopes, frame, cluster, len(labels)) @ bread
+                cluster, labels, _ = cluster_codes(groups, data)
+                n_free, has_own = model.layout.n_free, self._has_judge_parameters
+                check_clusters(cluster, len(labels), data, n_free, has_judge_parameters=has_own)
+                source = RowDraw.from_data(rows, data, cluster)
+                contributions = Contributions.of_clusters(rows, data, at, cluster, len(labels))
             else:
-                source = RowDraw.from_data(rows, model.comparisons)
-                scores = RowScores(rows, model.comparisons, at, frame)
-                influence, count = scores.scores @ bread, scores.count
+                source = RowDraw.from_data(rows, data)
+                contributions = Contributions.of_comparisons(rows, data, at)
+            sandwich = Sandwich(self.estimate.free_covariance, contributions, self.estimate.frame)
         return bootstrap(
             source,
             model.layout,
             at,
             n=n,
             kind=kind,
-            influence=influence,
-            count=count,
+            sandwich=sandwich,
             rng=rng,
             n_jobs=n_jobs,
             progress=progress,

@@ -9,7 +9,10 @@ from statsmodels.stats.sandwich_covariance import cov_cluster, cov_white_simple
 import hjastats as hja
 from hjastats.data.comparisons import Comparisons
 from hjastats.errors import ComparisonError, CovarianceWarning, IdentificationError
-from hjastats.inference.robust import RowScores, cluster_meat, single_meat
+from hjastats.inference import robust
+from hjastats.inference.contributions import Contributions, single
+from hjastats.inference.robust import cluster_meat, single_meat
+from hjastats.likelihood import cell_scores, evaluate, free_design, free_ties
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 
@@ -141,9 +144,9 @@ def test_row_and_cluster_bootstrap_agree_with_the_sandwich():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CovarianceWarning)
         clustered = result.with_covariance("cluster", {"groups": "prompt", "use_correction": False})
-    for kind, groups, robust in (("rows", None, result.with_covariance("HC0")), ("cluster", "prompt", clustered)):
+    for kind, groups, other in (("rows", None, result.with_covariance("HC0")), ("cluster", "prompt", clustered)):
         draws = result.bootstrap(400, kind, groups=groups, rng=1).contrast(names)
-        np.testing.assert_allclose(draws["std_err"], robust.bse[names], rtol=0.14)
+        np.testing.assert_allclose(draws["std_err"], other.bse[names], rtol=0.14)
 
 
 @pytest.mark.parametrize(
@@ -166,13 +169,40 @@ def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
     model = hja.HJAModel.from_comparisons(data, **options)
     result = model.fit(warn_convergence=False)
     rows, at, frame = model.row_cells(), result.estimate.at, result.estimate.frame
-    by_row = RowScores(rows, data, at, frame)
-    expected = by_row.scores.T @ (by_row.count[:, None] * by_row.scores)
+    each = single(rows, data.outcome)
+    scores = cell_scores(each, evaluate(each, at), free_design(each, frame), free_ties(each, frame))
+    expected = scores.T @ (data.weight[:, None] * scores)
     close = {"rtol": 1e-9, "atol": 1e-9 * np.abs(expected).max()}
     np.testing.assert_allclose(single_meat(rows, data, at, frame), expected, **close)
     cluster = data.columns["prompt"].to_numpy()
-    sums = np.zeros((60, by_row.scores.shape[1]))
-    np.add.at(sums, cluster, data.weight[:, None] * by_row.scores[by_row.code])
+    sums = np.zeros((60, scores.shape[1]))
+    np.add.at(sums, cluster, data.weight[:, None] * scores)
+    movements = rng.normal(size=(4, scores.shape[1]))
+    by_comparison = Contributions.of_comparisons(rows, data, at)
+    by_cluster = Contributions.of_clusters(rows, data, at, cluster, 60)
     for entries in (10, 500, 10**6):
         monkeypatch.setattr("hjastats.inference.robust._ENTRIES", entries)
+        monkeypatch.setattr("hjastats.inference.contributions._ENTRIES", entries)
         np.testing.assert_allclose(cluster_meat(rows, data, at, frame, cluster, 60), sums.T @ sums, **close)
+        np.testing.assert_allclose(by_cluster.along(movements, frame), movements @ sums.T, **close)
+        for found, meat in ((by_comparison, expected), (by_cluster, sums.T @ sums)):
+            products = movements @ meat @ movements.T
+            near = {"rtol": 1e-9, "atol": 1e-9 * np.abs(products).max()}
+            np.testing.assert_allclose(found.products(movements, frame), products, **near)
+            np.testing.assert_allclose(found.squares(movements, frame), np.diag(products), **near)
+
+
+@pytest.mark.parametrize("cov_type", ["HC0", "cluster"])
+@pytest.mark.parametrize("many", [3, 500], ids=["by products", "by a matrix"])
+def test_a_robust_covariance_too_large_for_a_matrix_is_the_same(data, cov_type, many, monkeypatch):
+    model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
+    kwds = {"groups": "prompt"} if cov_type == "cluster" else None
+    whole = model.fit(cov_type=cov_type, cov_kwds=kwds)
+    monkeypatch.setattr(robust, "_LARGE", 3)
+    monkeypatch.setattr("hjastats.inference.covariance.MANY", many)
+    parts = model.fit(cov_type=cov_type, cov_kwds=kwds)
+    assert isinstance(parts._covariance, robust.Sandwich)
+    np.testing.assert_allclose(parts.bse, whole.bse, rtol=1e-6)
+    np.testing.assert_allclose(parts.consensus, whole.consensus, rtol=1e-6, atol=1e-9)
+    matrix = whole.cov_params().to_numpy()
+    np.testing.assert_allclose(parts.cov_params(), matrix, atol=1e-6 * np.abs(matrix).max())
