@@ -84,53 +84,58 @@ def _right(results: Any) -> list[tuple[str, list[str]]]:
 
 
 def _parameters(results: Any, kind: str, name: str, null: float, alpha: float, max_rows: int) -> SimpleTable:
-    where = results.model.layout.slices[kind]
-    runs_away = results.is_separated[where] | (kind == "gamma" and not results.has_consensus)
-    estimate = np.where(runs_away, np.nan, results.params[where])
-    error = np.where(runs_away, np.nan, results.bse[where])
-    labels = _labels(results, kind)
-    rows = _rows(estimate, error, alpha, null)
+    labels = results.model.layout.blocks[kind] if kind in results.model.layout.shared_terms else _labels(results, kind)
+    first, last = _ends(len(labels), max_rows)
+    table = results.estimates(kind, None if not last else [*labels[:first], *labels[len(labels) - last :]])
+    if kind == "gamma" and not results.has_consensus:
+        table[:] = np.nan
+    rows = _rows(table["estimate"].to_numpy(), table["std_err"].to_numpy(), alpha, null)
     header = ["coef", "std err", "z", "P>|z|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
-    return _table(labels, rows, header, name, max_rows)
+    return _table(list(labels), rows, header, name, max_rows)
 
 
 def _labels(results: Any, kind: str) -> list[str]:
     layout = results.model.layout
-    if kind == "gamma":
-        return list(layout.judges)
-    if kind in layout.judge_terms:
-        return list(layout.judges_with(kind))
-    return layout.blocks[kind]
+    return list(layout.judges) if kind == "gamma" else list(layout.judges_with(kind))
 
 
 def _consensus(results: Any, alpha: float, max_rows: int) -> SimpleTable:
-    table = results.consensus
+    runs_away = (
+        results.is_separated[results.model.layout.slices["mu"]] if "mu" in results.model.layout.slices else False
+    )
+    best_first = np.argsort(-np.where(runs_away, np.nan, results.decomposition.mu), kind="stable")
+    labels = [results.model.items[i] for i in best_first]
+    first, last = _ends(len(labels), max_rows)
+    shown = np.r_[:first, len(labels) - last : len(labels)]
+    table = results.estimates("mu", [labels[i] for i in shown])
     half = stats.norm.ppf(1 - alpha / 2) * table["std_err"]
-    V = np.where(results.is_ambiguous | results.is_withheld("V"), np.nan, results.decomposition.V)
-    coordinates = pd.DataFrame(V, index=list(results.model.items)).loc[table.index].to_numpy()
+    V = np.where(results.is_ambiguous | results.is_withheld("V"), np.nan, results.decomposition.V)[best_first[shown]]
     rows = [
         [
             "-" if np.isnan(estimate) else str(place + 1),
-            *map(_number, (estimate, error, estimate - h, estimate + h, *coordinates[place])),
+            *map(_number, (estimate, error, estimate - h, estimate + h, *coordinates)),
         ]
-        for place, (estimate, error, h) in enumerate(zip(table["estimate"], table["std_err"], half, strict=True))
+        for place, estimate, error, h, coordinates in zip(
+            shown, table["estimate"], table["std_err"], half, V, strict=True
+        )
     ]
     header = ["place", "coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
-    header += [f"V{d + 1}" for d in range(coordinates.shape[1])]
-    which = "over finite scores" if table["estimate"].isna().any() else ""
+    header += [f"V{d + 1}" for d in range(V.shape[1])]
+    which = "over finite scores" if np.any(runs_away) else ""
     name = f"consensus mu ({' '.join(['sums to zero', which]).strip()})" + (
         " and disagreement coordinates V" if results.rank else ""
     )
-    return _table(list(table.index), rows, header, name, max_rows)
+    return _table(labels, rows, header, name, max_rows)
 
 
 def _disagreement(results: Any, max_rows: int) -> SimpleTable:
     table = results.leverage()
     n_directions = results.rank
     loadings = np.where(results.is_ambiguous | results.is_withheld("U"), np.nan, results.decomposition.U)
+    first, last = _ends(len(table), max_rows)
     rows = [
-        [_number(row["h"]), _number(row["rho"]), *(_number(value) for value in loadings[k])]
-        for k, (_, row) in enumerate(table.iterrows())
+        [_number(value) for value in (*table.iloc[k], *loadings[k])]
+        for k in np.r_[:first, len(table) - last : len(table)]
     ]
     header = ["h", "rho", *(f"U{d + 1}" for d in range(n_directions))]
     name = "disagreement (h its size, rho relative to the judge's consensus part)"
@@ -153,14 +158,19 @@ def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) ->
     return [list(row) for row in zip(*columns, strict=True)]
 
 
+def _ends(n: int, max_rows: int) -> tuple[int, int]:
+    """How many rows of a table are shown at its beginning and at its end: all at the beginning, if they are few."""
+    return (n, 0) if n <= max_rows else ((max_rows + 1) // 2, max_rows // 2)
+
+
 def _table(labels: list[str], rows: list[list[str]], header: list[str], name: str, max_rows: int) -> SimpleTable:
+    """A table under all its labels, of which the rows at both ends are shown."""
     labels = shorten(labels)
-    if len(rows) > max_rows:
-        head, tail = (max_rows + 1) // 2, max_rows // 2
-        hidden = len(rows) - head - tail
-        gap = ["..."] * len(header)
-        labels = [*labels[:head], f"({hidden} more)", *labels[len(labels) - tail :]]
-        rows = [*rows[:head], gap, *rows[len(rows) - tail :]]
+    first, last = _ends(len(labels), max_rows)
+    hidden = len(labels) - first - last
+    if hidden:
+        labels = [*labels[:first], f"({hidden:,} more)", *labels[len(labels) - last :]]
+        rows = [*rows[:first], ["..."] * len(header), *rows[first:]]
     return SimpleTable(rows, header, labels, title=name, txt_fmt=fmt_params)
 
 

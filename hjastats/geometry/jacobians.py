@@ -18,6 +18,16 @@ def consensus_jacobian(frame: Frame) -> np.ndarray:
     return frame.transposed_direction_times(ones)[0]
 
 
+def mean_rows(items: np.ndarray, frame: Frame) -> np.ndarray:
+    """Derivative of item vectors (m, n_items) times the mean over judges of the scores, shape (m, n_free).
+
+    With rows of the unit matrix these are rows of ``consensus_jacobian``, as many at a time as are wanted.
+    """
+    own = np.repeat((items @ frame.judge_items / frame.n_judges)[:, None], frame.n_judges, axis=1)
+    shared = frame.shared_judges.mean(axis=0)[:, None] * frame.along_shared(items)[:, None]
+    return np.hstack([own.reshape(len(items), -1), shared.reshape(len(items), -1)])
+
+
 def anchor_jacobian(gamma: np.ndarray, mu: np.ndarray, residual: np.ndarray, frame: Frame) -> np.ndarray:
     """Derivative of (gamma, mu) implied by scores ``gamma mu' + residual``, shape (n_judges + n_items, n_free)."""
     d_mu = consensus_jacobian(frame)
@@ -56,6 +66,23 @@ def decomposition_jacobian(parts: Decomposition, frame: Frame) -> np.ndarray:
     d_left = along_judges[1:] - mu[:, None] * (left.T @ d_gamma)[:, None] - (gamma @ left)[:, None, None] * d_mu
     d_U, d_V = _factor_jacobian(left, right, strength, d_left, d_right)
     return np.concatenate([d_gamma, d_mu, d_U.reshape(-1, frame.n_free) / root, d_V.reshape(-1, frame.n_free) * root])
+
+
+def decomposition_derivative(parts: Decomposition, change: np.ndarray) -> np.ndarray:
+    """Change of (gamma, mu, U, V) along one movement of the scores (n_judges, n_items), to first order.
+
+    The product of ``decomposition_jacobian`` with that movement, without the matrix.
+    """
+    gamma, mu, residual = parts.gamma, parts.mu, parts.residual
+    d_mu = change.mean(axis=0)
+    d_gamma = _sensitivity_jacobian(gamma, mu, residual, change @ mu, d_mu)
+    if parts.rank == 0:
+        return np.concatenate([d_gamma, d_mu])
+    left, strength, right = _singular_vectors(parts)
+    moved = change - np.outer(d_gamma, mu) - np.outer(gamma, d_mu)
+    d_U, d_V = _factor_jacobian(left, right, strength, (left.T @ moved)[:, :, None], (moved @ right).T[:, :, None])
+    root = np.sqrt(len(mu))
+    return np.concatenate([d_gamma, d_mu, d_U.ravel() / root, d_V.ravel() * root])
 
 
 def _factor_jacobian(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ComparisonError, shown
 from .decomposition import AnchoringError, Decomposition, canonical
-from .jacobians import anchor_jacobian, consensus_jacobian, decomposition_jacobian, scores_jacobian
+from .jacobians import consensus_jacobian, decomposition_derivative, decomposition_jacobian, scores_jacobian
 from .structures import Frame, LowRank, Pooled, ScoreStructure, centred
 
 # Log tie propensity of judges that never tie: small enough to leave the other outcomes' probabilities exact.
@@ -226,17 +226,20 @@ class ParameterLayout:
             return self._with_linear(decomposition_jacobian(parts or self.decompose(at), frame))
         return self._with_linear(scores_jacobian(frame))
 
-    def jacobian_of(self, kind: str, at: Coefficients, frame: Frame, parts: Decomposition | None = None) -> np.ndarray:
-        """The rows of ``jacobian`` that belong to one kind of parameter.
-
-        Those of consensus and sensitivity need no perturbation of the disagreement's directions.
-        """
-        if isinstance(self.structure, LowRank) and kind in ("gamma", "mu"):
-            parts = parts or self.decompose(at)
-            block = anchor_jacobian(parts.gamma, parts.mu, parts.residual, frame)
-            rows = block[: frame.n_judges] if kind == "gamma" else block[frame.n_judges :]
-            return np.hstack([np.zeros((len(rows), self.n_linear)), rows])
-        return self.jacobian(at, frame, parts)[self.slices[kind]]
+    def derivative(self, free: np.ndarray, frame: Frame, parts: Decomposition) -> np.ndarray:
+        """Change of the reported parameters along one movement of the free coordinates, to first order: ``jacobian`` times it."""
+        m = len(self.shared_terms)
+        judge = np.zeros((len(self.judges), len(self.judge_terms)))
+        judge[self._own_is_free] = free[m : self.n_linear]
+        own, shared = frame.split(free[self.n_linear :])
+        change = own @ frame.judge_items.T + frame.shared_judges @ frame.to_items(shared)
+        if isinstance(self.structure, Pooled):
+            scores = change[0]
+        elif isinstance(self.structure, LowRank):
+            scores = decomposition_derivative(parts, change)
+        else:
+            scores = change.ravel()
+        return np.concatenate([free[:m], judge.T.ravel()[self.own_by_term], scores])
 
     def _with_linear(self, block: np.ndarray) -> np.ndarray:
         """The Jacobian of the score parameters, with that of the linear coefficients before it."""

@@ -211,8 +211,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         >>> result.bse["mu[model-A]"].round(3)
         np.float64(0.076)
         """
-        parts = [self._covariance.variances(self._parameter_rows(some)) for some in self._in_parts(len(self.params))]
-        return np.sqrt(np.concatenate(parts))
+        return self._errors(np.arange(len(self.params)))
 
     def with_covariance(
         self, cov_type: str = "nonrobust", cov_kwds: dict[str, Any] | None = None, information: str | None = None

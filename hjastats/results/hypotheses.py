@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pandas as pd
 from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
-from ..errors import ContrastError, IdentificationError, shown
+from ..errors import ContrastError, CovarianceWarning, IdentificationError, shown
+from ..geometry.jacobians import mean_rows
 from ..inference.bootstrap import check_options
 from ..inference.covariance import Covariance
 from ..inference.likelihood_ratio import (
@@ -51,9 +53,38 @@ class HypothesisMethods:
         layout = self.model.layout
         if len(self.params) * layout.n_free <= WHOLE:
             return self._jacobian if len(positions) == len(self.params) else self._jacobian[positions]
-        quantities = self._quantities
-        rows = [quantities.gradient(*layout.quantity(position)) for position in positions]
-        return np.array(rows).reshape(len(rows), layout.n_free)
+        rows, quantities = np.zeros((len(positions), layout.n_free)), self._quantities
+        mu = layout.slices.get("mu", slice(0, 0))
+        is_mean = (positions >= mu.start) & (positions < mu.stop)
+        if is_mean.any():
+            # Most of the parameters, and the same for all judges.
+            items = np.zeros((int(is_mean.sum()), len(layout.items)))
+            items[np.arange(len(items)), positions[is_mean] - mu.start] = 1.0
+            rows[is_mean, layout.n_linear :] = mean_rows(items, self.estimate.frame)
+        for i in np.flatnonzero(~is_mean):
+            rows[i] = quantities.gradient(*layout.quantity(positions[i]))
+        return rows
+
+    def _errors(self, positions: np.ndarray, less: np.ndarray | None = None) -> np.ndarray:
+        """Standard errors of some of the parameters, or of what they are beyond a quantity with gradient ``less``.
+
+        Not a number, with a warning, where they are too many to be solved for.
+        """
+        if not self._covariance.can_solve(len(positions)):
+            layout = self.model.layout
+            kind, _ = layout.quantity(positions[0])
+            warnings.warn(
+                f"standard errors of {len(positions):,} parameters of {len(layout.items):,} items are left out: they would take "
+                f"hours. Ask for those you need, with estimates({kind!r}, labels) or contrast; summary() shows the first and last.",
+                CovarianceWarning,
+                stacklevel=3,
+            )
+            return np.full(len(positions), np.nan)
+        variances = []
+        for some in self._in_parts(len(positions)):
+            rows = self._parameter_rows(positions[some])
+            variances.append(self._covariance.variances(rows if less is None else rows - less))
+        return np.sqrt(np.concatenate([np.zeros(0), *variances]))
 
     def _combined_rows(self, matrix: np.ndarray) -> np.ndarray:
         """Derivative of linear combinations (m, n_params) of the parameters, shape (m, n_free)."""

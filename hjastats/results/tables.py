@@ -12,11 +12,13 @@ from scipy import stats
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import ndtri
 
+from ..errors import ContrastError, shown
 from ..geometry.decomposition import AnchoringError, Decomposition
-from ..geometry.jacobians import anchor_jacobian
+from ..geometry.jacobians import anchor_jacobian, mean_rows
 from ..geometry.structures import in_centred_basis
 from ..inference.covariance import Covariance, DenseCovariance, score_rows, score_standard_errors
 from ..inference.estimate import reassess
+from ..likelihood import evaluate, score_differences
 
 # Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
 DISTINCT_STRENGTHS = 3.0
@@ -36,6 +38,8 @@ class TableMethods:
     n_judges: Any
     rank: Any
     _jacobian: np.ndarray
+    _errors: Any
+    _parameter_rows: Any
 
     @cached_property
     def decomposition(self) -> Decomposition:
@@ -58,10 +62,52 @@ class TableMethods:
         model-I     1.385    0.103     1.183     1.586
         model-H     0.888    0.089     0.714     1.063
         """
-        estimate, error = self._derived("mu")
-        best_first = np.argsort(-estimate, kind="stable")
-        labels = [self.model.items[i] for i in best_first]
-        return _intervals(estimate[best_first], error[best_first], labels, "item")
+        table = self.estimates("mu")
+        return table.iloc[np.argsort(-table["estimate"].to_numpy(), kind="stable")]
+
+    def estimates(self, kind: str, labels: Sequence[str] | None = None) -> pd.DataFrame:
+        """Estimates with standard errors and 95% intervals of one kind of parameter, for all judges or items or for some.
+
+        Of panels with thousands of items the standard errors take most of the time: name those that matter.
+
+        Parameters
+        ----------
+        kind : str
+            "mu" (of items), "gamma", "position" or another term of the judges.
+        labels : sequence of str, optional
+            Items or judges.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.estimates("mu", ["model-A", "model-B"]).round(3)
+                 estimate  std_err  ci_lower  ci_upper
+        item
+        model-A     0.591    0.087     0.420     0.763
+        model-B     0.109    0.083    -0.054     0.272
+        """
+        known, name = self._labels_of(kind)
+        if labels is None:
+            some = np.arange(len(known))
+        else:
+            labels = [labels] if isinstance(labels, str) else list(labels)
+            place = {label: i for i, label in enumerate(known)}
+            if unknown := [label for label in labels if label not in place]:
+                raise ContrastError(f"no {name} is called {shown(unknown)}; there are {shown(known)}.")
+            some = np.array([place[label] for label in labels], dtype=int)
+        estimate, error = self._derived(kind, some)
+        return _intervals(estimate, error, [known[i] for i in some], name)
+
+    def _labels_of(self, kind: str) -> tuple[tuple[str, ...], str]:
+        """Whose parameters of a kind there are, and what they are called."""
+        layout = self.model.layout
+        kinds = ["mu", "gamma", *layout.judge_terms, *layout.shared_terms]
+        if kind not in kinds:
+            raise ContrastError(f"kind must be one of {shown(kinds, len(kinds))}, got {kind!r}.")
+        if kind in layout.shared_terms:
+            return ("all judges",) * len(layout.blocks[kind]), "judge"
+        return (layout.items, "item") if kind == "mu" else (layout.judges_with(kind), "judge")
 
     @property
     def sensitivity(self) -> pd.DataFrame:
@@ -77,7 +123,7 @@ class TableMethods:
         judge-1     2.499    0.207  7.241    0.000     2.093     2.905
         judge-2     1.263    0.127  2.077    0.038     1.015     1.512
         """
-        table = self._table("gamma", self.model.judges, "judge")
+        table = self.estimates("gamma")
         # With one judge, and in BTL, gamma is one by definition: there is nothing to test.
         z = (table["estimate"] - 1.0) / table["std_err"].where(table["std_err"] > 1e-10)
         if not self.has_consensus:
@@ -101,8 +147,7 @@ class TableMethods:
         """
         if self.model.position is None:
             return pd.DataFrame(columns=["estimate", "std_err", "z", "p_value", "ci_lower", "ci_upper"])
-        labels = self.model.judges if self.model.position == "judge" else ("all judges",)
-        table = self._table("position", labels, "judge")
+        table = self.estimates("position")
         z = table["estimate"] / table["std_err"]
         table.insert(2, "z", z)
         table.insert(3, "p_value", 2.0 * stats.norm.sf(np.abs(z)))
@@ -119,24 +164,26 @@ class TableMethods:
         separation = self.estimate.separation
         if separation is None:
             return np.zeros(len(self.params), dtype=bool)
-        jacobian = self._jacobian
-        movement = np.abs(jacobian @ separation.step)
+        layout = self.model.layout
+        movement = np.abs(layout.derivative(separation.step, self.estimate.frame, self.decomposition))
         affected = movement >= 0.3 * max(float(movement.max()), 1e-300)
         change = np.abs(self._further_out(separation.step) - self.params)
-        for kind in {"gamma", "U", "V"} & set(self.model.layout.slices):
-            block = self.model.layout.slices[kind]
+        for kind in {"gamma", "U", "V"} & set(layout.slices):
+            block = layout.slices[kind]
             moved, size = change[block], np.abs(self.params[block])
             # The leading judge's sensitivity may have settled at its largest possible value while the others still fall.
             settled = moved.max(initial=0.0) <= 0.1 * size.max(initial=0.0) and np.median(moved) <= 0.1 * np.median(
                 size
             )
             affected[block] = not settled
-        for kind, block in self.model.layout.slices.items():
-            rows = jacobian[block]
-            affected[block] |= self._is_open(_among_themselves(~affected[block]) @ rows if kind == "mu" else rows)
-        if self.rank and affected[self.model.layout.slices["U"]].all():
+        if separation.even_odds.size:
+            jacobian = self._jacobian
+            for kind, block in layout.slices.items():
+                rows = jacobian[block]
+                affected[block] |= self._is_open(_among_themselves(~affected[block]) @ rows if kind == "mu" else rows)
+        if self.rank and affected[layout.slices["U"]].all():
             # Coordinates of a disagreement nobody's share in is known.
-            affected[self.model.layout.slices["V"]] = True
+            affected[layout.slices["V"]] = True
         return affected
 
     def _is_open(self, rows: np.ndarray) -> np.ndarray:
@@ -190,14 +237,33 @@ class TableMethods:
         if self.is_separated[self.model.layout.slices["mu"]].all():
             # Not determined, which is another thing than none.
             return True
-        # A Wald test of mu = 0 in coordinates that know of the sum to zero, so that no rank has to be found.
-        mu = in_centred_basis(self.params[self.model.layout.slices["mu"]][None])[0]
-        covariance = self._covariance.of(in_centred_basis(self._rows("mu").T).T)
+        # The Wald statistic of mu = 0 is the largest squared z value of any weighted sum of the scores. That of one sum, whose
+        # weights would be the best if all else were known, nearly always suffices.
+        where, level = self.model.layout.slices["mu"], 0.05
+        mu = self.params[where]
+        if stats.chi2.sf(self._consensus_statistic(), len(mu) - 1) < level:
+            return True
+        if not self._covariance.can_solve(len(mu)):
+            return False
+        # In coordinates that know of the sum to zero, so that no rank has to be found.
+        rows = self._parameter_rows(np.arange(where.start, where.stop))
+        mu, covariance = in_centred_basis(mu[None])[0], self._covariance.of(in_centred_basis(rows.T).T)
         try:
             statistic = mu @ cho_solve(cho_factor(covariance), mu)
         except LinAlgError:
             return True
-        return bool(stats.chi2.sf(statistic, len(mu)) < 0.05)
+        return bool(stats.chi2.sf(statistic, len(mu)) < level)
+
+    def _consensus_statistic(self) -> float:
+        """Squared z value of the consensus weighted by the information about it, were sensitivities and disagreement known."""
+        cells, parts, layout = self.model.cells, self.decomposition, self.model.layout
+        curvature = evaluate(cells, self.estimate.at).curvature
+        differences = score_differences(cells, np.outer(parts.gamma, parts.mu))
+        weights = parts.gamma @ cells.sum_by_score(curvature * differences)
+        row = np.zeros((1, layout.n_free))
+        row[:, layout.n_linear :] = mean_rows(weights[None], self.estimate.frame)
+        variance = float(self._covariance.variances(row)[0])
+        return float(weights @ parts.mu) ** 2 / variance if variance > 0.0 else 0.0
 
     @property
     def is_ambiguous(self) -> np.ndarray:
@@ -207,7 +273,8 @@ class TableMethods:
         if self.rank < 2 or not self._covariance.is_finite:
             return result
         strength = np.linalg.norm(U, axis=0)
-        loadings = self._jacobian[self.model.layout.slices["U"]].reshape(self.rank, self.n_judges, -1)
+        where = self.model.layout.slices["U"]
+        loadings = self._parameter_rows(np.arange(where.start, where.stop)).reshape(self.rank, self.n_judges, -1)
         gradient = np.einsum("kr,rkd->rd", U / strength, loadings)
         gaps = np.diff(gradient, axis=0)
         error = np.sqrt(self._covariance.variances(gaps))
@@ -308,33 +375,26 @@ class TableMethods:
             relative = np.full_like(size, np.nan)
         return pd.DataFrame({"h": size, "rho": relative}, index=pd.Index(self.model.judges, name="judge"))
 
-    def _rows(self, kind: str) -> np.ndarray:
-        """The Jacobian of one kind of parameter."""
-        return self.model.layout.jacobian_of(kind, self.estimate.at, self.estimate.frame, self.decomposition)
-
-    def _derived(self, kind: str) -> tuple[np.ndarray, np.ndarray]:
-        """Estimates and standard errors of a kind, reported by the model or implied by its scores."""
+    def _derived(self, kind: str, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Some estimates and standard errors of a kind, reported by the model or implied by its scores."""
         layout = self.model.layout
         if kind in layout.slices:
             where = layout.slices[kind]
-            runs_away = self.is_separated[where]
-            estimate, rows = self.params[where], self._rows(kind)
+            runs_away, estimate, less = self.is_separated[where], self.params[where], None
             if kind == "mu" and runs_away.any() and not runs_away.all():
                 # An infinite score would carry all others with it through the sum to zero.
-                centring = _among_themselves(~runs_away)
-                estimate, rows = centring @ estimate, centring @ rows
-            error = np.sqrt(self._covariance.variances(rows))
-            return np.where(runs_away, np.nan, estimate), np.where(runs_away, np.nan, error)
+                finite = np.where(runs_away, 0.0, 1.0 / (~runs_away).sum())
+                estimate, less = estimate - finite @ estimate, np.zeros(layout.n_free)
+                less[layout.n_linear :] = mean_rows(finite[None], self.estimate.frame)[0]
+            error = self._errors(where.start + some, less)
+            return np.where(runs_away, np.nan, estimate)[some], np.where(runs_away[some], np.nan, error)
         parts = self.decomposition
         if kind == "gamma" and "S" not in layout.slices:
-            return parts.gamma, np.zeros(self.n_judges)
+            return parts.gamma[some], np.zeros(len(some))
         jacobian = anchor_jacobian(parts.gamma, parts.mu, self._residual, self.estimate.frame)
-        rows = jacobian[: self.n_judges] if kind == "gamma" else jacobian[self.n_judges :]
+        rows = (jacobian[: self.n_judges] if kind == "gamma" else jacobian[self.n_judges :])[some]
         rows = np.hstack([np.zeros((len(rows), layout.n_linear)), rows])
-        return getattr(parts, kind), np.sqrt(self._covariance.variances(rows))
-
-    def _table(self, kind: str, labels: tuple[str, ...], index_name: str) -> pd.DataFrame:
-        return _intervals(*self._derived(kind), labels, index_name)
+        return getattr(parts, kind)[some], np.sqrt(self._covariance.variances(rows))
 
     def _matrix(self, values: np.ndarray) -> pd.DataFrame:
         return pd.DataFrame(
