@@ -1,4 +1,5 @@
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -7,6 +8,7 @@ from scipy import stats
 from statsmodels.iolib.summary2 import summary_col
 
 import hjastats as hja
+from hjastats.diagnostics import findings
 
 
 @pytest.fixture(scope="module")
@@ -188,3 +190,60 @@ def test_score_test_of_position_agrees_with_the_likelihood_ratio_near_the_null(d
     text = next(finding.text for finding in plain.findings if finding.topic == "position test")
     statistic = float(text.split("chi2(7) = ")[1].split(",")[0])
     assert statistic == pytest.approx(2 * (position.llf - plain.llf), rel=0.1)
+
+
+def test_what_a_penalised_fit_says_of_positions_is_penalised_too(data):
+    few = data.subset(np.arange(data.n_rows) % 16 == 0)
+    result = hja.JAModel.from_comparisons(few).fit_regularized(alpha=1.0, terms=True)
+    diagnosis = result.diagnose()
+    other = result.model.with_position("judge").fit_regularized(alpha=1.0, terms=True)
+    np.testing.assert_allclose(diagnosis.judges["position"].astype(float), other.position["estimate"], rtol=1e-6)
+    assert diagnosis.position_test is None
+
+
+def _finding(result, topic):
+    return next(finding for finding in result.findings if finding.topic == topic)
+
+
+def test_the_most_dominant_judges_are_named_first(result):
+    leverage = pd.DataFrame(
+        {"h": [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 9.0, 6.0, 7.0], "rho": [0.1] * 6 + [2.0] * 4},
+        [f"j{i}" for i in range(10)],
+    )
+    text = findings._dominance(SimpleNamespace(leverage=lambda: leverage)).text
+    assert "dominated by 'j7' (h = 9.00), 'j9' (h = 7.00), 'j8' (h = 6.00) and 1 more judges, against" in text
+
+
+def test_pairs_compared_once_cannot_be_shown_in_both_orders():
+    rng = np.random.default_rng(0)
+    pairs = np.array([(i, j) for i in range(40) for j in range(i)])
+    once = pairs[rng.permutation(len(pairs))[:400]]
+    order = rng.random(len(once)) < 0.5
+    first, second = np.where(order, once[:, 0], once[:, 1]), np.where(order, once[:, 1], once[:, 0])
+    # A few are shown again, half of them the other way round.
+    first, second = np.r_[first, first[:30], second[:30]], np.r_[second, second[:30], first[:30]]
+    data = hja.Comparisons.from_arrays(
+        "judge", first.astype(str), second.astype(str), rng.integers(0, 2, len(first)).astype(float)
+    )
+    result = hja.BTLModel.from_comparisons(data).fit_regularized(1.0)
+    found = _finding(result, "order")
+    assert not found.is_warning
+    assert found.text == "30 of the 30 pairs compared more than once were shown in both orders."
+
+
+def test_of_many_judges_none_is_accused_by_chance():
+    """Judges without any sensitivity to the consensus of the others: some intervals lie below zero, none after adjustment."""
+    labels = [f"j{k}" for k in range(60)]
+    rng = np.random.default_rng(3)
+    gamma = rng.normal(size=60)
+    gamma[0] = -9.0
+    table = pd.DataFrame({"estimate": gamma, "std_err": 1.0}, labels)
+    table["ci_lower"], table["ci_upper"] = table["estimate"] - 1.96, table["estimate"] + 1.96
+    assert (table["ci_upper"] < 0).sum() > 1
+    layout = SimpleNamespace(slices={"gamma": slice(0, 60)})
+    told = SimpleNamespace(
+        model=SimpleNamespace(layout=layout), has_consensus=True, is_withheld=lambda kind: False, sensitivity=table
+    )
+    (found,) = findings._sensitivities(told)
+    assert "(gamma below zero, adjusted for 60 judges): 'j0'. " in found.text
+    assert "cannot be told from zero: 5" in found.text

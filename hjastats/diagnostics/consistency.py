@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from scipy import sparse
 
 from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
 from ..likelihood import evaluate
+
+# Items up to which a table of all pairs is quicker than a list of those compared.
+_FEW_ITEMS = 200
 
 
 def mean_squares(rows: Cells, at: Coefficients) -> tuple[np.ndarray, np.ndarray]:
@@ -68,14 +74,18 @@ def cycle_rates(cells: Cells) -> np.ndarray:
     rates = np.full(cells.n_judges, np.nan)
     lead = 2.0 * cells.y - cells.n
     for k in range(cells.n_judges):
-        own = cells.judge == k
-        margin = np.zeros((cells.n_items, cells.n_items))
-        np.add.at(margin, (cells.first[own], cells.second[own]), lead[own])
-        margin = margin - margin.T
-        prefers = (margin > 0).astype(float)
-        decided = prefers + prefers.T
-        # Closed walks of length three: each triangle is counted six times, each directed cycle three times.
-        triples = np.trace(decided @ decided @ decided) / 6.0
+        own = np.flatnonzero(cells.judge == k)
+        margin = sparse.coo_array((lead[own], (cells.first[own], cells.second[own])), shape=(cells.n_items,) * 2)
+        # Most pairs of many items were never compared by one judge.
+        margin = margin.tocsr() if cells.n_items > _FEW_ITEMS else margin.toarray()
+        prefers = (margin - margin.T > 0).astype(float)
+        # Each triangle is counted six times, each directed cycle three times.
+        triples = _closed_walks(prefers + prefers.T) / 6.0
         if triples > 0:
-            rates[k] = np.trace(prefers @ prefers @ prefers) / 3.0 / triples
+            rates[k] = _closed_walks(prefers) / 3.0 / triples
     return rates
+
+
+def _closed_walks(links: Any) -> float:
+    """Walks of length three that end where they began, in a dense or sparse matrix of links."""
+    return float(((links @ links) * links.T).sum())

@@ -6,10 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.linalg.lapack import dpocon, dpotrf, dpotri
 
 from ..data.cells import Cells
-from ..geometry.structures import centred_basis
 from .wording import shortened
+
+# Reciprocal condition number below which the information about the consensus is singular.
+_SINGULAR = 1e-13
+# Items whose information about the consensus still fits in memory several times.
+MANY_ITEMS = 10_000
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -33,7 +38,8 @@ class EffectiveJudges:
     def __repr__(self) -> str:
         if self.note:
             return f"Effective number of judges: not available. {self.note}"
-        top = ", ".join(f"{shortened(judge, 28)} {share:.0%}" for judge, share in self.shares.head(3).items())
+        digits = 0 if self.shares.iloc[0] >= 0.1 else 1 if self.shares.iloc[0] >= 0.01 else 2
+        top = ", ".join(f"{shortened(judge, 28)} {share:.{digits}%}" for judge, share in self.shares.head(3).items())
         return (
             f"Effective number of judges: {self.number:.1f} of {len(self.shares)}. "
             f"Largest shares of what is known about the consensus: {top}."
@@ -69,12 +75,22 @@ def information_shares(cells: Cells, curvature: np.ndarray, gamma: np.ndarray) -
     >>> information_shares(cells, cells.n / 4, np.ones(2))
     array([0.25, 0.75])
     """
-    basis = centred_basis(cells.n_items)
-    information = gamma[:, None, None] ** 2 * (basis.T @ cells.laplacians(curvature) @ basis)
-    total = information.sum(axis=0)
-    if not np.isfinite(total).all() or np.linalg.matrix_rank(total) < len(total):
-        return np.full(cells.n_judges, np.nan)
-    return np.einsum("ab,kba->k", np.linalg.inv(total), information) / len(total)
+    weight = curvature * gamma[cells.judge] ** 2
+    links = cells.sum_by_pair(weight)
+    links = links + links.T
+    # The consensus has no level: information about it, as much as there is about an item, takes no part in differences.
+    total = np.diag(links.sum(axis=0)) - links + links.sum() / cells.n_items**2
+    nothing = np.full(cells.n_judges, np.nan)
+    if not np.isfinite(total).all():
+        return nothing
+    factor, failed = dpotrf(total, lower=True)
+    if failed or not dpocon(factor, np.abs(total).sum(axis=0).max(), uplo="L")[0] > _SINGULAR:
+        return nothing
+    half = dpotri(factor, lower=True)[0]
+    inverse = half + half.T - np.diag(np.diag(half))
+    variance = np.diag(inverse)
+    difference = variance[cells.first] + variance[cells.second] - 2.0 * inverse[cells.first, cells.second]
+    return np.bincount(cells.judge, weight * difference, cells.n_judges) / (cells.n_items - 1)
 
 
 def effective_judges(shares: np.ndarray, judges: tuple[str, ...], note: str = "") -> EffectiveJudges:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
 from ..data.cells import Cells, collapse
@@ -179,19 +181,21 @@ def _rows_with_position(results: Any, data: Comparisons) -> Cells:
 
 
 def _order(data: Comparisons) -> Finding:
-    shown_first = np.zeros((data.n_items, data.n_items), dtype=bool)
-    shown_first[data.first_index, data.second_index] = True
-    compared = shown_first | shown_first.T
-    both = shown_first & shown_first.T
-    n_pairs, n_both = int(compared.sum()) // 2, int(both.sum()) // 2
+    low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
+    pair = np.unique(low * data.n_items + high, return_inverse=True)[1]
+    times, forward = np.bincount(pair, data.weight), np.bincount(pair, data.weight * (low == data.first_index))
+    n_both = int(((forward > 0) & (forward < times)).sum())
     if n_both == 0:
         text = (
             "No pair of items was ever shown in both orders: a position effect is identified only through the consistency of "
             "the ranking, not by design."
         )
         return Finding("order", True, text)
-    text = f"{n_both} of {n_pairs} compared pairs were shown in both orders."
-    return Finding("order", n_both < 0.5 * n_pairs, text)
+    # Who is compared once has one order. Of pairs in random order, those compared m times miss one of them with 2^(1 - m).
+    often = times >= 2
+    expected = np.sum(1.0 - 2.0 ** (1.0 - times[often]))
+    text = f"{n_both:,} of the {int(often.sum()):,} pairs compared more than once were shown in both orders."
+    return Finding("order", bool(n_both < 0.5 * expected), text)
 
 
 def _ties(results: Any, data: Comparisons) -> Finding:
@@ -255,14 +259,21 @@ def _sensitivities(results: Any) -> list[Finding]:
     table = results.sensitivity
     if table["std_err"].isna().any():
         return [Finding("sensitivity", True, "Sensitivities have no standard errors, so none can be told from zero.")]
-    against = table[table["ci_upper"] < 0]
-    if len(against):
-        text = f"Judges that rank against the consensus (95% interval of gamma below zero): {shown(against.index)}."
-        return [Finding("sensitivity", True, text)]
+    # Of many judges some intervals lie below zero by chance: a judge is accused only if that would be rare among all of them.
+    below = stats.norm.sf(-table["estimate"] / table["std_err"])
+    against = table[multipletests(below, method="holm")[0] & (table["ci_upper"] < 0)]
     unclear = table[(table["ci_lower"] <= 0) & (table["ci_upper"] >= 0)]
+    sentences = []
+    if len(against):
+        all_of_them = f", adjusted for {len(table)} judges" if len(table) > 1 else ""
+        sentences.append(
+            f"Judges that rank against the consensus (gamma below zero{all_of_them}): {shown(against.index)}."
+        )
     if len(unclear):
-        text = f"Judges whose sensitivity cannot be told from zero: {shown(unclear.index)}."
-        return [Finding("sensitivity", True, text)]
+        count = f"{len(unclear)} of {len(table)} judges: " if len(unclear) > 5 else ""
+        sentences.append(f"Judges whose sensitivity cannot be told from zero: {count}{shown(unclear.index)}.")
+    if sentences:
+        return [Finding("sensitivity", True, " ".join(sentences))]
     return [Finding("sensitivity", False, "All judges follow the consensus (all intervals of gamma lie above zero).")]
 
 
@@ -300,7 +311,9 @@ def _dominance(results: Any) -> Finding:
     table = results.leverage()
     dominating = outlying(table)
     if len(dominating):
-        named = ", ".join(f"{judge!r} (h = {row['h']:.2f})" for judge, row in dominating.head(3).iterrows())
+        largest = dominating.sort_values("h", ascending=False, kind="stable").head(3)
+        named = ", ".join(f"{judge!r} (h = {h:.2f})" for judge, h in largest["h"].items())
+        named += f" and {len(dominating) - 3} more judges" * (len(dominating) > 3)
         text = f"Disagreement is dominated by {named}, against a median h of {table['h'].median():.2f}: refit without to see."
         return Finding("leverage", True, text)
     text = "No judge dominates the disagreement (h above 3 times the median and above its consensus part)."

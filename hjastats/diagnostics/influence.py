@@ -171,7 +171,7 @@ def _refitted(model: Any, at: Coefficients, penalty: Any, judge: int) -> Without
         return Without(None, note=note)
     try:
         smaller = model.without_judges([model.judges[judge]])
-        result = _fitted(smaller, penalty)
+        result = fitted_alike(smaller, penalty)
     except ValueError as error:
         return Without(None, note=f"Cannot be fitted without: {error}")
     if not result.converged:
@@ -182,7 +182,8 @@ def _refitted(model: Any, at: Coefficients, penalty: Any, judge: int) -> Without
     return Without(result.consensus.loc[list(model.items), "estimate"].to_numpy(), gain / float(rest.n.sum()), note)
 
 
-def _fitted(model: Any, penalty: Any) -> Any:
+def fitted_alike(model: Any, penalty: Any) -> Any:
+    """Fit a model with the penalty of another fit, or without any."""
     if penalty is None:
         return model.fit(warn_convergence=False)
     if penalty.kind == "firth":

@@ -11,26 +11,34 @@ from scipy import stats
 
 from ..data.cells import Cells
 from ..errors import ContrastError
+from ..estimation.regularized import firth
 from ..estimation.trust import maximise
 from ..geometry.decomposition import AnchoringError
 from ..geometry.parameters import Coefficients, ParameterLayout
 from ..geometry.structures import ScoreStructure
 from .contrasts import Contrast, Spec, contrast
+from .estimate import Penalty
 from .resampling import ParametricDraw, RowDraw, replicate
 from .robust import Sandwich
 
 
 @dataclass(frozen=True)
 class _Refit:
-    """One replication: draw, refit from the estimate. A class, so that it travels to other processes."""
+    """One replication: draw, refit from the estimate with its penalty. A class, so that it travels to other processes."""
 
     source: ParametricDraw | RowDraw
     structure: ScoreStructure
     start: Coefficients
+    penalty: Penalty | None
 
     def __call__(self, rng: np.random.Generator) -> Coefficients | None:
         cells: Cells = self.source.draw(rng)
-        found = maximise(cells, self.structure, self.start)
+        if self.penalty is None:
+            found = maximise(cells, self.structure, self.start)
+        elif self.penalty.kind == "ridge":
+            found = maximise(cells, self.structure, self.start, ridge=self.penalty.ridge)
+        else:
+            found = firth(cells, self.structure).best
         return found.at if found.converged else None
 
 
@@ -136,13 +144,14 @@ def bootstrap(
     *,
     n: int,
     kind: str,
-    sandwich: Sandwich | None,
+    penalty: Penalty | None = None,
+    sandwich: Sandwich | None = None,
     rng: int | np.random.Generator | None,
     n_jobs: int,
     progress: bool,
 ) -> Bootstrap:
     """Draw, refit, collect."""
-    found = replicate(_Refit(source, layout.structure, estimate), n, rng=rng, n_jobs=n_jobs, progress=progress)
+    found = replicate(_Refit(source, layout.structure, estimate, penalty), n, rng=rng, n_jobs=n_jobs, progress=progress)
     usable = [at for at in found if at is not None and _can_be_anchored(layout, at)]
     return Bootstrap(layout, estimate, usable, len(found) - len(usable), kind, sandwich)
 

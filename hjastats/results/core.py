@@ -15,6 +15,7 @@ from statsmodels.base.wrapper import populate_wrapper
 
 from ..diagnostics.diagnosis import Diagnosis, judge_facts
 from ..diagnostics.findings import Finding, find
+from ..diagnostics.influence import fitted_alike
 from ..errors import shown
 from ..inference.covariance import Covariance
 from ..inference.estimate import Estimate, reassess, which_information
@@ -340,7 +341,8 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
     def diagnose(self) -> Diagnosis:
         """Findings, the facts of every judge, and the likelihood-ratio test of position effects the model lacks.
 
-        Fits the same model with position effects per judge, unless it has them.
+        Fits the same model with position effects per judge, and the same penalty, unless it has them. Penalised fits have no
+        likelihood-ratio test.
 
         Examples
         --------
@@ -354,13 +356,15 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         self._need_data()
         if self.model.position == "judge":
             return Diagnosis(self.findings, judge_facts(self.model.comparisons, self.position), None)
-        other = self.model.with_position("judge").fit(warn_convergence=False)
+        penalty = self.estimate.penalty
+        other = fitted_alike(self.model.with_position("judge"), penalty)
         position = other.position
         if other.estimate.separation is not None:
             moving = np.abs(other.estimate.separation.judge_terms[:, 0]) >= 0.3
             position.loc[moving, ["estimate", "std_err"]] = np.nan
         facts = judge_facts(self.model.comparisons, position)
-        return Diagnosis(self.findings, facts, other.compare_lr_test(self) if other.converged else None)
+        can_test = penalty is None and other.converged
+        return Diagnosis(self.findings, facts, other.compare_lr_test(self) if can_test else None)
 
     def summary(
         self, yname: str | None = None, title: str | None = None, alpha: float = 0.05, max_rows: int = 60

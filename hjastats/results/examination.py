@@ -13,7 +13,7 @@ from ..diagnostics.biclustering import Bicluster, bicluster
 from ..diagnostics.cards import JudgeCard, judge_sentence, nearest_judges
 from ..diagnostics.consistency import cycle_rates, mean_squares
 from ..diagnostics.diagnosis import judge_facts
-from ..diagnostics.effective import EffectiveJudges, effective_judges, information_shares
+from ..diagnostics.effective import MANY_ITEMS, EffectiveJudges, effective_judges, information_shares
 from ..diagnostics.influence import Influence, by_one_step, by_refitting, influence_table
 from ..errors import ContrastError, IdentificationError
 from ..estimation.ridge import NO_RIDGE
@@ -174,9 +174,12 @@ class ExaminationMethods:
         4.0
         """
         model, at = self.model, self.estimate.at
+        nothing = np.full(len(model.judges), np.nan)
         if self.estimate.separation is not None:
-            nothing = np.full(len(model.judges), np.nan)
             return effective_judges(nothing, model.judges, "Some scores run to infinity, where verdicts tell nothing.")
+        if len(model.items) > MANY_ITEMS:
+            reason = f"It takes the inverse of a matrix of all pairs, of at most {MANY_ITEMS:,} items."
+            return effective_judges(nothing, model.judges, reason)
         shares = information_shares(model.cells, evaluate(model.cells, at).curvature, self.decomposition.gamma)
         return effective_judges(shares, model.judges)
 

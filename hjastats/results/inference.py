@@ -323,7 +323,7 @@ class InferenceMethods(HypothesisMethods):
         n_jobs: int = 1,
         progress: bool = False,
     ) -> Bootstrap:
-        """Refit to new data like these.
+        """Refit to new data like these, with the same penalty if the fit had one.
 
         Parameters
         ----------
@@ -384,6 +384,7 @@ class InferenceMethods(HypothesisMethods):
             at,
             n=n,
             kind=kind,
+            penalty=self.estimate.penalty,
             sandwich=sandwich,
             rng=rng,
             n_jobs=n_jobs,

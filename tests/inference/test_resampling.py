@@ -198,3 +198,20 @@ def test_unusable_fits_and_contrasts_are_not_resampled(data, result):
     separated = hja.BTLModel(outcome, **{k: v.to_numpy() for k, v in labels.items()}).fit(warn_convergence=False)
     with pytest.raises(IdentificationError, match="did not converge"):
         separated.bootstrap(5)
+
+
+@pytest.mark.parametrize(("penalty", "kind"), [("ridge", "rows"), ("firth", "rows"), ("firth", "parametric")])
+def test_replications_of_a_penalised_fit_are_penalised_alike(data, kind, penalty):
+    result = hja.JAModel.from_comparisons(data).fit_regularized(alpha=50.0, penalty=penalty)
+    draws = result.bootstrap(40, kind, rng=0)
+    table = draws.contrast(f"mu[{data.items[8]}] - mu[{data.items[9]}]").iloc[0]
+    assert draws.n_failed == 0
+    # Without the ridge the mean is more than a hundred of its standard errors away; what is left is the ridge's own bias.
+    assert abs(table["bias"]) < 5 * table["std_err"] / np.sqrt(40) + 0.02 * abs(table["estimate"])
+    assert table["ci_lower"] < table["estimate"] < table["ci_upper"]
+
+
+def test_data_drawn_from_a_ridge_estimate_are_shrunk_once_more(data):
+    result = hja.JAModel.from_comparisons(data).fit_regularized(alpha=50.0)
+    table = result.bootstrap(40, "parametric", rng=0).contrast(f"mu[{data.items[8]}] - mu[{data.items[9]}]").iloc[0]
+    assert 0.0 < table["estimate"] + table["bias"] < 0.7 * table["estimate"]

@@ -1,0 +1,166 @@
+"""After the fit of panels that are too large for a matrix of all parameters: limits are lowered, and nothing else may change."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import hjastats as hja
+from hjastats.diagnostics.consistency import cycle_rates
+from hjastats.diagnostics.effective import information_shares
+from hjastats.errors import ContrastError, CovarianceWarning
+from hjastats.geometry.structures import centred_basis
+from hjastats.inference import covariance
+from hjastats.inference.covariance import LargeCovariance
+from hjastats.likelihood import evaluate
+from hjastats.results import hypotheses
+from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+
+MODELS = {
+    "BTL": (hja.BTLModel, {}),
+    "JA": (hja.JAModel, {"position": "common"}),
+    "HJA(1)": (hja.HJAModel, {"rank": 1, "position": "judge"}),
+    "HJA(2)": (hja.HJAModel, {"rank": 2}),
+    "judge-wise": (hja.JudgewiseBTLModel, {}),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return hja.datasets.load_panel()
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Count every panel as too large for matrices of all parameters, and for more than thirty solutions."""
+    monkeypatch.setattr(covariance, "MANY", 3)
+    monkeypatch.setattr(covariance, "_TOO_MANY", 3)
+    monkeypatch.setattr(covariance, "_MANY_SOLUTIONS", 30)
+    monkeypatch.setattr(hypotheses, "WHOLE", 50)
+
+
+def text(result):
+    """The summary without the time of day."""
+    return [line for line in str(result.summary(max_rows=6)).splitlines() if "Time:" not in line]
+
+
+@pytest.mark.parametrize("name", ["BTL", "JA", "HJA(1)", "HJA(2)"])
+def test_summaries_are_the_same(data, name, request):
+    kind, options = MODELS[name]
+    model = kind.from_comparisons(data, **options)
+    small = text(model.fit())
+    request.getfixturevalue("large")
+    result = model.fit()
+    assert isinstance(result.estimate.free_covariance, LargeCovariance)
+    other = text(result)
+    # The condition number is a bound in one case and exact in the other.
+    assert [line for line in other if "condition" not in line] == [line for line in small if "condition" not in line]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_change_along_a_movement_is_the_jacobian_times_it(data, name):
+    kind, options = MODELS[name]
+    result = kind.from_comparisons(data, **options).fit()
+    movement = np.random.default_rng(0).normal(size=int(result.df_model))
+    change = result.model.layout.derivative(movement, result.estimate.frame, result.decomposition)
+    np.testing.assert_allclose(change, result._jacobian @ movement, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_some_estimates_are_those_of_the_whole_table(data, name):
+    kind, options = MODELS[name]
+    result = kind.from_comparisons(data, **options).fit()
+    some = [data.items[7], data.items[2]]
+    np.testing.assert_allclose(result.estimates("mu", some), result.consensus.loc[some], rtol=1e-10)
+    np.testing.assert_allclose(
+        result.estimates("gamma", "judge-2"), result.estimates("gamma").loc[["judge-2"]], rtol=1e-10
+    )
+
+
+def test_estimates_of_nobody_are_refused_in_words(data):
+    result = hja.JAModel.from_comparisons(data).fit()
+    with pytest.raises(ContrastError, match="no item is called 'model-Z'; there are 'model-A'"):
+        result.estimates("mu", ["model-A", "model-Z"])
+    with pytest.raises(ContrastError, match="kind must be one of 'mu', 'gamma', got 'position'"):
+        result.estimates("position")
+
+
+def test_what_would_take_hours_is_left_out_with_a_warning(data, large):
+    result = hja.HJAModel.from_comparisons(data, rank=1).fit()
+    with pytest.warns(
+        CovarianceWarning,
+        match=r"standard errors of 36 parameters of 10 items are left out.*estimates\('gamma', labels\)",
+    ):
+        assert np.isnan(result.bse).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(result.consensus).all(axis=None)
+        assert np.isfinite(result.contrast("mu[model-A] - mu[model-B]").std_err).all()
+
+
+def test_rows_times_a_covariance_are_the_same_by_factors_and_by_products(data, monkeypatch):
+    model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
+    small = model.fit()
+    rows = np.random.default_rng(1).normal(size=(3, int(small.df_model)))
+    expected = small.estimate.free_covariance.times(rows)
+    monkeypatch.setattr(covariance, "MANY", 3)
+    for as_long in (0.0, 1e9):
+        monkeypatch.setattr(covariance, "_AS_LONG", as_long)
+        known = model.fit().estimate.free_covariance
+        np.testing.assert_allclose(known.times(rows), expected, atol=1e-6 * np.abs(expected).max())
+        assert ("_factors" in known.__dict__) == (as_long == 0.0)
+
+
+def test_one_weighted_sum_never_says_more_for_a_consensus_than_all_scores():
+    """The quick test of a consensus is conservative, and decides where there is one."""
+    rng = np.random.default_rng(2)
+    n_quick = 0
+    for size in (0.0, 0.1, 0.3, 1.0):
+        truth = heterogeneous_panel(5, 7, 1, rng=rng)
+        scores = size * np.outer(truth.gamma, truth.mu) + truth.U @ truth.V.T
+        panel = simulate_comparisons(scores, near_balanced_design(5, 7, 1500, rng=rng), rng=rng)
+        result = hja.HJAModel.from_comparisons(panel, rank=1).fit(warn_convergence=False)
+        if not result.converged:
+            continue
+        where = result.model.layout.slices["mu"]
+        cov, mu = result.cov_params().to_numpy()[where, where], result.params.to_numpy()[where]
+        exact = float(mu @ np.linalg.pinv(cov, rcond=1e-10) @ mu)
+        quick = result._consensus_statistic()
+        assert quick <= exact * (1 + 1e-8)
+        assert result.has_consensus == (stats.chi2.sf(exact, 6) < 0.05)
+        n_quick += stats.chi2.sf(quick, 6) < 0.05
+    assert n_quick >= 1
+
+
+def test_a_separated_large_panel_empties_the_rows_that_have_no_limit(large):
+    rng = np.random.default_rng(4)
+    truth = heterogeneous_panel(6, 9, 1, rng=rng)
+    panel = simulate_comparisons(0.5 * truth.scores, near_balanced_design(6, 9, 3000, rng=rng), rng=rng)
+    frame = panel.to_frame()
+    frame.loc[frame["first"] == panel.items[3], "outcome"] = 1.0
+    frame.loc[frame["second"] == panel.items[3], "outcome"] = 0.0
+    undefeated = hja.read_comparisons(frame, codes="unit")
+    result = hja.BTLModel.from_comparisons(undefeated).fit(warn_convergence=False)
+    table = result.estimates("mu")
+    assert list(table.index[table["estimate"].isna()]) == [panel.items[3]]
+    others = frame[(frame["first"] != panel.items[3]) & (frame["second"] != panel.items[3])]
+    rest = hja.BTLModel.from_comparisons(hja.read_comparisons(others, codes="unit")).fit()
+    finite = table.dropna()
+    np.testing.assert_allclose(finite, rest.estimates("mu").loc[finite.index], rtol=1e-4, atol=1e-5)
+
+
+def test_cycles_of_many_items_are_those_of_few(data, monkeypatch):
+    dense = cycle_rates(data.cells)
+    monkeypatch.setattr("hjastats.diagnostics.consistency._FEW_ITEMS", 2)
+    np.testing.assert_allclose(cycle_rates(data.cells), dense)
+
+
+def test_shares_of_the_information_are_those_of_the_matrices(data):
+    result = hja.JAModel.from_comparisons(data).fit()
+    cells, gamma = result.model.cells, result.decomposition.gamma
+    curvature = evaluate(cells, result.estimate.at).curvature
+    basis = centred_basis(cells.n_items)
+    each = gamma[:, None, None] ** 2 * (basis.T @ cells.laplacians(curvature) @ basis)
+    expected = np.einsum("ab,kba->k", np.linalg.inv(each.sum(axis=0)), each) / (cells.n_items - 1)
+    np.testing.assert_allclose(information_shares(cells, curvature, gamma), expected, rtol=1e-9)
