@@ -10,6 +10,7 @@ import hjastats as hja
 from hjastats.diagnostics.consistency import cycle_rates
 from hjastats.diagnostics.effective import information_shares
 from hjastats.errors import ContrastError, CovarianceWarning
+from hjastats.estimation import search
 from hjastats.geometry.structures import centred_basis
 from hjastats.inference import covariance
 from hjastats.inference.covariance import LargeCovariance
@@ -164,3 +165,35 @@ def test_shares_of_the_information_are_those_of_the_matrices(data):
     each = gamma[:, None, None] ** 2 * (basis.T @ cells.laplacians(curvature) @ basis)
     expected = np.einsum("ab,kba->k", np.linalg.inv(each.sum(axis=0)), each) / (cells.n_items - 1)
     np.testing.assert_allclose(information_shares(cells, curvature, gamma), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+def test_judges_alone_are_fitted_alike_by_sparse_products(data, ridge, monkeypatch):
+    model = hja.JudgewiseBTLModel.from_comparisons(data)
+    fit = model.fit if ridge == 0.0 else lambda: model.fit_regularized(ridge)
+    small = fit()
+    monkeypatch.setattr(search, "MANY_OWN_ITEMS", 3)
+    monkeypatch.setattr("hjastats.inference.estimate.MANY_OWN_ITEMS", 3)
+    other = fit()
+    assert other.converged
+    assert other.llf == pytest.approx(small.llf, abs=1e-8)
+    np.testing.assert_allclose(other.scores, small.scores, atol=1e-7)
+    np.testing.assert_allclose(other.bse, small.bse, rtol=1e-6)
+
+
+def test_a_large_panel_is_loaded_as_it_was_saved(data, tmp_path, monkeypatch):
+    model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
+    result = model.fit()
+    monkeypatch.setattr("hjastats.inference.estimate.MANY_FREE", 3)
+    result.to_json(tmp_path / "fit.json")
+    again = hja.load_results(tmp_path / "fit.json")
+    assert again.converged
+    np.testing.assert_allclose(again.params, result.params, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_gradient_is_the_sum_of_those_of_the_rows(data, name):
+    kind, options = MODELS[name]
+    model = kind.from_comparisons(data, **options)
+    params = np.random.default_rng(5).normal(size=model.nparams)
+    np.testing.assert_allclose(model.score(params), model.score_obs(params).sum(axis=0), atol=1e-9)

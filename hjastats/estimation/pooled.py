@@ -1,4 +1,4 @@
-"""Bradley-Terry-Luce without further terms: Newton steps on the Laplacian of the pooled comparisons."""
+"""Bradley-Terry-Luce without further terms, pooled or judge by judge: Newton steps on the Laplacian of the comparisons."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from scipy.linalg.lapack import dposv
 
 from ..data.cells import Cells
 from ..geometry.parameters import Coefficients
+from ..geometry.structures import centred
 from ..likelihood import Derivatives, bernoulli
 from .krylov import conjugate_gradients
 from .quadratic import is_many
 from .start import win_share_scores
-from .trust import Optimum, Run, likelihood_unit
+from .trust import STATIONARY, Optimum, Run, likelihood_unit
 
 # Steps to be done in: most data need three or four.
 _PATIENCE = 20
@@ -36,23 +37,59 @@ def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
     (True, array([[ 0.366, -0.732,  0.366]]))
     """
     pairs = _pooled(cells)
-    scores = win_share_scores(pairs.first, pairs.second, pairs.n, pairs.y, pairs.n_items)
+    start = win_share_scores(pairs.first, pairs.second, pairs.n, pairs.y, pairs.n_items)
+    found = _maximise(pairs, start, likelihood_unit(cells), maxiter)
+    if found is None:
+        return None
+    scores, run, value = found
+    at = np.repeat((scores - scores.mean())[None], cells.n_judges, axis=0)
+    return run.outcome(Coefficients(at, np.zeros((cells.n_judges, 0)), np.zeros(0)), value, value)
+
+
+def maximise_judgewise(cells: Cells, ridge: float = 0.0, maxiter: int = 200) -> Optimum | None:
+    """Maximise the likelihood of a score vector for every judge, all at once: comparisons of one item more per judge and item.
+
+    Parameters
+    ----------
+    ridge : float
+        Weight of half the sum of squared scores, subtracted from the log-likelihood.
+
+    Examples
+    --------
+    >>> pair = np.array([0, 0, 1]), np.array([1, 2, 2])
+    >>> found = maximise_judgewise(Cells(np.zeros(3, int), *pair, np.full(3, 4.0), np.array([3.0, 2.0, 1.0]), 1, 3))
+    >>> found.converged, found.at.scores.round(3)
+    (True, array([[ 0.366, -0.732,  0.366]]))
+    """
+    shape = cells.n_judges, cells.n_items
+    order = np.argsort(cells.first_entry, kind="stable")
+    nodes = cells.first_entry[order], cells.second_entry[order]
+    pairs = _Pairs(*nodes, cells.n[order], cells.y[order], shape[0] * shape[1], ridge)
+    found = _maximise(pairs, np.zeros(pairs.n_items), likelihood_unit(cells), maxiter)
+    if found is None:
+        return None
+    scores, run, value = found
+    at = centred(scores.reshape(shape))
+    return run.outcome(Coefficients(at, np.zeros((shape[0], 0)), np.zeros(0)), run.value, value)
+
+
+def _maximise(pairs: _Pairs, scores: np.ndarray, unit: float, maxiter: int) -> tuple[np.ndarray, Run, float] | None:
+    """Plain Newton steps: the scores, how they were found, and the negative log-likelihood; None where these are not enough."""
     here = pairs.evaluate(scores)
-    run = Run([here.value], likelihood_unit(cells), min(maxiter, _PATIENCE))
+    run = Run([here.value + pairs.penalty(scores)], unit, min(maxiter, _PATIENCE))
     while not run.ended:
-        slope = pairs.gradient(here)
+        slope = pairs.gradient(here) + pairs.ridge * scores
         step = pairs.solve(here.curvature, slope)
         if step is None:
             return None
         there = scores - step
-        then = pairs.evaluate(there)
-        gain = float(slope @ step)
-        if not run.accept(then.value, -gain, 0.5 * gain, True, _range(step), _Around(there)):
+        then, gain = pairs.evaluate(there), float(slope @ step)
+        value = then.value + pairs.penalty(there)
+        if not run.accept(value, -gain, 0.5 * gain, True, _range(step), _Around(there)):
             return None
         scores, here = there, then
-    at = np.repeat((scores - scores.mean())[None], cells.n_judges, axis=0)
-    found = run.outcome(Coefficients(at, np.zeros((cells.n_judges, 0)), np.zeros(0)), here.value, here.value)
-    return found if found.converged else None
+    is_stationary = run.distance <= STATIONARY and run.is_minimum
+    return (scores, run, here.value) if is_stationary and not run.diverges else None
 
 
 class _Around(NamedTuple):
@@ -74,13 +111,17 @@ def _range(values: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Comparisons of all judges together, ordered by first item."""
+    """Comparisons of all judges together, ordered by first item, and a ridge on the scores."""
 
     first: np.ndarray
     second: np.ndarray
     n: np.ndarray
     y: np.ndarray
     n_items: int
+    ridge: float = 0.0
+
+    def penalty(self, scores: np.ndarray) -> float:
+        return 0.5 * self.ridge * float(scores @ scores) if self.ridge else 0.0
 
     def evaluate(self, scores: np.ndarray) -> Derivatives:
         return bernoulli(scores.take(self.first) - scores.take(self.second), self.n, self.y)
@@ -91,7 +132,7 @@ class _Pairs:
 
     def solve(self, curvature: np.ndarray, right: np.ndarray) -> np.ndarray | None:
         """Solve the Laplacian: as a matrix, or by products with it where items are many; None if it cannot be done."""
-        if is_many(self.n_items):
+        if self.ridge or is_many(self.n_items):
             return self._solve_by_products(curvature, right)
         n_items = self.n_items
         links = np.bincount(self._position, curvature, n_items**2).reshape(n_items, n_items)
@@ -113,7 +154,7 @@ class _Pairs:
         ends = np.searchsorted(self.first, np.arange(n_items + 1))
         links = sparse.csr_array((curvature, self.second, ends), shape=(n_items, n_items))
         back, ones = links.T, np.ones(n_items)
-        degree = links @ ones + back @ ones
+        degree = links @ ones + back @ ones + self.ridge
         return conjugate_gradients(lambda x: degree * x - links @ x - back @ x, lambda x: x / degree, right)
 
 

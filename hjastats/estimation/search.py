@@ -8,9 +8,9 @@ import numpy as np
 
 from ..data.cells import Cells
 from ..geometry.parameters import NEVER, Coefficients
-from ..geometry.structures import LowRank, Pooled, ScoreStructure
+from ..geometry.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from ..likelihood import evaluate, gradient
-from .pooled import maximise_pooled
+from .pooled import maximise_judgewise, maximise_pooled
 from .ridge import NO_RIDGE, Ridge
 from .start import breakaway_scores, further_scores, starting_scores, unrestricted_gain
 from .trust import Neighbourhood, Optimum, Place, Run, Runs, maximise, neighbourhood, part_of, stacked
@@ -30,6 +30,8 @@ SPARSE = 20.0
 SPARSE_STARTS = 30
 # Free parameters beyond which a run costs so much that only the two most promising starts are run.
 LARGE = 2000
+# Items beyond which judges with scores of their own are fitted by products with sparse Laplacians.
+MANY_OWN_ITEMS = 100
 # Share of a gain by which the quadratic model may err near an optimum.
 _SURPRISE = 0.2
 # Cells of all runs that move at the same time: beyond, the arithmetic takes longer than the calls, and nothing is saved.
@@ -116,6 +118,10 @@ def search(
         pooled = maximise_pooled(cells, maxiter)
         if pooled is not None:
             return Search(pooled, (pooled.value,), (1,), 0, (pooled.path,))
+    if starts is None and isinstance(structure, Unrestricted) and not has_terms and cells.n_items > MANY_OWN_ITEMS:
+        alone = maximise_judgewise(cells, ridge.scores, maxiter)
+        if alone is not None:
+            return Search(alone, (alone.value,), (1,), 0, (alone.path,))
     cells = cells.completed()
     runs = _Optima(cells, structure, ridge, maxiter)
     if starts is not None:

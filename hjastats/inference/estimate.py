@@ -13,9 +13,10 @@ from scipy.linalg import cho_factor, cho_solve
 from ..data.cells import Cells
 from ..errors import shown
 from ..estimation.alternating import AlternatingRun
-from ..estimation.convergence import Separation, find_separation
+from ..estimation.convergence import MANY_FREE, Separation, find_separation
+from ..estimation.krylov import ProductSystem, coordinates
 from ..estimation.ridge import NO_RIDGE, Ridge
-from ..estimation.search import Search
+from ..estimation.search import MANY_OWN_ITEMS, Search
 from ..estimation.trust import Optimum
 from ..estimation.validation import CrossValidation
 from ..geometry.parameters import Coefficients, ParameterLayout
@@ -92,11 +93,18 @@ class Estimate:
     @cached_property
     def is_identified(self) -> bool:
         """Whether the data determine every free coordinate."""
-        is_pooled = self.frame.judge_items.shape[1] == 0 and not len(self.cells.is_free)
-        is_plain = is_pooled and self.penalty is None and self.separation is None and self.optimum.converged
-        # Often there is no need for a covariance to tell.
-        is_certain = is_plain and _pooled_condition(self.cells, self.at.scores[0]) < SINGULAR_CONDITION
-        return is_certain or self.free_covariance.is_identified
+        # Of scores without further terms that comparisons link, there is often no need for a covariance to tell.
+        is_plain = self.penalty is None and self.separation is None and not len(self.cells.is_free)
+        if is_plain and self.optimum.converged:
+            if (
+                not self.frame.judge_items.shape[1]
+                and _pooled_condition(self.cells, self.at.scores[0]) < SINGULAR_CONDITION
+            ):
+                return True
+            if not self.frame.shared_judges.shape[1] and self.cells.n_items > MANY_OWN_ITEMS:
+                curvature = evaluate(self.cells, self.at).curvature
+                return bool(curvature.min() > curvature.max() / SINGULAR_CONDITION)
+        return self.free_covariance.is_identified
 
     @property
     def optimum(self) -> Optimum:
@@ -246,13 +254,23 @@ def _pooled_condition(cells: Cells, scores: np.ndarray) -> float:
 
 def stationarity(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge = NO_RIDGE) -> tuple[float, bool]:
     """How many standard errors a Newton step from here would move, and whether the observed information is positive definite."""
-    slopes = gradient(cells, evaluate(cells, at))
-    slope = free_gradient(ridge.add_to_gradient(cells, slopes, at) if ridge else slopes, frame, cells)
-    try:
-        step = cho_solve(cho_factor(information_at(cells, at, frame, "observed", ridge)), slope)
-    except LinAlgError:
+    here = evaluate(cells, at)
+    slopes = gradient(cells, here)
+    if ridge:
+        slopes = ridge.add_to_gradient(cells, slopes, at)
+    if frame.n_free > MANY_FREE:
+        right = coordinates(slopes, frame)
+        solution = ProductSystem(cells, here, frame, ridge.scores, ridge.terms, slopes.scores).solve(*right)
+        squared = None if solution is None else sum(float(np.vdot(a, b)) for a, b in zip(solution, right, strict=True))
+    else:
+        slope = free_gradient(slopes, frame, cells)
+        try:
+            squared = slope @ cho_solve(cho_factor(information_at(cells, at, frame, "observed", ridge)), slope)
+        except LinAlgError:
+            squared = None
+    if squared is None:
         return float("nan"), False
-    return float(np.sqrt(max(slope @ step, 0.0) / min(1.0, float(cells.n.mean())))), True
+    return float(np.sqrt(max(squared, 0.0) / min(1.0, float(cells.n.mean())))), True
 
 
 def reassess(estimate: Estimate, information: str) -> Estimate:

@@ -33,7 +33,7 @@ from ..likelihood import (
     linear_predictor,
     tie_predictor,
 )
-from .derivatives import reported_bending, reported_design
+from .derivatives import reported_bending, reported_design, reported_gradient
 from .prediction import PredictionMethods
 
 Labels = Any
@@ -407,7 +407,9 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         >>> model.score(params).shape
         (18,)
         """
-        return self._score_obs(self.cells, self._checked(params)).sum(axis=0)
+        values = self._checked(params)
+        here = evaluate(self.cells, self.layout.unpack(values))
+        return -reported_gradient(gradient(self.cells, here), self.layout, values)
 
     def score_obs(self, params: Any) -> np.ndarray:
         """Gradient of each row of :meth:`HJAModel.loglikeobs`, shape (n_rows, n_params).
@@ -420,11 +422,9 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         >>> model.score_obs(params).shape
         (3200, 18)
         """
-        return self._score_obs(self.row_cells(), self._checked(params))
-
-    def _score_obs(self, cells: Cells, params: np.ndarray) -> np.ndarray:
-        here = evaluate(cells, self.layout.unpack(params))
-        return cell_scores(cells, here, reported_design(cells, self.layout, params), self._is_tie)
+        rows, values = self.row_cells(), self._checked(params)
+        here = evaluate(rows, self.layout.unpack(values))
+        return cell_scores(rows, here, reported_design(rows, self.layout, values), self._is_tie)
 
     @property
     def _is_tie(self) -> np.ndarray:

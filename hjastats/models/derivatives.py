@@ -7,7 +7,7 @@ import numpy as np
 from ..data.cells import Cells
 from ..geometry.parameters import ParameterLayout
 from ..geometry.structures import LowRank, Pooled
-from ..likelihood import by_judge
+from ..likelihood import Gradient, by_judge
 
 
 def reported_design(cells: Cells, layout: ParameterLayout, params: np.ndarray) -> np.ndarray:
@@ -33,6 +33,20 @@ def reported_design(cells: Cells, layout: ParameterLayout, params: np.ndarray) -
     else:
         blocks.append(by_judge(signed, cells).reshape(len(rows), -1))
     return np.hstack(blocks)
+
+
+def reported_gradient(slopes: Gradient, layout: ParameterLayout, params: np.ndarray) -> np.ndarray:
+    """Gradient by the reported parameters of one by scores and linear coefficients, the normalisation ignored."""
+    linear = np.concatenate([slopes.shared, slopes.judge.T.ravel()[layout.own_by_term]])
+    scores, rest = slopes.scores, params[layout.n_linear :]
+    if isinstance(layout.structure, Pooled):
+        return np.concatenate([linear, scores.sum(axis=0)])
+    if not isinstance(layout.structure, LowRank):
+        return np.concatenate([linear, scores.ravel()])
+    (n_judges, n_items), rank = scores.shape, layout.rank
+    gamma, mu, loadings = rest[:n_judges], rest[n_judges : n_judges + n_items], rest[n_judges + n_items :]
+    U, V = loadings[: rank * n_judges].reshape(rank, n_judges), loadings[rank * n_judges :].reshape(rank, n_items)
+    return np.concatenate([linear, scores @ mu, gamma @ scores, (V @ scores.T).ravel(), (U @ scores).ravel()])
 
 
 def reported_bending(layout: ParameterLayout, scores_gradient: np.ndarray) -> np.ndarray:
