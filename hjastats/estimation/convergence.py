@@ -8,8 +8,9 @@ import numpy as np
 from scipy.linalg import eigh
 
 from ..data.cells import Cells
+from ..data.graph import levels_of_wins
 from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame
+from ..geometry.structures import Frame, centred
 from ..likelihood import (
     Derivatives,
     evaluate,
@@ -112,6 +113,10 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
     here = evaluate(cells, at)
     if not diverges and (here.curvature > VANISHED * cells.n / 4.0).all() and _ties_are_open(cells, here):
         return None
+    if frame.n_free > MANY_FREE and not frame.shared_judges.shape[1] and not len(cells.is_free):
+        # Judges by themselves: what has no limit can be read off who beat whom.
+        levels = levels_of_wins(cells)
+        return _separation(frame.coordinates(centred(levels)), cells, frame, np.zeros((0, 0))) if levels.any() else None
     if frame.n_free > MANY_FREE:
         # One eigenvalue problem of this size takes longer than the fit.
         return _separation_of_many(cells, here, frame, diverges=diverges)
