@@ -13,6 +13,7 @@ from .errors import (
     LocalOptimaWarning,
     NonRegularWarning,
     SeparationWarning,
+    SizeError,
 )
 from .inference.comparison import compare
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
@@ -37,6 +38,7 @@ __all__ = [
     "NonRegularWarning",
     "RankSelection",
     "SeparationWarning",
+    "SizeError",
     "compare",
     "datasets",
     "load_results",

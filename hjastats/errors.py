@@ -47,6 +47,22 @@ class ContrastError(ValueError):
     """
 
 
+class SizeError(ValueError):
+    """What was asked for would take hours, or more memory than there is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hjastats as hja
+    >>> items = np.array([f"item-{i}" for i in range(3001)])
+    >>> data = hja.Comparisons.from_arrays("judge", items, np.roll(items, 1), np.full(len(items), 0.5))
+    >>> hja.BTLModel.from_comparisons(data).fit().ranking()
+    Traceback (most recent call last):
+        ...
+    hjastats.errors.SizeError: places of 3,001 items need all 4,501,500 differences between them: name at most 3,000,...
+    """
+
+
 class CovarianceWarning(ModelWarning):
     """The asked-for covariance is available but should be read with care.
 

@@ -1,15 +1,18 @@
 """After the fit of panels that are too large for a matrix of all parameters: limits are lowered, and nothing else may change."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 import hjastats as hja
+from hjastats.diagnostics.biclustering import bicluster
 from hjastats.diagnostics.consistency import cycle_rates
 from hjastats.diagnostics.effective import information_shares
-from hjastats.errors import ContrastError, CovarianceWarning
+from hjastats.errors import ContrastError, CovarianceWarning, SizeError
 from hjastats.estimation import search
 from hjastats.geometry.structures import centred_basis
 from hjastats.inference import covariance
@@ -197,3 +200,82 @@ def test_the_gradient_is_the_sum_of_those_of_the_rows(data, name):
     model = kind.from_comparisons(data, **options)
     params = np.random.default_rng(5).normal(size=model.nparams)
     np.testing.assert_allclose(model.score(params), model.score_obs(params).sum(axis=0), atol=1e-9)
+
+
+def test_places_of_too_many_items_are_refused_and_of_some_given(data, monkeypatch):
+    result = hja.HJAModel.from_comparisons(data, rank=1).fit()
+    whole = result.ranking()
+    some = ["model-B", "model-I", "model-J"]
+    table = result.ranking(items=some)
+    assert list(table.index) == ["model-I", "model-B", "model-J"]
+    assert list(table["place"]) == [1, 2, 3]
+    np.testing.assert_allclose(table["score"], whole.loc[table.index, "score"])
+    np.testing.assert_allclose(table["std_err"], whole.loc[table.index, "std_err"])
+    pairs = result.pairwise(labels=some, method="none")
+    assert list(pairs.index) == [("model-B", "model-I"), ("model-B", "model-J"), ("model-I", "model-J")]
+    np.testing.assert_allclose(pairs, result.pairwise(method="none").loc[pairs.index], rtol=1e-8)
+    assert list(result.ranking("judge-2", items=some)["place"]) == [1, 2, 3]
+    with pytest.raises(ContrastError, match="no item is called 'model-Z'"):
+        result.ranking(items=["model-A", "model-Z"])
+    with pytest.raises(ContrastError, match="at least two different"):
+        result.pairwise(labels=["model-A", "model-A"])
+    monkeypatch.setattr("hjastats.results.inference.MOST_COMPARED", 5)
+    with pytest.raises(SizeError, match="places of 10 items need all 45 differences between them: name at most 5"):
+        result.ranking()
+    with pytest.raises(SizeError, match="differences of 10 items"):
+        result.pairwise()
+
+
+def test_a_report_of_too_many_items_ranks_the_leading_ones(data, monkeypatch):
+    result = hja.HJAModel.from_comparisons(data, rank=1).fit()
+    monkeypatch.setattr("hjastats.results.inference.MOST_COMPARED", 5)
+    monkeypatch.setattr("hjastats.report.page.LEADING", 4)
+    page = result.report()
+    assert "These are the 4 items with the highest scores, compared among themselves." in page
+    assert "The 4 items of 10 with the highest scores, ranked among themselves." in page
+
+
+@pytest.mark.parametrize("name", ["ranking", "profiles", "probabilities", "comparisons", "sensitivity", "position"])
+def test_figures_of_many_rows_show_the_first_and_last_and_say_so(data, name):
+    result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
+    ax = getattr(result, f"plot_{name}")(max_rows=5)
+    what = "8 judges" if name in ("sensitivity", "position") else "10 items"
+    assert ax.get_title(loc="left").endswith(f": the first 3 and last 2 of {what}")
+    texts = [text.get_text() for text in (ax.texts if name == "comparisons" else ax.get_yticklabels())]
+    best = (
+        list(result.consensus.index)
+        if what == "10 items"
+        else list(getattr(result, name).sort_values("estimate", ascending=False).index)
+    )
+    assert [text for text in texts if text in best] == [*best[:3], *best[-2:]]
+
+
+def test_a_heatmap_of_many_rows_shows_where_the_disagreement_is(data):
+    result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
+    figure = result.plot_disagreement(max_rows=4)
+    heatmap = next(ax for ax in figure.axes if ax.get_label() == "heatmap")
+    size = result.disagreement.pow(2).sum(axis=1)
+    assert {text.get_text() for text in heatmap.get_yticklabels()} == set(size.nlargest(4).index)
+    result.bicluster()
+
+
+def test_words_about_many_judges_stay_short(data):
+    result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
+    many = pd.DataFrame(np.random.default_rng(0).normal(size=(700, 3)), [f"j{i:03d}" for i in range(700)], list("abc"))
+    assert len(repr(bicluster(many)).splitlines()) < 40
+    assert "more" in repr(bicluster(many))
+    diagnosis = result.diagnose()
+    judges = pd.concat([diagnosis.judges] * 10)
+    assert repr(replace(diagnosis, judges=judges)).endswith("and 20 more in .judges")
+
+
+@pytest.mark.parametrize("name", ["BTL", "JA", "HJA(1)", "HJA(2)"])
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_leaving_out_one_of_many_judges_eliminates_the_others(data, name, alpha, monkeypatch):
+    kind, options = MODELS[name]
+    model = kind.from_comparisons(data, **options)
+    result = model.fit_regularized(alpha) if alpha else model.fit()
+    small = result.influence().table
+    monkeypatch.setattr("hjastats.diagnostics.deletion.MANY_FREE", 3)
+    large = result.influence().table
+    pd.testing.assert_frame_equal(large, small, rtol=1e-7)

@@ -13,6 +13,10 @@ from .wording import shortened
 
 # Largest number of groups chosen by itself: more are no summary.
 MOST_GROUPS = 6
+# Leaves beyond which their optimal order, which takes the cube of their number, is not looked for.
+MOST_ORDERED = 500
+# Labels of a group that are printed.
+MOST_NAMED = 20
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -44,13 +48,14 @@ class Bicluster:
         for role, groups in (("judges", self.judge_groups), ("items", self.item_groups)):
             lines.append(f"{role} by group")
             for group, members in groups.groupby(groups, sort=True):
-                names = ", ".join(shortened(label) for label in members.index)
+                names = ", ".join(shortened(label) for label in members.index[:MOST_NAMED])
+                names += f" and {len(members) - MOST_NAMED:,} more" * (len(members) > MOST_NAMED)
                 lines += textwrap.wrap(f"{group}  {names}", 100, initial_indent="  ", subsequent_indent="     ")
         return "\n".join(lines)
 
 
 def bicluster(frame: pd.DataFrame, n_groups: int | tuple[int, int] | None = None) -> Bicluster:
-    """Cluster rows and columns by Ward's method, leaves in optimal order (scipy.cluster.hierarchy).
+    """Cluster rows and columns by Ward's method, leaves of up to 500 in optimal order (scipy.cluster.hierarchy).
 
     Parameters
     ----------
@@ -94,7 +99,7 @@ def _clustered(
         raise ContrastError(f"n_groups must lie between 1 and {n}, the number of {role}s, got {n_groups!r}.")
     if n == 1:
         return [str(labels[0])], pd.Series([1], index=pd.Index(labels, name=role), name="group"), np.zeros((0, 4))
-    tree = linkage(rows, method="ward", optimal_ordering=True)
+    tree = linkage(rows, method="ward", optimal_ordering=n <= MOST_ORDERED)
     leaves = leaves_list(tree)
     # A tree can be read from either end; the end whose label comes first makes the order unique.
     if labels[leaves[-1]] < labels[leaves[0]]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data.cells import Cells, take
+from ..estimation.convergence import MANY_FREE
+from ..estimation.krylov import coordinates, in_free_order
+from ..estimation.quadratic import solve_arrow
 from ..estimation.ridge import NO_RIDGE, Ridge
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
@@ -77,17 +80,39 @@ def one_step(cells: Cells, at: Coefficients, frame: Frame, judge: int, ridge: Ri
         slopes = ridge.add_to_gradient(rest, slopes, without)
     kept = np.flatnonzero(~_belongs_to(judge, cells, frame))
     expected = _information(rest, here, frame, judge, ridge)
-    note = ""
-    inverse = invert(free_information(_bent(expected, frame, slopes), rest)[np.ix_(kept, kept)])
-    if not inverse.is_identified:
-        inverse = invert(free_information(expected, rest)[np.ix_(kept, kept)])
+    note, solve = "", _solved_by_elimination if len(kept) > MANY_FREE else _solved_by_inverse
+    found = solve(_bent(expected, frame, slopes), slopes, frame, rest, kept, judge)
+    if found is None:
+        found = solve(expected, slopes, frame, rest, kept, judge)
         note = "Step with the expected information, the observed one being indefinite."
-    if not inverse.is_identified:
+    if found is None:
         return Deletion(None, np.nan, "The other judges alone do not determine the model.")
     step = np.zeros(cells.is_free.sum() + frame.n_free)
-    step[kept] = -inverse.covariance @ free_gradient(slopes, frame, rest)[kept]
+    step[kept] = -found
     there = _moved(at, frame, step, cells)
     return Deletion(there, here.value - evaluate(rest, there).value, note)
+
+
+def _solved_by_inverse(
+    arrow: Arrow, slopes: Gradient, frame: Frame, rest: Cells, kept: np.ndarray, judge: int
+) -> np.ndarray | None:
+    """Newton step of the coordinates kept; None where the information is singular."""
+    inverse = invert(free_information(arrow, rest)[np.ix_(kept, kept)])
+    return inverse.covariance @ free_gradient(slopes, frame, rest)[kept] if inverse.is_identified else None
+
+
+def _solved_by_elimination(
+    arrow: Arrow, slopes: Gradient, frame: Frame, rest: Cells, kept: np.ndarray, judge: int
+) -> np.ndarray | None:
+    """The same for many judges: their blocks are eliminated, and what is left is that of the items."""
+    own, shared = coordinates(slopes, frame)
+    others = np.arange(rest.n_judges) != judge
+    solution = solve_arrow(Arrow(arrow.judge[others], arrow.coupling[others], arrow.shared), own[others], shared)
+    if solution is None:
+        return None
+    moved = np.zeros_like(own)
+    moved[others] = solution[0]
+    return in_free_order(moved, solution[1], rest)[kept]
 
 
 def _belongs_to(judge: int, cells: Cells, frame: Frame) -> np.ndarray:

@@ -13,6 +13,9 @@ from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
 from .findings import Finding
 
+# Judges that are printed.
+MOST_JUDGES = 60
+
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis:
@@ -46,8 +49,9 @@ class Diagnosis:
             lines.append(
                 f"  Likelihood ratio of position effects per judge: {statistic:.1f} on {df} df, p = {p_value:.3g}."
             )
-        table = self.judges.to_string(float_format=lambda value: f"{value:.3f}", na_rep="-")
-        return "\n".join([*lines, "", table])
+        table = self.judges.head(MOST_JUDGES).to_string(float_format=lambda value: f"{value:.3f}", na_rep="-")
+        more = [f"and {len(self.judges) - MOST_JUDGES:,} more in .judges"] * (len(self.judges) > MOST_JUDGES)
+        return "\n".join([*lines, "", table, *more])
 
 
 def judge_facts(data: Comparisons, position: pd.DataFrame | None) -> pd.DataFrame:

@@ -270,8 +270,8 @@ def _sensitivities(results: Any) -> list[Finding]:
             f"Judges that rank against the consensus (gamma below zero{all_of_them}): {shown(against.index)}."
         )
     if len(unclear):
-        count = f"{len(unclear)} of {len(table)} judges: " if len(unclear) > 5 else ""
-        sentences.append(f"Judges whose sensitivity cannot be told from zero: {count}{shown(unclear.index)}.")
+        count = f" ({len(unclear):,} of {len(table):,})" if len(unclear) > 5 else ""
+        sentences.append(f"Judges whose sensitivity cannot be told from zero{count}: {shown(unclear.index)}.")
     if sentences:
         return [Finding("sensitivity", True, " ".join(sentences))]
     return [Finding("sensitivity", False, "All judges follow the consensus (all intervals of gamma lie above zero).")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from scipy.special import expit
@@ -25,15 +27,18 @@ def preference_probabilities(scores: pd.Series) -> pd.DataFrame:
     return pd.DataFrame(probability, index=scores.index, columns=scores.index)
 
 
-def comparison_counts(data: Comparisons) -> pd.DataFrame:
-    """Number of comparisons of every pair of items, in either order.
+def comparison_counts(data: Comparisons, items: Sequence[str]) -> pd.DataFrame:
+    """Number of comparisons of every pair of some items, in either order.
 
     Examples
     --------
     >>> data = Comparisons.from_arrays(["j", "j", "j"], ["a", "b", "a"], ["b", "a", "c"], [1, 0, 1])
-    >>> comparison_counts(data).loc["a"].tolist()
-    [0.0, 2.0, 1.0]
+    >>> comparison_counts(data, ["c", "b", "a"]).loc["a"].tolist()
+    [1.0, 2.0, 0.0]
     """
-    n = data.n_items
-    ordered = np.bincount(data.first_index * n + data.second_index, data.weight, minlength=n * n).reshape(n, n)
-    return pd.DataFrame(ordered + ordered.T, index=list(data.items), columns=list(data.items))
+    n, place = len(items), {item: i for i, item in enumerate(items)}
+    where = np.array([place.get(item, -1) for item in data.items])
+    first, second = where[data.first_index], where[data.second_index]
+    kept = (first >= 0) & (second >= 0)
+    ordered = np.bincount(first[kept] * n + second[kept], data.weight[kept], minlength=n * n).reshape(n, n)
+    return pd.DataFrame(ordered + ordered.T, index=list(items), columns=list(items))

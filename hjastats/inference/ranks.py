@@ -92,11 +92,11 @@ def letter_groups(differs: np.ndarray) -> np.ndarray:
         parts = [part for group in torn for part in (group & ~(1 << i), group & ~enemy)]
         groups = kept + _not_within_others(parts, kept)
     members = sorted([i for i in range(n) if group >> i & 1] for group in groups)
-    letters: list[list[str]] = [[] for _ in range(n)]
+    positions: list[list[int]] = [[] for _ in range(n)]
     for position, group in enumerate(members):
         for i in group:
-            letters[i].append(_letter(position))
-    return np.array(["".join(own) for own in letters], dtype=object)
+            positions[i].append(position)
+    return np.array([_letters(own) for own in positions], dtype=object)
 
 
 def _not_within_others(parts: list[int], kept: list[int]) -> list[int]:
@@ -109,9 +109,20 @@ def _not_within_others(parts: list[int], kept: list[int]) -> list[int]:
     return result
 
 
-def _letter(position: int) -> str:
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    return letters[position] if position < 26 else f"({position + 1})"
+def _letters(positions: list[int]) -> str:
+    """Letters of groups, numbers in brackets after the alphabet; numbers in a row are written from the first to the last.
+
+    Examples
+    --------
+    >>> _letters([0, 25, 26, 27, 28, 30])
+    'az(27-29)(31)'
+    """
+    text = "".join("abcdefghijklmnopqrstuvwxyz"[position] for position in positions if position < 26)
+    numbers = np.array([position + 1 for position in positions if position >= 26], dtype=int)
+    for run in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
+        if len(run):
+            text += f"({run[0]})" if len(run) == 1 else f"({run[0]}-{run[-1]})"
+    return text
 
 
 def quasi_variances(covariance: np.ndarray) -> np.ndarray:

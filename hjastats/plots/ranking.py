@@ -69,12 +69,26 @@ def plot_ranking(
 
 def _shared_groups(group: pd.Series) -> list[np.ndarray]:
     """Rows of every letter that several items share; a letter of one item says only that it differs from all others."""
-    letters = [re.findall(r"\(\d+\)|[a-z]", str(text)) for text in group]
+    letters = [group_letters(str(text)) for text in group]
     rows = [
         np.array([row for row, own in enumerate(letters) if letter in own])
         for letter in dict.fromkeys(chain.from_iterable(letters))
     ]
     return [members for members in rows if len(members) > 1]
+
+
+def group_letters(text: str) -> list[str]:
+    """Every letter or number of a text such as "yz(27-29)".
+
+    Examples
+    --------
+    >>> group_letters("yz(27-29)(31)")
+    ['y', 'z', '27', '28', '29', '31']
+    """
+    found: list[str] = []
+    for letter, first, last in re.findall(r"([a-z])|\((\d+)(?:-(\d+))?\)", text):
+        found += [letter] if letter else [str(number) for number in range(int(first), int(last or first) + 1)]
+    return found
 
 
 def _draw_groups(ax: Axes, groups: list[np.ndarray]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import IdentificationError
+from ..errors import IdentificationError, SizeError
 from ..inference.comparison import compare
 from .pictures import Picture, picture
 from .tables import Table, table
@@ -55,6 +55,9 @@ MODELS = {
     "note": ("note", ""),
 }
 
+# Items that are ranked when there are too many to rank all, and scores that are listed without places.
+LEADING, MOST_LISTED = 100, 1000
+
 # Whose families a figure shows in colour.
 COLOURED = {
     "ranking": ("item",),
@@ -88,7 +91,7 @@ def render(results: Any, title: str | None = None) -> str:
 
 
 def _content(results: Any, title: str | None) -> dict[str, Any]:
-    ranking = results.ranking() if results.converged else None
+    ranking = _ranking(results)
     findings = results.findings
     cards = results.judge_cards()
     return {
@@ -107,14 +110,28 @@ def _content(results: Any, title: str | None) -> dict[str, Any]:
     }
 
 
+def _ranking(results: Any) -> pd.DataFrame | None:
+    """Places of all items, or of the leading ones among themselves if there are too many; None if the fit has none."""
+    if not results.converged:
+        return None
+    try:
+        return results.ranking()
+    except SizeError:
+        best_first = (-results.decomposition.mu).argsort(kind="stable")
+        return results.ranking(items=[results.model.items[i] for i in best_first[:LEADING]])
+
+
 def _ranking_table(results: Any, ranking: pd.DataFrame | None) -> Table:
+    n = len(results.model.items)
     if ranking is None:
-        shown = results.consensus
+        shown = results.consensus.head(MOST_LISTED)
         shown = shown.assign(interval=_interval(shown))
         return table(shown, "Consensus scores; items without one run to infinity", SCORES, "item")
     places = [_range(low, high) for low, high in zip(ranking["place_lower"], ranking["place_upper"], strict=True)]
     shown = ranking.assign(interval=_interval(ranking), places=places)
     caption = "Possible places hold for all items at once with 95%; items that share a letter cannot be told apart"
+    if len(ranking) < n:
+        caption = f"The {len(ranking)} items of {n:,} with the highest scores, ranked among themselves. {caption}"
     return table(shown, caption, RANKING, "item")
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from ..plots.ranking import group_letters
+
 # Items named in a sentence before the rest is counted.
 NAMED = 5
 
@@ -22,7 +24,10 @@ def verdict(results: Any, ranking: pd.DataFrame | None) -> list[str]:
             "What follows shows what can be said; a regularised fit ranks all items.",
             counted,
         ]
-    return [leadership(ranking), resolution(ranking), counted]
+    sentences = [leadership(ranking), resolution(ranking), counted]
+    if len(ranking) < data.n_items:
+        sentences.insert(2, f"These are the {len(ranking)} items with the highest scores, compared among themselves.")
+    return sentences
 
 
 def leadership(ranking: pd.DataFrame) -> str:
@@ -43,13 +48,20 @@ def leadership(ranking: pd.DataFrame) -> str:
 
 
 def resolution(ranking: pd.DataFrame) -> str:
-    """How many pairs of items the data can order."""
+    """How many pairs of items the data can order.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"place_lower": [1, 2], "place_upper": [1, 2], "group": ["(27-28)", "(29)"]}, index=["a", "b"])
+    >>> resolution(table)
+    '1 of 1 pairs of items can be ordered; 2 of 2 places are certain.'
+    """
     n = len(ranking)
-    groups = [set(str(letters)) for letters in ranking["group"]]
+    groups = [set(group_letters(str(letters))) for letters in ranking["group"]]
     told = sum(not groups[i] & groups[j] for i in range(n) for j in range(i))
     pairs = n * (n - 1) // 2
     certain = int((ranking["place_lower"] == ranking["place_upper"]).sum())
-    return f"{told} of {pairs} pairs of items can be ordered; {certain} of {n} places are certain."
+    return f"{told:,} of {pairs:,} pairs of items can be ordered; {certain:,} of {n:,} places are certain."
 
 
 def _listed(names: list[str]) -> str:

@@ -12,7 +12,7 @@ from scipy.special import expit
 from statsmodels.base._prediction_inference import PredictionResultsMonotonic
 
 from ..data.cells import Cells, take
-from ..errors import ContrastError, IdentificationError, shown
+from ..errors import ContrastError, IdentificationError, SizeError, shown
 from ..geometry.structures import Pooled
 from ..inference.bootstrap import Bootstrap, bootstrap, check_options
 from ..inference.contrasts import Contrast, Spec, contrast, normal_limits, tests_table
@@ -26,6 +26,9 @@ from ..inference.robust import Sandwich, check_clusters, cluster_codes
 from ..inference.simultaneous import exceedance, largest_differences, pairwise_differences
 from ..likelihood import free_design, free_ties, linear_predictor
 from .hypotheses import HypothesisMethods
+
+# Items of which all pairs are compared.
+MOST_COMPARED = 3000
 
 
 class InferenceMethods(HypothesisMethods):
@@ -171,7 +174,12 @@ class InferenceMethods(HypothesisMethods):
         return frame
 
     def pairwise(
-        self, kind: str = "mu", method: str = "holm", alpha: float = 0.05, rng: int | np.random.Generator | None = 0
+        self,
+        kind: str = "mu",
+        method: str = "holm",
+        alpha: float = 0.05,
+        rng: int | np.random.Generator | None = 0,
+        labels: Sequence[str] | None = None,
     ) -> pd.DataFrame:
         """All pairwise differences of consensus scores, sensitivities or position effects.
 
@@ -183,6 +191,8 @@ class InferenceMethods(HypothesisMethods):
             any of :func:`statsmodels.stats.multitest.multipletests` ("holm", "fdr_bh", ...).
         alpha : float
             Level of the intervals, which are simultaneous for "single-step" and individual otherwise.
+        labels : sequence of str, optional
+            Items or judges to compare; all of them by default.
 
         Returns
         -------
@@ -196,17 +206,19 @@ class InferenceMethods(HypothesisMethods):
         >>> result.pairwise("gamma").loc[("judge-1", "judge-2"), ["estimate", "p_adjusted"]].round(4).to_dict()
         {'estimate': 1.4797, 'p_adjusted': 0.0}
         """
-        labels, estimate, rows = self._vector(kind)
-        all_pairs = pd.MultiIndex.from_tuples(combinations(labels, 2), names=["first", "second"])
+        some = self._places(kind, labels)
+        _check_pairs(len(some), "differences of", "items" if kind == "mu" else "judges")
+        names, estimate, rows = self._vector(kind, some)
+        all_pairs = pd.MultiIndex.from_tuples(combinations(names, 2), names=["first", "second"])
         if kind in self.model.layout.slices and self.estimate.separation is not None:
             # Differences with what has no finite value are empty, and do not count among those to adjust for.
-            finite = np.flatnonzero(~self.is_separated[self.model.layout.slices[kind]])
-            labels, estimate, rows = tuple(labels[i] for i in finite), estimate[finite], rows[finite]
-            if len(labels) < 2:
+            finite = np.flatnonzero(~self.is_separated[self.model.layout.slices[kind]][some])
+            names, estimate, rows = tuple(names[i] for i in finite), estimate[finite], rows[finite]
+            if len(names) < 2:
                 raise IdentificationError(f"no two values of {kind} are finite: see the warning of the fit.")
         covariance = self._covariance.of(rows)
         pairs = pairwise_differences(estimate, covariance)
-        low, high = np.triu_indices(len(labels), 1)
+        low, high = np.triu_indices(len(names), 1)
         errors = pairs.std_err[low, high]
         if np.isnan(errors).any():
             raise IdentificationError("standard errors are not available for this fit.")
@@ -233,8 +245,10 @@ class InferenceMethods(HypothesisMethods):
                     f"method must be 'single-step', 'none' or one of multipletests, got {method!r}."
                 ) from None
         frame.insert(4, "p_adjusted", adjusted)
-        frame.index = pd.MultiIndex.from_tuples(combinations(labels, 2), names=["first", "second"])
-        return frame if len(frame) == len(all_pairs) else frame.reindex(all_pairs)
+        if len(frame) == len(all_pairs):
+            return frame.set_axis(all_pairs)
+        frame.index = pd.MultiIndex.from_tuples(combinations(names, 2), names=["first", "second"])
+        return frame.reindex(all_pairs)
 
     def ranking(
         self,
@@ -242,6 +256,7 @@ class InferenceMethods(HypothesisMethods):
         level: float = 0.95,
         simultaneous: bool = True,
         rng: int | np.random.Generator | None = 0,
+        items: Sequence[str] | None = None,
     ) -> pd.DataFrame:
         """Places with intervals and tied groups, of the consensus or of one judge.
 
@@ -254,6 +269,8 @@ class InferenceMethods(HypothesisMethods):
             Whether all place intervals hold jointly with probability ``level``, or each one by itself.
         rng : int or numpy.random.Generator
             Randomness of the simulated critical value.
+        items : sequence of str, optional
+            Rank these among themselves; all items by default.
 
         Returns
         -------
@@ -264,6 +281,8 @@ class InferenceMethods(HypothesisMethods):
         ------
         IdentificationError
             When scores run to infinity or are not determined.
+        SizeError
+            For more than 3,000 items.
 
         Examples
         --------
@@ -283,20 +302,21 @@ class InferenceMethods(HypothesisMethods):
                 "some scores or effects run to infinity, so there are no places with intervals: use fit_regularized(), with "
                 "terms=True if it is a position effect that runs away."
             )
+        some = self._places("mu", items)
+        _check_pairs(len(some), "places of", "items")
         if judge is None:
-            labels, estimate, rows = self._vector("mu")
+            labels, estimate, rows = self._vector("mu", some)
         else:
             k = self._quantities.resolve("gamma", (str(judge),))[0]
-            labels = self.model.items
-            estimate = self.estimate.at.scores[k]
-            rows = np.array([self._quantities.gradient("S", (k, i)) for i in range(len(labels))])
+            labels, estimate = tuple(self.model.items[i] for i in some), self.estimate.at.scores[k, some]
+            rows = np.array([self._quantities.gradient("S", (k, i)) for i in some])
         covariance = self._covariance.of(rows)
         if not np.isfinite(covariance).all():
             raise IdentificationError("standard errors are not available for this fit, so places have no intervals.")
         return ranking_table(labels, estimate, covariance, level=level, simultaneous=simultaneous, rng=rng)
 
-    def _vector(self, kind: str) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-        """Labels, estimates and Jacobian of one kind of parameter."""
+    def _places(self, kind: str, labels: Sequence[str] | None) -> np.ndarray:
+        """Positions of some judges or items among those that have a kind of parameter; of all by default."""
         quantities = self._quantities
         known = {"mu": self.model.items, "gamma": self.model.judges, "position": self.model.judges}
         if "tie" in quantities.kinds:
@@ -305,11 +325,26 @@ class InferenceMethods(HypothesisMethods):
             raise ContrastError(
                 f"kind must be one of {shown([k for k in known if k in quantities.kinds])}, got {kind!r}."
             )
-        labels = known[kind]
-        index = [quantities.resolve(kind, (label,)) for label in labels]
+        if labels is None:
+            return np.arange(len(known[kind]))
+        for label in labels:
+            quantities.resolve(kind, (str(label),))
+        if len(set(labels)) < max(len(labels), 2) or isinstance(labels, str):
+            raise ContrastError("name at least two different labels to compare.")
+        place = {label: i for i, label in enumerate(known[kind])}
+        return np.array([place[str(label)] for label in labels])
+
+    def _vector(self, kind: str, some: np.ndarray) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+        """Labels, estimates and Jacobian of some of one kind of parameter."""
+        layout, quantities = self.model.layout, self._quantities
+        labels = layout.items if kind == "mu" else layout.judges_with(kind)
+        names = tuple(labels[i] for i in some)
+        if kind in layout.slices:
+            positions = layout.slices[kind].start + some
+            return names, self.params[positions], self._parameter_rows(positions)
+        index = [quantities.resolve(kind, (name,)) for name in names]
         estimate = np.array([quantities.value(kind, place) for place in index])
-        rows = np.array([quantities.gradient(kind, place) for place in index])
-        return labels, estimate, rows
+        return names, estimate, np.array([quantities.gradient(kind, place) for place in index])
 
     # Resampling
 
@@ -461,4 +496,18 @@ class InferenceMethods(HypothesisMethods):
             linpred_se=np.sqrt(variance),
             func=expit,
             deriv=lambda x: expit(x) * expit(-x),
+        )
+
+
+def _check_pairs(n: int, what: str, of: str) -> None:
+    """Refuse more pairs than anybody can wait for, or read.
+
+    Raises
+    ------
+    SizeError
+    """
+    if n > MOST_COMPARED:
+        raise SizeError(
+            f"{what} {n:,} {of} need all {n * (n - 1) // 2:,} differences between them: name at most {MOST_COMPARED:,}, such as "
+            "the leading ones, or ask for contrasts."
         )
