@@ -459,7 +459,13 @@ def free_design(cells: Cells, frame: Frame) -> np.ndarray:
     """
     n_cells = len(cells.n)
     own = by_judge(frame.judge_items[cells.first] - frame.judge_items[cells.second], cells)
-    items = frame.shared_items[cells.first] - frame.shared_items[cells.second]
+    if frame.complement is not None:
+        items = frame.complement[cells.first] - frame.complement[cells.second]
+    else:
+        # All directions of many items would be a matrix of items by items.
+        signed, rows = np.zeros((n_cells, cells.n_items)), np.arange(n_cells)
+        signed[rows, cells.first], signed[rows, cells.second] = 1.0, -1.0
+        items = frame.along_shared(signed)
     shared = np.einsum("cg,cs->cgs", frame.shared_judges[cells.judge], items).reshape(n_cells, -1)
     terms = by_judge(cells.judge_terms, cells)
     linear = np.hstack([cells.shared_terms, terms.reshape(n_cells, -1)])[:, cells.is_free]

@@ -279,3 +279,23 @@ def test_leaving_out_one_of_many_judges_eliminates_the_others(data, name, alpha,
     monkeypatch.setattr("hjastats.diagnostics.deletion.MANY_FREE", 3)
     large = result.influence().table
     pd.testing.assert_frame_equal(large, small, rtol=1e-7)
+
+
+def test_matrices_that_do_not_fit_are_refused_in_words(data, large, monkeypatch):
+    monkeypatch.setattr("hjastats.results.core.MOST_IN_A_MATRIX", 20)
+    result = hja.HJAModel.from_comparisons(data, rank=1).fit()
+    for ask in (result.cov_params, lambda: result.cov_params_free, result.weakest_direction):
+        with pytest.raises(SizeError, match=r"a covariance matrix of 3\d parameters would take 0 GB: ask for contrast"):
+            ask()
+    with pytest.raises(SizeError, match="standard errors of 80 scores would take hours"):
+        _ = result.scores_se
+
+
+def test_predictions_of_many_items_are_those_of_few(data, monkeypatch):
+    result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
+    asked = {"judge": "judge-2", "item_a": "model-I", "item_b": ["model-A", "model-B"]}
+    expected = result.get_prediction(**asked).summary_frame()
+    monkeypatch.setattr("hjastats.geometry.structures._FEW_ITEMS", 3)
+    again = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
+    assert again.estimate.frame.complement is None
+    np.testing.assert_allclose(again.get_prediction(**asked).summary_frame(), expected, rtol=1e-6)

@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 from ..data.cells import Cells, collapse
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
-from ..errors import shown
+from ..errors import SizeError, shown
 from ..geometry.parameters import Coefficients
 from ..inference.contributions import Contributions
 from ..inference.covariance import covariance_at
@@ -71,8 +71,8 @@ def _convergence(results: Any) -> Finding:
         )
     if not estimate.is_identified:
         text = (
-            "The information matrix is singular: the data do not determine all parameters, standard errors are withheld. "
-            f"Undetermined is a combination of {results.weakest_direction()}."
+            "The information matrix is singular: the data do not determine all parameters, standard errors are withheld."
+            f"{_weakest(results, ' Undetermined is a combination of {}.')}"
         )
         return Finding("identification", True, text)
     if not estimate.optimum.converged:
@@ -81,11 +81,19 @@ def _convergence(results: Any) -> Finding:
     if condition > NEARLY_SINGULAR:
         text = (
             f"The information is nearly singular (condition number {condition:.2g}): some combination of parameters is hardly "
-            f"determined, mostly of {results.weakest_direction()}."
+            f"determined{_weakest(results, ', mostly of {}')}."
         )
         return Finding("identification", True, text)
     text = f"Converged; information positive definite (condition number {condition:.2g}), no sign of separation."
     return Finding("convergence", False, text)
+
+
+def _weakest(results: Any, text: str) -> str:
+    """The text with the names of what is least determined; nothing where there are too many parameters to find out."""
+    try:
+        return text.format(results.weakest_direction())
+    except SizeError:
+        return ""
 
 
 def _optima(results: Any) -> Finding:

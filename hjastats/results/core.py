@@ -16,7 +16,7 @@ from statsmodels.base.wrapper import populate_wrapper
 from ..diagnostics.diagnosis import Diagnosis, judge_facts
 from ..diagnostics.findings import Finding, find
 from ..diagnostics.influence import fitted_alike
-from ..errors import shown
+from ..errors import SizeError, shown
 from ..inference.covariance import Covariance
 from ..inference.estimate import Estimate, reassess, which_information
 from ..inference.robust import DESCRIPTIONS, robust_covariance
@@ -30,6 +30,9 @@ from .tables import TableMethods
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
+
+# Parameters whose covariance is made into a matrix.
+MOST_IN_A_MATRIX = 20_000
 
 
 class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMethods, GenericLikelihoodModelResults):
@@ -169,7 +172,21 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         >>> result.cov_params_free.shape == (result.df_model, result.df_model)
         True
         """
+        self._check_matrix(self.model.layout.n_free)
         return self._covariance.covariance
+
+    def _check_matrix(self, n: int) -> None:
+        """Refuse a covariance matrix of more parameters than fit in memory.
+
+        Raises
+        ------
+        SizeError
+        """
+        if n > MOST_IN_A_MATRIX:
+            raise SizeError(
+                f"a covariance matrix of {n:,} parameters would take {8e-9 * n**2:,.0f} GB: ask for contrast, t_test, wald_test or "
+                "estimates of those that matter."
+            )
 
     @cached_property
     def cov_params_default(self) -> np.ndarray:  # type: ignore[override]
@@ -182,6 +199,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         >>> bool(abs(result.cov_params_default.sum()) < 1e-12)      # the scores sum to zero
         True
         """
+        self._check_matrix(len(self.params))
         return self._covariance.of(self._jacobian)
 
     @property
@@ -398,6 +416,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         >>> result.weakest_direction(2)
         "'position[judge-first]', 'gamma[judge-first]'"
         """
+        self._check_matrix(self.model.layout.n_free)
         information = self.estimate.free_covariance.information
         scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
         vector = np.linalg.eigh(information / np.outer(scale, scale))[1][:, 0] / scale

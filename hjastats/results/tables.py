@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import ndtri
 
-from ..errors import ContrastError, shown
+from ..errors import ContrastError, SizeError, shown
 from ..geometry.decomposition import AnchoringError, Decomposition
 from ..geometry.jacobians import anchor_jacobian, mean_rows
 from ..geometry.structures import in_centred_basis
@@ -310,6 +310,11 @@ class TableMethods:
         >>> result.scores_se.loc["judge-5", ["model-A", "model-I"]].round(2).to_dict()
         {'model-A': 0.2, 'model-I': 0.2}
         """
+        if not self._covariance.can_solve(self.estimate.at.scores.size):
+            raise SizeError(
+                f"standard errors of {self.estimate.at.scores.size:,} scores would take hours: ask for contrast('S[judge, item]') "
+                "of those that matter."
+            )
         errors = score_standard_errors(self.estimate.frame, self._covariance, self.model.layout.n_linear)
         return self._matrix(np.where(self._is_infinite.any(axis=1, keepdims=True), np.nan, errors))
 
