@@ -124,7 +124,7 @@ class Bootstrap:
         if method == "bca" and self.sandwich is not None:
             share = (np.sum(draws < estimate) + 0.5 * np.sum(draws == estimate)) / len(draws)
             bias = stats.norm.ppf(np.clip(share, 1.0 / (len(draws) + 1), len(draws) / (len(draws) + 1)))
-            effect, count = self.sandwich.influence(gradient[None])[0], self.sandwich.contributions.count
+            effect, count = self.sandwich.influence(gradient[None])[:, 0], self.sandwich.contributions.count
             size = np.sum(count * effect**2) ** 1.5
             acceleration = np.sum(count * effect**3) / (6.0 * size) if size > 0 else 0.0
             z = bias + stats.norm.ppf(tails)

@@ -66,21 +66,21 @@ class Contributions:
         return cls(take(rows, order), here.slope[order], tie_slope, starts, np.ones(n_clusters))
 
     def along(self, movements: np.ndarray, frame: Frame) -> np.ndarray:
-        """Contribution of every unit along movements (m, n_free) of the free coordinates, shape (m, n_units)."""
-        return np.concatenate([part for _, part in self._parts(movements, frame)], axis=1)
+        """Contribution of every unit along movements (m, n_free) of the free coordinates, shape (n_units, m)."""
+        return np.concatenate([part for _, part in self._parts(movements, frame)])
 
     def products(self, movements: np.ndarray, frame: Frame) -> np.ndarray:
         """Sum over the units of the products of their contributions along each two movements, shape (m, m)."""
         total = np.zeros((len(movements), len(movements)))
         for count, part in self._parts(movements, frame):
-            total += (count * part) @ part.T
+            total += part.T @ (count[:, None] * part)
         return total
 
     def squares(self, movements: np.ndarray, frame: Frame) -> np.ndarray:
         """The diagonal of ``products``, shape (m,)."""
         total = np.zeros(len(movements))
         for count, part in self._parts(movements, frame):
-            total += np.einsum("mu,mu,u->m", part, part, count, optimize=True)
+            total += count @ part**2
         return total
 
     def _parts(self, movements: np.ndarray, frame: Frame) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -89,15 +89,16 @@ class Contributions:
         at_once = max(_ENTRIES // max(len(movements), 1), 1)
         first, n_units = 0, len(self.count)
         while first < n_units:
-            last = max(int(np.searchsorted(self.starts, self.starts[first] + at_once, side="right")) - 1, first + 1)
-            last = min(last, n_units)
+            last = int(np.searchsorted(self.starts, self.starts[first] + at_once, side="right")) - 1
+            last = min(max(last, first + 1), n_units)
             some = np.arange(self.starts[first], self.starts[last])
-            each = self.slope[some] * moves.odds(take(self.rows, some))
+            rows = take(self.rows, some)
+            each = self.slope[some, None] * moves.odds(rows)
             if self.tie_slope is not None:
-                each += self.tie_slope[some] * moves.ties(take(self.rows, some))
+                each += self.tie_slope[some, None] * moves.ties(rows)
             if len(some) != last - first:
                 # Clusters are never empty, so that every sum has a beginning of its own.
-                each = np.add.reduceat(each, self.starts[first:last] - self.starts[first], axis=1)
+                each = np.add.reduceat(each, self.starts[first:last] - self.starts[first], axis=0)
             yield self.count[first:last], each
             first = last
 
@@ -108,10 +109,10 @@ class _Moves:
 
     Attributes
     ----------
-    own : ndarray, shape (m, n_judges, f)
-    items : ndarray, shape (m, g, n_items)
-    judge : ndarray, shape (m, n_judges, e)
-    shared : ndarray, shape (m, n_shared_terms)
+    own : ndarray, shape (n_judges, f, m)
+    items : ndarray, shape (g, n_items, m)
+    judge : ndarray, shape (n_judges, e, m)
+    shared : ndarray, shape (n_shared_terms, m)
     """
 
     frame: Frame
@@ -124,35 +125,36 @@ class _Moves:
     def of(cls, movements: np.ndarray, frame: Frame, rows: Cells) -> _Moves:
         m, n_linear = len(movements), int(rows.is_free.sum())
         f, g = frame.judge_items.shape[1], frame.shared_judges.shape[1]
-        linear = np.zeros((m, len(rows.is_free)))
-        linear[:, rows.is_free] = movements[:, :n_linear]
+        linear = np.zeros((len(rows.is_free), m))
+        linear[rows.is_free] = movements[:, :n_linear].T
         n_own = n_linear + frame.n_judges * f
-        items = frame.to_items(movements[:, n_own:].reshape(m * g, frame.n_shared))
+        items = frame.to_items(movements[:, n_own:].reshape(m * g, frame.n_shared)).reshape(m, g, frame.n_items)
         return cls(
             frame,
-            movements[:, n_linear:n_own].reshape(m, frame.n_judges, f),
-            items.reshape(m, g, frame.n_items),
-            linear[:, rows.n_shared_terms :].reshape(m, frame.n_judges, rows.n_judge_terms),
-            linear[:, : rows.n_shared_terms],
+            np.ascontiguousarray(movements[:, n_linear:n_own].T).reshape(frame.n_judges, f, m),
+            np.ascontiguousarray(items.transpose(1, 2, 0)),
+            linear[rows.n_shared_terms :].reshape(frame.n_judges, rows.n_judge_terms, m),
+            linear[: rows.n_shared_terms],
         )
 
     def odds(self, rows: Cells) -> np.ndarray:
-        """Change of the log-odds of rows, shape (m, n_rows); one direction after the other, to make nothing larger."""
-        own_items, weights = self.frame.judge_items, self.frame.shared_judges
-        change = self.shared[:, : rows.odds_shared_terms.shape[1]] @ rows.odds_shared_terms.T
-        for i in range(self.own.shape[2]):
-            change += self.own[:, rows.judge, i] * (own_items[rows.first, i] - own_items[rows.second, i])
-        for i in range(self.items.shape[1]):
-            change += weights[rows.judge, i] * (self.items[:, i, rows.first] - self.items[:, i, rows.second])
-        for i in range(rows.odds_judge_terms.shape[1]):
-            change += self.judge[:, rows.judge, i] * rows.judge_terms[:, i]
+        """Change of the log-odds of rows, shape (n_rows, m), judge by judge: each has scores of its own that change."""
+        change = rows.odds_shared_terms @ self.shared[: rows.odds_shared_terms.shape[1]]
+        own_terms = rows.odds_judge_terms
+        order = np.argsort(rows.judge, kind="stable")
+        judges, starts = np.unique(rows.judge[order], return_index=True)
+        for k, some in zip(judges.tolist(), np.split(order, starts[1:]), strict=True):
+            scores = self.frame.judge_items @ self.own[k] + np.tensordot(self.frame.shared_judges[k], self.items, 1)
+            change[some] += scores[rows.first[some]] - scores[rows.second[some]]
+            if own_terms.shape[1]:
+                change[some] += own_terms[some] @ self.judge[k, : own_terms.shape[1]]
         return change
 
     def ties(self, rows: Cells) -> np.ndarray:
-        """Change of the tie predictor of rows, shape (m, n_rows)."""
+        """Change of the tie predictor of rows, shape (n_rows, m)."""
         if rows.tie == "judge":
-            return self.judge[:, rows.judge, -1]
-        return np.repeat(self.shared[:, -1:], len(rows.n), axis=1)
+            return self.judge[rows.judge, -1]
+        return np.repeat(self.shared[-1:], len(rows.n), axis=0)
 
 
 def single(rows: Cells, outcome: np.ndarray) -> Cells:

@@ -56,7 +56,7 @@ class Sandwich:
         return self.bread.can_solve(n)
 
     def influence(self, jacobian: np.ndarray) -> np.ndarray:
-        """By how much every unit moves quantities with the given Jacobian (m, n_free), to first order, shape (m, n_units)."""
+        """By how much every unit moves quantities with the given Jacobian (m, n_free), to first order, shape (n_units, m)."""
         return self.contributions.along(self.bread.times(jacobian), self.frame)
 
     def of(self, jacobian: np.ndarray) -> np.ndarray:

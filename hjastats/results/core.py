@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 # Parameters whose covariance is made into a matrix.
-MOST_IN_A_MATRIX = 20_000
+MOST_IN_A_MATRIX = 12_000
 
 
 class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMethods, GenericLikelihoodModelResults):

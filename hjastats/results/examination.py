@@ -15,11 +15,14 @@ from ..diagnostics.consistency import cycle_rates, mean_squares
 from ..diagnostics.diagnosis import judge_facts
 from ..diagnostics.effective import MANY_ITEMS, EffectiveJudges, effective_judges, information_shares
 from ..diagnostics.influence import Influence, by_one_step, by_refitting, influence_table
-from ..errors import ContrastError, IdentificationError
+from ..errors import ContrastError, IdentificationError, SizeError
 from ..estimation.ridge import NO_RIDGE
 from ..geometry.structures import Unrestricted
 from ..inference.covariance import Covariance
 from ..likelihood import evaluate
+
+# Free parameters up to which the consensus without a judge is found by one step.
+MOST_STEPPED = 12_000
 
 
 class ExaminationMethods:
@@ -63,6 +66,8 @@ class ExaminationMethods:
         ------
         IdentificationError
             When the fit itself has no finite estimate to start from.
+        SizeError
+            For a step of more than 12,000 parameters.
 
         Examples
         --------
@@ -85,6 +90,10 @@ class ExaminationMethods:
             without = by_refitting(model, at, penalty, n_jobs)
         elif penalty is not None and penalty.kind == "firth":
             raise IdentificationError("bias-reduced estimates maximise no likelihood to step on: use method='refit'.")
+        elif (n_free := model.layout.n_free) > MOST_STEPPED:
+            raise SizeError(
+                f"a step of {n_free:,} parameters without each judge takes a matrix of all of them: use method='refit'."
+            )
         else:
             ridge = NO_RIDGE if penalty is None else penalty.ridge
             frame, judges = self.estimate.frame, range(len(model.judges))

@@ -180,7 +180,7 @@ def test_acceleration_counts_every_comparison(data):
     """BCa of merged rows equals that of single rows up to the resampling."""
     single = hja.BTLModel.from_comparisons(data).fit()
     boot = single.bootstrap(2, "rows")
-    effect = boot.sandwich.influence(single.contrast("mu[model-A]").gradient)[0]
+    effect = boot.sandwich.influence(single.contrast("mu[model-A]").gradient)[:, 0]
     rows = single.model.score_obs_free(single.params) @ np.linalg.inv(single.model.information(single.params))
     each = rows @ single.contrast("mu[model-A]").gradient[0]
     assert np.sum(boot.sandwich.contributions.count * effect**3) == pytest.approx(np.sum(each**3), rel=1e-8)

@@ -184,7 +184,7 @@ def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
         monkeypatch.setattr("hjastats.inference.robust._ENTRIES", entries)
         monkeypatch.setattr("hjastats.inference.contributions._ENTRIES", entries)
         np.testing.assert_allclose(cluster_meat(rows, data, at, frame, cluster, 60), sums.T @ sums, **close)
-        np.testing.assert_allclose(by_cluster.along(movements, frame), movements @ sums.T, **close)
+        np.testing.assert_allclose(by_cluster.along(movements, frame), sums @ movements.T, **close)
         for found, meat in ((by_comparison, expected), (by_cluster, sums.T @ sums)):
             products = movements @ meat @ movements.T
             near = {"rtol": 1e-9, "atol": 1e-9 * np.abs(products).max()}
