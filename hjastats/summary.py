@@ -84,9 +84,9 @@ def _right(results: Any) -> list[tuple[str, list[str]]]:
 
 
 def _parameters(results: Any, kind: str, name: str, null: float, alpha: float, max_rows: int) -> SimpleTable:
-    labels = results.model.layout.blocks[kind] if kind in results.model.layout.shared_terms else _labels(results, kind)
-    first, last = _ends(len(labels), max_rows)
-    table = results.estimates(kind, None if not last else [*labels[:first], *labels[len(labels) - last :]])
+    labels = _labels(results, kind)
+    shown = None if len(labels) <= max_rows else [labels[i] for i in _shown(len(labels), max_rows)]
+    table = results.estimates(kind, shown)
     if kind == "gamma" and not results.has_consensus:
         table[:] = np.nan
     rows = _rows(table["estimate"].to_numpy(), table["std_err"].to_numpy(), alpha, null)
@@ -96,20 +96,16 @@ def _parameters(results: Any, kind: str, name: str, null: float, alpha: float, m
 
 def _labels(results: Any, kind: str) -> list[str]:
     layout = results.model.layout
-    return list(layout.judges) if kind == "gamma" else list(layout.judges_with(kind))
+    return layout.blocks[kind] if kind in layout.shared_terms else list(layout.judges_with(kind))
 
 
 def _consensus(results: Any, alpha: float, max_rows: int) -> SimpleTable:
-    runs_away = (
-        results.is_separated[results.model.layout.slices["mu"]] if "mu" in results.model.layout.slices else False
-    )
-    best_first = np.argsort(-np.where(runs_away, np.nan, results.decomposition.mu), kind="stable")
-    labels = [results.model.items[i] for i in best_first]
-    first, last = _ends(len(labels), max_rows)
-    shown = np.r_[:first, len(labels) - last : len(labels)]
+    scores = results._best_first
+    labels, shown = list(scores.index), _shown(len(scores), max_rows)
     table = results.estimates("mu", [labels[i] for i in shown])
     half = stats.norm.ppf(1 - alpha / 2) * table["std_err"]
-    V = np.where(results.is_ambiguous | results.is_withheld("V"), np.nan, results.decomposition.V)[best_first[shown]]
+    V = np.where(results.is_ambiguous | results.is_withheld("V"), np.nan, results.decomposition.V)
+    V = V[[results.model.items.index(label) for label in table.index]]
     rows = [
         [
             "-" if np.isnan(estimate) else str(place + 1),
@@ -121,7 +117,7 @@ def _consensus(results: Any, alpha: float, max_rows: int) -> SimpleTable:
     ]
     header = ["place", "coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
     header += [f"V{d + 1}" for d in range(V.shape[1])]
-    which = "over finite scores" if np.any(runs_away) else ""
+    which = "over finite scores" if scores.isna().any() else ""
     name = f"consensus mu ({' '.join(['sums to zero', which]).strip()})" + (
         " and disagreement coordinates V" if results.rank else ""
     )
@@ -132,11 +128,7 @@ def _disagreement(results: Any, max_rows: int) -> SimpleTable:
     table = results.leverage()
     n_directions = results.rank
     loadings = np.where(results.is_ambiguous | results.is_withheld("U"), np.nan, results.decomposition.U)
-    first, last = _ends(len(table), max_rows)
-    rows = [
-        [_number(value) for value in (*table.iloc[k], *loadings[k])]
-        for k in np.r_[:first, len(table) - last : len(table)]
-    ]
+    rows = [[_number(value) for value in (*table.iloc[k], *loadings[k])] for k in _shown(len(table), max_rows)]
     header = ["h", "rho", *(f"U{d + 1}" for d in range(n_directions))]
     name = "disagreement (h its size, rho relative to the judge's consensus part)"
     return _table(list(table.index), rows, header, name, max_rows)
@@ -158,18 +150,17 @@ def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) ->
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _ends(n: int, max_rows: int) -> tuple[int, int]:
-    """How many rows of a table are shown at its beginning and at its end: all at the beginning, if they are few."""
-    return (n, 0) if n <= max_rows else ((max_rows + 1) // 2, max_rows // 2)
+def _shown(n: int, max_rows: int) -> np.ndarray:
+    """Positions of the rows of a table that are shown: its first and last, if they are many."""
+    return np.arange(n) if n <= max_rows else np.r_[: (max_rows + 1) // 2, n - max_rows // 2 : n]
 
 
 def _table(labels: list[str], rows: list[list[str]], header: list[str], name: str, max_rows: int) -> SimpleTable:
-    """A table under all its labels, of which the rows at both ends are shown."""
-    labels = shorten(labels)
-    first, last = _ends(len(labels), max_rows)
-    hidden = len(labels) - first - last
+    """A table under all its labels, of which only some rows are shown."""
+    labels, hidden = shorten(labels), len(labels) - len(rows)
     if hidden:
-        labels = [*labels[:first], f"({hidden:,} more)", *labels[len(labels) - last :]]
+        labels, first = [labels[i] for i in _shown(len(labels), max_rows)], (max_rows + 1) // 2
+        labels.insert(first, f"({hidden:,} more)")
         rows = [*rows[:first], ["..."] * len(header), *rows[first:]]
     return SimpleTable(rows, header, labels, title=name, txt_fmt=fmt_params)
 

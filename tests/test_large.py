@@ -299,3 +299,14 @@ def test_predictions_of_many_items_are_those_of_few(data, monkeypatch):
     again = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
     assert again.estimate.frame.complement is None
     np.testing.assert_allclose(again.get_prediction(**asked).summary_frame(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("max_rows", [0, 1, 2, 5])
+def test_summaries_are_as_short_as_wanted(data, max_rows):
+    result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
+    lines = str(result.summary(max_rows=max_rows)).splitlines()
+    best = list(result.consensus.index)
+    start = next(i for i, line in enumerate(lines) if "consensus mu" in line)
+    names = [line.split()[0] for line in lines[start + 4 : start + 5 + max_rows]]
+    first = (max_rows + 1) // 2
+    assert names == [*best[:first], f"({10 - max_rows}", *best[10 - max_rows // 2 :]]
