@@ -85,7 +85,7 @@ def _right(results: Any) -> list[tuple[str, list[str]]]:
 
 def _parameters(results: Any, kind: str, name: str, null: float, alpha: float, max_rows: int) -> SimpleTable:
     labels = _labels(results, kind)
-    shown = None if len(labels) <= max_rows else [labels[i] for i in _shown(len(labels), max_rows)]
+    shown = None if len(labels) <= max_rows else [labels[i] for i in shown_rows(len(labels), max_rows)]
     table = results.estimates(kind, shown)
     if kind == "gamma" and not results.has_consensus:
         table[:] = np.nan
@@ -101,7 +101,7 @@ def _labels(results: Any, kind: str) -> list[str]:
 
 def _consensus(results: Any, alpha: float, max_rows: int) -> SimpleTable:
     scores = results._best_first
-    labels, shown = list(scores.index), _shown(len(scores), max_rows)
+    labels, shown = list(scores.index), shown_rows(len(scores), max_rows)
     table = results.estimates("mu", [labels[i] for i in shown])
     half = stats.norm.ppf(1 - alpha / 2) * table["std_err"]
     V = np.where(results.is_ambiguous | results.is_withheld("V"), np.nan, results.decomposition.V)
@@ -128,7 +128,7 @@ def _disagreement(results: Any, max_rows: int) -> SimpleTable:
     table = results.leverage()
     n_directions = results.rank
     loadings = np.where(results.is_ambiguous | results.is_withheld("U"), np.nan, results.decomposition.U)
-    rows = [[_number(value) for value in (*table.iloc[k], *loadings[k])] for k in _shown(len(table), max_rows)]
+    rows = [[_number(value) for value in (*table.iloc[k], *loadings[k])] for k in shown_rows(len(table), max_rows)]
     header = ["h", "rho", *(f"U{d + 1}" for d in range(n_directions))]
     name = "disagreement (h its size, rho relative to the judge's consensus part)"
     return _table(list(table.index), rows, header, name, max_rows)
@@ -150,7 +150,7 @@ def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) ->
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def _shown(n: int, max_rows: int) -> np.ndarray:
+def shown_rows(n: int, max_rows: int) -> np.ndarray:
     """Positions of the rows of a table that are shown: its first and last, if they are many."""
     return np.arange(n) if n <= max_rows else np.r_[: (max_rows + 1) // 2, n - max_rows // 2 : n]
 
@@ -159,7 +159,7 @@ def _table(labels: list[str], rows: list[list[str]], header: list[str], name: st
     """A table under all its labels, of which only some rows are shown."""
     labels, hidden = shorten(labels), len(labels) - len(rows)
     if hidden:
-        labels, first = [labels[i] for i in _shown(len(labels), max_rows)], (max_rows + 1) // 2
+        labels, first = [labels[i] for i in shown_rows(len(labels), max_rows)], (max_rows + 1) // 2
         labels.insert(first, f"({hidden:,} more)")
         rows = [*rows[:first], ["..."] * len(header), *rows[first:]]
     return SimpleTable(rows, header, labels, title=name, txt_fmt=fmt_params)

@@ -268,3 +268,12 @@ def test_mt_bench_as_a_new_user_would_type_it(shared_data, capsys):
     assert "Rank 0 by BIC; AIC agrees." in text
     assert max(map(len, text.splitlines())) <= WIDTH
     assert next(line for line in text.splitlines() if line.startswith("gpt-4")).split()[1:3] == ["1", "1.13"]
+
+
+def test_of_too_many_items_the_leading_ones_are_ranked(verdicts, capsys, monkeypatch):
+    monkeypatch.setattr("hjastats.results.inference.MOST_COMPARED", 5)
+    monkeypatch.setattr("hjastats.report.page.LEADING", 3)
+    assert main(["fit", verdicts]) == 0
+    text = capsys.readouterr().out
+    assert "Ranking of the leading 3 of 10 items among themselves (places hold jointly" in text
+    assert max(map(len, text.splitlines())) <= WIDTH + 30

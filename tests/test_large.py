@@ -94,7 +94,7 @@ def test_what_would_take_hours_is_left_out_with_a_warning(data, large):
     result = hja.HJAModel.from_comparisons(data, rank=1).fit()
     with pytest.warns(
         CovarianceWarning,
-        match=r"standard errors of 36 parameters of 10 items are left out.*estimates\('gamma', labels\)",
+        match=r"standard errors of 36 parameters of 10 items are left out.*estimates\('mu', labels\)",
     ):
         assert np.isnan(result.bse).all()
     with warnings.catch_warnings():
@@ -217,7 +217,7 @@ def test_places_of_too_many_items_are_refused_and_of_some_given(data, monkeypatc
     assert list(result.ranking("judge-2", items=some)["place"]) == [1, 2, 3]
     with pytest.raises(ContrastError, match="no item is called 'model-Z'"):
         result.ranking(items=["model-A", "model-Z"])
-    with pytest.raises(ContrastError, match="at least two different"):
+    with pytest.raises(ContrastError, match="expected two or more different labels to compare, got"):
         result.pairwise(labels=["model-A", "model-A"])
     monkeypatch.setattr("hjastats.results.inference.MOST_COMPARED", 5)
     with pytest.raises(SizeError, match="places of 10 items need all 45 differences between them: name at most 5"):
@@ -310,3 +310,77 @@ def test_summaries_are_as_short_as_wanted(data, max_rows):
     names = [line.split()[0] for line in lines[start + 4 : start + 5 + max_rows]]
     first = (max_rows + 1) // 2
     assert names == [*best[:first], f"({10 - max_rows}", *best[10 - max_rows // 2 :]]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_order_of_the_labels_is_that_of_the_rows(data, name):
+    kind, options = MODELS[name]
+    result = kind.from_comparisons(data, **options).fit()
+    backwards = list(data.items)[::-1]
+    np.testing.assert_allclose(result.estimates("mu", backwards), result.estimates("mu").loc[backwards], rtol=1e-10)
+    shown, table = str(result.summary()).splitlines(), result.consensus
+    for item in data.items:
+        row = next(line for line in shown if line.startswith(item))
+        assert f"{table.loc[item, 'std_err']:.4f}" in row
+    if name != "judge-wise":
+        places = result.ranking(items=backwards)
+        np.testing.assert_allclose(places["std_err"], table.loc[places.index, "std_err"], rtol=1e-10)
+
+
+def test_judges_alone_with_many_items_run_away_where_wins_lead_nowhere(monkeypatch):
+    """One judge is a total order, one has an undefeated item, one contradicts itself enough."""
+    rng = np.random.default_rng(0)
+    n_items, rows = 6, []
+    for judge in ("ordered", "champion", "fine"):
+        for _ in range(20):
+            for i in range(n_items):
+                for j in range(i):
+                    wins = {"ordered": i > j, "champion": i == 5 or rng.random() < 0.5, "fine": rng.random() < 0.6}[
+                        judge
+                    ]
+                    rows.append((judge, f"i{i}", f"i{j}", float(wins)))
+    data = hja.Comparisons.from_arrays(*(list(column) for column in zip(*rows, strict=True)))
+    small = hja.JudgewiseBTLModel.from_comparisons(data).fit(warn_convergence=False)
+    for place, limit in (("search.MANY_OWN_ITEMS", 2), ("search.LARGE", 2), ("convergence.MANY_FREE", 2)):
+        monkeypatch.setattr(f"hjastats.estimation.{place}", limit)
+    with pytest.warns(hja.SeparationWarning, match="'champion', 'ordered'"):
+        large = hja.JudgewiseBTLModel.from_comparisons(data).fit()
+    judges = list(data.judges)
+    empty = large.scores.isna()
+    assert empty.loc["champion"].to_dict() == {f"i{i}": i == 5 for i in range(n_items)}
+    assert empty.loc["ordered"].sum() == n_items - 1
+    assert not empty.loc["fine"].any()
+    np.testing.assert_allclose(large.scores.loc["fine"], small.scores.loc["fine"], atol=1e-6)
+    np.testing.assert_allclose(large.scores.loc["champion"].dropna(), small.scores.loc["champion"].dropna(), atol=2e-3)
+    assert large.llf == pytest.approx(small.llf, abs=0.1)
+    assert judges
+
+
+def test_a_judge_that_may_rank_against_the_consensus_is_not_called_a_follower():
+    rng = np.random.default_rng(7)
+    gamma, mu = np.array([1.6] * 5 + [-0.35]), np.linspace(-1, 1, 5)
+    panel = simulate_comparisons(np.outer(gamma, mu), near_balanced_design(6, 5, 900, rng=rng), rng=rng)
+    result = hja.JAModel.from_comparisons(panel).fit()
+    text = next(finding.text for finding in result.findings if finding.topic == "sensitivity")
+    assert (result.sensitivity["ci_lower"] <= 0).sum() == 1
+    assert panel.judges[5] in text
+    assert "All judges follow" not in text
+
+
+def test_fractions_of_comparisons_are_comparisons():
+    weights = [0.9] * 5
+    data = hja.Comparisons.from_arrays("j", list("abbca"), list("bacbc"), [1, 1, 0, 0, 1.0], weights)
+    result = hja.BTLModel.from_comparisons(data).fit()
+    text = next(finding.text for finding in result.findings if finding.topic == "order")
+    assert text == "2 of the 2 pairs compared more than once were shown in both orders."
+
+
+def test_draws_that_lose_an_item_are_counted_as_failed():
+    rng = np.random.default_rng(0)
+    first, gap = rng.integers(0, 6, 14), 1 + rng.integers(0, 5, 14)
+    second = (first + gap) % 6
+    first[:6], second[:6] = range(6), [1, 2, 3, 4, 5, 0]
+    labels = [np.array([f"i{i}" for i in side]) for side in (first, second)]
+    data = hja.Comparisons.from_arrays("j", *labels, rng.integers(0, 2, 14).astype(float))
+    draws = hja.BTLModel.from_comparisons(data).fit_regularized(penalty="firth").bootstrap(50, kind="rows", rng=1)
+    assert 0 < draws.n_failed < 50

@@ -211,7 +211,7 @@ def test_the_most_dominant_judges_are_named_first(result):
         [f"j{i}" for i in range(10)],
     )
     text = findings._dominance(SimpleNamespace(leverage=lambda: leverage)).text
-    assert "dominated by 'j7' (h = 9.00), 'j9' (h = 7.00), 'j8' (h = 6.00) and 1 more judges, against" in text
+    assert "dominated by 'j7' (h = 9.00), 'j9' (h = 7.00), 'j8' (h = 6.00) and 1 more, against" in text
 
 
 def test_pairs_compared_once_cannot_be_shown_in_both_orders():

@@ -21,6 +21,7 @@ from ..experiments import EXPERIMENTS, Settings, reproduce
 from ..geometry.decomposition import max_rank
 from ..inference.comparison import compare
 from ..models import BTLModel, HJAModel, JAModel
+from ..report import places
 from ..results import HJAResultsWrapper
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from ..summary import frame_text
@@ -107,7 +108,7 @@ def run_fit(chosen: argparse.Namespace) -> None:
     with said() as sentences:
         model, selection = options.build(chosen, data)
         result = options.fit(chosen, model)
-        ranking = result.ranking() if result.converged else None
+        ranking = places(result)
         contrasts = [result.contrast(text) for text in chosen.contrast]
         summary = str(result.summary())
     for hint in options.hints(chosen, result):
@@ -122,7 +123,10 @@ def run_fit(chosen: argparse.Namespace) -> None:
     if selection is not None:
         print(selection, end="\n\n")
     if ranking is not None:
-        print("Ranking (places hold jointly with 95%; items that share a letter cannot be told apart)")
+        of = f" of the leading {len(ranking)} of {data.n_items:,} items among themselves" * (
+            len(ranking) < data.n_items
+        )
+        print(f"Ranking{of} (places hold jointly with 95%; items that share a letter cannot be told apart)")
         print(frame_text(ranking[RANKING]), end="\n\n")
     if (note := options.position_note(chosen, result)) is not None:
         print(note, end="\n\n")

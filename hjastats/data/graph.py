@@ -146,13 +146,28 @@ def levels_of_wins(cells: Cells) -> np.ndarray:
     if not _is_one_sided(cells):
         return np.zeros((cells.n_judges, cells.n_items), dtype=int)
     winner, loser = _wins(cells, cells.first_entry, cells.second_entry)
-    group = _components(winner, loser, cells.n_judges * cells.n_items, strong=True)
+    group = groups_of_wins(cells).ravel()
     across = group[winner] != group[loser]
     above, below = group[winner[across]], group[loser[across]]
     level = np.zeros(group.max() + 1, dtype=int)
     while (level[above] <= level[below]).any():
         np.maximum.at(level, above, level[below] + 1)
     return level[group].reshape(cells.n_judges, cells.n_items)
+
+
+def groups_of_wins(cells: Cells) -> np.ndarray:
+    """Which items of each judge wins lead to and back from, as numbers of their groups, shape (n_judges, n_items).
+
+    Examples
+    --------
+    >>> cells = Cells(np.zeros(2, int), np.array([0, 1]), np.array([1, 2]), np.full(2, 2.0), np.array([2.0, 1.0]), 1, 3)
+    >>> group = groups_of_wins(cells)[0]
+    >>> bool(group[1] == group[2] != group[0])
+    True
+    """
+    winner, loser = _wins(cells, cells.first_entry, cells.second_entry)
+    size = cells.n_judges * cells.n_items
+    return _components(winner, loser, size, strong=True).reshape(cells.n_judges, cells.n_items)
 
 
 def _is_one_sided(cells: Cells) -> bool:

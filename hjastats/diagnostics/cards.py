@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..inference.contrasts import FIXED
 from .findings import EXTREME_SHARE, OUTLYING_LEVERAGE
 from .wording import number, shortened
 
@@ -135,7 +136,7 @@ def _follows(facts: Mapping[str, Any]) -> str:
         return "how closely it follows the consensus is withheld"
     if np.isnan(low):
         return f"its sensitivity of {value:.2f} has no standard error"
-    if low == high:
+    if high - low <= FIXED * abs(value):
         return "follows the consensus like every judge in this model"
     told = f"({value:.2f}, {low:.2f} to {high:.2f})"
     if high < 0:

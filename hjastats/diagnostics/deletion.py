@@ -9,7 +9,7 @@ import numpy as np
 from ..data.cells import Cells, take
 from ..estimation.convergence import MANY_FREE
 from ..estimation.krylov import coordinates, in_free_order
-from ..estimation.quadratic import solve_arrow
+from ..estimation.quadratic import remainder, solve_arrow
 from ..estimation.ridge import NO_RIDGE, Ridge
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame
@@ -107,8 +107,9 @@ def _solved_by_elimination(
     """The same for many judges: their blocks are eliminated, and what is left is that of the items."""
     own, shared = coordinates(slopes, frame)
     others = np.arange(rest.n_judges) != judge
-    solution = solve_arrow(Arrow(arrow.judge[others], arrow.coupling[others], arrow.shared), own[others], shared)
-    if solution is None:
+    system = Arrow(arrow.judge[others], arrow.coupling[others], arrow.shared)
+    solution = solve_arrow(system, own[others], shared)
+    if solution is None or not invert(remainder(system)).is_identified:
         return None
     moved = np.zeros_like(own)
     moved[others] = solution[0]

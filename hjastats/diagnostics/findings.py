@@ -191,7 +191,9 @@ def _rows_with_position(results: Any, data: Comparisons) -> Cells:
 def _order(data: Comparisons) -> Finding:
     low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
     pair = np.unique(low * data.n_items + high, return_inverse=True)[1]
-    times, forward = np.bincount(pair, data.weight), np.bincount(pair, data.weight * (low == data.first_index))
+    # A weight may stand for several comparisons, or for less than one.
+    number = np.maximum(data.weight, 1.0)
+    times, forward = np.bincount(pair, number), np.bincount(pair, number * (low == data.first_index))
     n_both = int(((forward > 0) & (forward < times)).sum())
     if n_both == 0:
         text = (
@@ -269,8 +271,8 @@ def _sensitivities(results: Any) -> list[Finding]:
         return [Finding("sensitivity", True, "Sensitivities have no standard errors, so none can be told from zero.")]
     # Of many judges some intervals lie below zero by chance: a judge is accused only if that would be rare among all of them.
     below = stats.norm.sf(-table["estimate"] / table["std_err"])
-    against = table[multipletests(below, method="holm")[0] & (table["ci_upper"] < 0)]
-    unclear = table[(table["ci_lower"] <= 0) & (table["ci_upper"] >= 0)]
+    is_against = multipletests(below, method="holm")[0] & (table["ci_upper"] < 0)
+    against, unclear = table[is_against], table[(table["ci_lower"] <= 0) & ~is_against]
     sentences = []
     if len(against):
         all_of_them = f", adjusted for {len(table)} judges" if len(table) > 1 else ""
@@ -321,7 +323,7 @@ def _dominance(results: Any) -> Finding:
     if len(dominating):
         largest = dominating.sort_values("h", ascending=False, kind="stable").head(3)
         named = ", ".join(f"{judge!r} (h = {h:.2f})" for judge, h in largest["h"].items())
-        named += f" and {len(dominating) - 3} more judges" * (len(dominating) > 3)
+        named += f" and {len(dominating) - 3} more" * (len(dominating) > 3)
         text = f"Disagreement is dominated by {named}, against a median h of {table['h'].median():.2f}: refit without to see."
         return Finding("leverage", True, text)
     text = "No judge dominates the disagreement (h above 3 times the median and above its consensus part)."

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from ..data.cells import Cells
-from ..data.graph import levels_of_wins
+from ..data.graph import groups_of_wins, levels_of_wins
 from ..geometry.parameters import Coefficients
 from ..geometry.structures import Frame, centred
 from ..likelihood import (
@@ -115,8 +115,7 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
         return None
     if frame.n_free > MANY_FREE and not frame.shared_judges.shape[1] and not len(cells.is_free):
         # Judges by themselves: what has no limit can be read off who beat whom.
-        levels = levels_of_wins(cells)
-        return _separation(frame.coordinates(centred(levels)), cells, frame, np.zeros((0, 0))) if levels.any() else None
+        return _separation_of_judges(cells, frame)
     if frame.n_free > MANY_FREE:
         # One eigenvalue problem of this size takes longer than the fit.
         return _separation_of_many(cells, here, frame, diverges=diverges)
@@ -135,6 +134,23 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
     if not np.isfinite(step).all() or not step.any():
         step = vectors[:, 0]
     return _separation(step, cells, frame, basis @ np.linalg.inv(basis.T @ possible @ basis) @ basis.T)
+
+
+def _separation_of_judges(cells: Cells, frame: Frame) -> Separation | None:
+    """The same for judges with scores of their own: within each, all that wins do not lead to and back from run away.
+
+    The largest group that is linked both ways keeps finite differences; everything else moves away from it, in any direction.
+    """
+    levels, groups = levels_of_wins(cells), groups_of_wins(cells)
+    if not levels.any():
+        return None
+    moves = np.zeros(levels.shape)
+    for k in np.flatnonzero(levels.any(axis=1)):
+        own = np.unique(groups[k], return_inverse=True)[1]
+        main = own == np.bincount(own).argmax()
+        moves[k] = np.where(main, 0.0, np.where(levels[k] >= levels[k][main][0], 1.0, -1.0))
+    nothing = np.zeros((cells.n_judges, 0)), np.zeros(0)
+    return Separation(moves, *nothing, frame.coordinates(centred(moves)), np.zeros((0, 0)))
 
 
 def _separation_of_many(cells: Cells, here: Derivatives, frame: Frame, *, diverges: bool) -> Separation | None:

@@ -46,12 +46,12 @@ def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
     return run.outcome(Coefficients(at, np.zeros((cells.n_judges, 0)), np.zeros(0)), value, value)
 
 
-def maximise_judgewise(cells: Cells, ridge: float = 0.0, maxiter: int = 200) -> Optimum | None:
+def maximise_judgewise(cells: Cells, ridge: float | np.ndarray = 0.0, maxiter: int = 200) -> Optimum | None:
     """Maximise the likelihood of a score vector for every judge, all at once: comparisons of one item more per judge and item.
 
     Parameters
     ----------
-    ridge : float
+    ridge : float or ndarray, shape (n_judges,)
         Weight of half the sum of squared scores, subtracted from the log-likelihood.
 
     Examples
@@ -64,8 +64,10 @@ def maximise_judgewise(cells: Cells, ridge: float = 0.0, maxiter: int = 200) -> 
     shape = cells.n_judges, cells.n_items
     order = np.argsort(cells.first_entry, kind="stable")
     nodes = cells.first_entry[order], cells.second_entry[order]
-    pairs = _Pairs(*nodes, cells.n[order], cells.y[order], shape[0] * shape[1], ridge)
-    found = _maximise(pairs, np.zeros(pairs.n_items), likelihood_unit(cells), maxiter)
+    weight = np.repeat(np.broadcast_to(ridge, shape[0]), shape[1])
+    pairs = _Pairs(*nodes, cells.n[order], cells.y[order], shape[0] * shape[1], weight if np.any(ridge) else None)
+    # From zero, and perhaps far out: a log-odds per step.
+    found = _maximise(pairs, np.zeros(pairs.n_items), likelihood_unit(cells), maxiter, 3 * _PATIENCE)
     if found is None:
         return None
     scores, run, value = found
@@ -73,12 +75,16 @@ def maximise_judgewise(cells: Cells, ridge: float = 0.0, maxiter: int = 200) -> 
     return run.outcome(Coefficients(at, np.zeros((shape[0], 0)), np.zeros(0)), run.value, value)
 
 
-def _maximise(pairs: _Pairs, scores: np.ndarray, unit: float, maxiter: int) -> tuple[np.ndarray, Run, float] | None:
+def _maximise(
+    pairs: _Pairs, scores: np.ndarray, unit: float, maxiter: int, patience: int = _PATIENCE
+) -> tuple[np.ndarray, Run, float] | None:
     """Plain Newton steps: the scores, how they were found, and the negative log-likelihood; None where these are not enough."""
     here = pairs.evaluate(scores)
-    run = Run([here.value + pairs.penalty(scores)], unit, min(maxiter, _PATIENCE))
+    run = Run([here.value + pairs.penalty(scores)], unit, min(maxiter, patience))
     while not run.ended:
-        slope = pairs.gradient(here) + pairs.ridge * scores
+        slope = pairs.gradient(here)
+        if pairs.ridge is not None:
+            slope += pairs.ridge * scores
         step = pairs.solve(here.curvature, slope)
         if step is None:
             return None
@@ -118,10 +124,10 @@ class _Pairs:
     n: np.ndarray
     y: np.ndarray
     n_items: int
-    ridge: float = 0.0
+    ridge: np.ndarray | None = None
 
     def penalty(self, scores: np.ndarray) -> float:
-        return 0.5 * self.ridge * float(scores @ scores) if self.ridge else 0.0
+        return 0.0 if self.ridge is None else 0.5 * float(self.ridge @ scores**2)
 
     def evaluate(self, scores: np.ndarray) -> Derivatives:
         return bernoulli(scores.take(self.first) - scores.take(self.second), self.n, self.y)
@@ -132,7 +138,7 @@ class _Pairs:
 
     def solve(self, curvature: np.ndarray, right: np.ndarray) -> np.ndarray | None:
         """Solve the Laplacian: as a matrix, or by products with it where items are many; None if it cannot be done."""
-        if self.ridge or is_many(self.n_items):
+        if self.ridge is not None or is_many(self.n_items):
             return self._solve_by_products(curvature, right)
         n_items = self.n_items
         links = np.bincount(self._position, curvature, n_items**2).reshape(n_items, n_items)
@@ -154,7 +160,9 @@ class _Pairs:
         ends = np.searchsorted(self.first, np.arange(n_items + 1))
         links = sparse.csr_array((curvature, self.second, ends), shape=(n_items, n_items))
         back, ones = links.T, np.ones(n_items)
-        degree = links @ ones + back @ ones + self.ridge
+        degree = links @ ones + back @ ones
+        if self.ridge is not None:
+            degree += self.ridge
         return conjugate_gradients(lambda x: degree * x - links @ x - back @ x, lambda x: x / degree, right)
 
 

@@ -271,6 +271,12 @@ def solve_arrow(
     return (back.reshape(own.shape), solution) if np.isfinite(back).all() else None
 
 
+def remainder(arrow: Arrow) -> np.ndarray:
+    """Information about the shared coordinates that is left after the judges' own, shape (s, s)."""
+    *_, n_judges, f, s = arrow.coupling.shape
+    return _eliminate(arrow, np.zeros((n_judges, f)), np.zeros(s), None, None)[1]
+
+
 def solve_arrows(
     arrows: Arrow,
     own: np.ndarray,

@@ -33,8 +33,8 @@ SPARSE_STARTS = 30
 LARGE = 2000
 # Items beyond which judges with scores of their own are fitted by products with sparse Laplacians.
 MANY_OWN_ITEMS = 100
-# Ridge that holds scores which would run to infinity about ten log-odds out.
-HELD = 1e-3
+# Ridge that holds scores which would run to infinity some ten log-odds out.
+HELD = 1e-4
 # Share of a gain by which the quadratic model may err near an optimum.
 _SURPRISE = 0.2
 # Cells of all runs that move at the same time: beyond, the arithmetic takes longer than the calls, and nothing is saved.
@@ -125,8 +125,10 @@ def search(
         alone = maximise_judgewise(cells, ridge.scores, maxiter)
         if alone is not None:
             return Search(alone, (alone.value,), (1,), 0, (alone.path,))
-        if levels_of_wins(cells).any() and (held := maximise_judgewise(cells, HELD, maxiter)) is not None:
-            # The likelihood rises to infinity; how far out one stops does not matter.
+        has_limit = ~levels_of_wins(cells).any(axis=1)
+        is_large = structure.n_free(cells.n_judges, cells.n_items) > LARGE and not (ridge or has_limit.all())
+        if is_large and (held := maximise_judgewise(cells, np.where(has_limit, 0.0, HELD), maxiter)) is not None:
+            # The likelihood rises to infinity for some judges; how far out one stops does not matter.
             far = replace(held, value=held.negative_loglike, distance=np.inf, is_minimum=False, diverges=True)
             return Search(far, (), (), 1, (held.path,))
     cells = cells.completed()

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from ..data.cells import Cells
-from ..errors import ContrastError
+from ..errors import ContrastError, IdentificationError
 from ..estimation.regularized import firth
 from ..estimation.trust import maximise
 from ..geometry.decomposition import AnchoringError
@@ -33,12 +33,18 @@ class _Refit:
 
     def __call__(self, rng: np.random.Generator) -> Coefficients | None:
         cells: Cells = self.source.draw(rng)
+        if not len(cells.n):
+            return None
         if self.penalty is None:
             found = maximise(cells, self.structure, self.start)
         elif self.penalty.kind == "ridge":
             found = maximise(cells, self.structure, self.start, ridge=self.penalty.ridge)
         else:
-            found = firth(cells, self.structure).best
+            try:
+                found = firth(cells, self.structure).best
+            except IdentificationError:
+                # An item may have got lost among the draws.
+                return None
         return found.at if found.converged else None
 
 
@@ -125,6 +131,8 @@ class Bootstrap:
             share = (np.sum(draws < estimate) + 0.5 * np.sum(draws == estimate)) / len(draws)
             bias = stats.norm.ppf(np.clip(share, 1.0 / (len(draws) + 1), len(draws) / (len(draws) + 1)))
             effect, count = self.sandwich.influence(gradient[None])[:, 0], self.sandwich.contributions.count
+            # Of a penalised fit they do not sum to zero by themselves.
+            effect = effect - count @ effect / count.sum()
             size = np.sum(count * effect**2) ** 1.5
             acceleration = np.sum(count * effect**3) / (6.0 * size) if size > 0 else 0.0
             z = bias + stats.norm.ppf(tails)

@@ -61,7 +61,8 @@ class Sandwich:
 
     def of(self, jacobian: np.ndarray) -> np.ndarray:
         """Covariance of quantities with the given Jacobian (m, n_free)."""
-        return self.correction * self.contributions.products(self.bread.times(jacobian), self.frame)
+        products = self.contributions.products(self.bread.times(jacobian), self.frame)
+        return 0.5 * self.correction * (products + products.T)
 
     def variances(self, jacobian: np.ndarray) -> np.ndarray:
         """Variances of quantities with the given Jacobian, shape (m,)."""

@@ -14,8 +14,9 @@ from ..likelihood import Derivatives, evaluate, times_predictor
 from .contributions import Contributions
 from .covariance import FreeCovariance, LargeCovariance
 
-# Share of a term's information that must be left after the other parameters, for the term to be told from them.
-_LEFT = 1e-6
+# Share of a term's information that must be left after the other parameters, for the term to be told from them: more than rounding
+# error, which is larger where these were solved for by products.
+_LEFT, _LEFT_OF_MANY = 1e-8, 1e-6
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,14 @@ def judge_term_test(
     """
     if not others.is_finite:
         return None
+    left = _LEFT if isinstance(others, FreeCovariance) else _LEFT_OF_MANY
     here, term = evaluate(cells, at), cells.judge_terms[:, 0]
     slope = np.bincount(cells.judge, here.slope * term, cells.n_judges)
     information = np.bincount(cells.judge, here.curvature * term**2, cells.n_judges)
     is_tested, coupling = _coupling(cells, here, frame)
     explained = others.times(coupling)
     effective = np.diag(information) - 0.5 * (explained @ coupling.T + coupling @ explained.T)
-    known = np.diag(effective) > _LEFT * information
+    known = np.diag(effective) > left * information
     if contributions is not None:
         # Along what is left of the tested coordinates after the others.
         movements = np.empty((cells.n_judges, len(is_tested)))
@@ -70,7 +72,7 @@ def judge_term_test(
     # Rescaled to a unit diagonal; what the other terms already explain, or no comparison informs, is left out of the test.
     scale = np.sqrt(np.maximum(information, 1e-300))
     values, vectors = np.linalg.eigh(effective / np.outer(scale, scale))
-    informed = values > _LEFT
+    informed = values > left
     if not informed.any():
         return None
     projected = vectors[:, informed].T @ (slope / scale)

@@ -1,5 +1,5 @@
 """One self-contained page about a fit: what it says first, then tables, figures and what was checked."""
 
-from .page import render
+from .page import places, render
 
-__all__ = ["render"]
+__all__ = ["places", "render"]

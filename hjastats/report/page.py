@@ -91,7 +91,7 @@ def render(results: Any, title: str | None = None) -> str:
 
 
 def _content(results: Any, title: str | None) -> dict[str, Any]:
-    ranking = _ranking(results)
+    ranking = places(results)
     findings = results.findings
     cards = results.judge_cards()
     return {
@@ -110,15 +110,14 @@ def _content(results: Any, title: str | None) -> dict[str, Any]:
     }
 
 
-def _ranking(results: Any) -> pd.DataFrame | None:
+def places(results: Any) -> pd.DataFrame | None:
     """Places of all items, or of the leading ones among themselves if there are too many; None if the fit has none."""
     if not results.converged:
         return None
     try:
         return results.ranking()
     except SizeError:
-        best_first = (-results.decomposition.mu).argsort(kind="stable")
-        return results.ranking(items=[results.model.items[i] for i in best_first[:LEADING]])
+        return results.ranking(items=list(results._best_first.index[:LEADING]))
 
 
 def _ranking_table(results: Any, ranking: pd.DataFrame | None) -> Table:

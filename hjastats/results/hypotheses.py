@@ -46,13 +46,13 @@ class HypothesisMethods:
     def _in_parts(self, n_rows: int) -> list[np.ndarray]:
         """Positions of rows over the free coordinates, as many at a time as fit."""
         everything, n_parts = np.arange(n_rows), math.ceil(n_rows * self.model.layout.n_free / WHOLE)
-        return np.array_split(everything, n_parts) if n_parts > 1 else [everything]
+        return np.array_split(everything, min(n_parts, n_rows)) if n_parts > 1 else [everything]
 
     def _parameter_rows(self, positions: np.ndarray) -> np.ndarray:
         """The Jacobian of some of the parameters; row by row where that of all does not fit."""
         layout = self.model.layout
         if len(self.params) * layout.n_free <= WHOLE:
-            return self._jacobian if len(positions) == len(self.params) else self._jacobian[positions]
+            return self._jacobian[positions]
         rows, quantities = np.zeros((len(positions), layout.n_free)), self._quantities
         mu = layout.slices.get("mu", slice(0, 0))
         is_mean = (positions >= mu.start) & (positions < mu.stop)
@@ -71,11 +71,9 @@ class HypothesisMethods:
         Not a number, with a warning, where they are too many to be solved for.
         """
         if not self._covariance.can_solve(len(positions)):
-            layout = self.model.layout
-            kind, _ = layout.quantity(positions[0])
             warnings.warn(
-                f"standard errors of {len(positions):,} parameters of {len(layout.items):,} items are left out: they would take "
-                f"hours. Ask for those you need, with estimates({kind!r}, labels) or contrast; summary() shows the first and last.",
+                f"standard errors of {len(positions):,} parameters of {len(self.model.items):,} items are left out: they would take "
+                "hours. Ask for those you need, with estimates('mu', labels) or contrast; summary() shows the first and last.",
                 CovarianceWarning,
                 stacklevel=3,
             )

@@ -39,6 +39,7 @@ class InferenceMethods(HypothesisMethods):
     params: np.ndarray
     _covariance: Covariance
     _is_open: Any
+    _positions_of: Any
     is_separated: Any
     cov_params_default: np.ndarray
     df_resid: float
@@ -325,14 +326,9 @@ class InferenceMethods(HypothesisMethods):
             raise ContrastError(
                 f"kind must be one of {shown([k for k in known if k in quantities.kinds])}, got {kind!r}."
             )
-        if labels is None:
-            return np.arange(len(known[kind]))
-        for label in labels:
-            quantities.resolve(kind, (str(label),))
-        if len(set(labels)) < max(len(labels), 2) or isinstance(labels, str):
-            raise ContrastError("name at least two different labels to compare.")
-        place = {label: i for i, label in enumerate(known[kind])}
-        return np.array([place[str(label)] for label in labels])
+        if labels is not None and (isinstance(labels, str) or len(set(labels)) < max(len(labels), 2)):
+            raise ContrastError(f"expected two or more different labels to compare, got {labels!r}.")
+        return self._positions_of(kind, labels)
 
     def _vector(self, kind: str, some: np.ndarray) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
         """Labels, estimates and Jacobian of some of one kind of parameter."""

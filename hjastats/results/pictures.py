@@ -17,6 +17,7 @@ from ..diagnostics.findings import outlying
 from ..diagnostics.preferences import comparison_counts, preference_probabilities
 from ..errors import shown
 from ..inference.covariance import Covariance
+from ..summary import shown_rows
 from .inference import MOST_COMPARED
 
 if TYPE_CHECKING:
@@ -395,7 +396,7 @@ def _ends(table: Any, max_rows: int, what: str) -> tuple[Any, str]:
     if isinstance(table, pd.DataFrame):
         table = table.sort_values("estimate", ascending=False, kind="stable")
     first, last = (max_rows + 1) // 2, max_rows // 2
-    return table.iloc[np.r_[:first, n - last : n]], f": the first {first} and last {last} of {n:,} {what}"
+    return table.iloc[shown_rows(n, max_rows)], f": the first {first} and last {last} of {n:,} {what}"
 
 
 def _largest(residual: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, str]:

@@ -87,17 +87,20 @@ class TableMethods:
         model-A     0.591    0.087     0.420     0.763
         model-B     0.109    0.083    -0.054     0.272
         """
-        known, name = self._labels_of(kind)
-        if labels is None:
-            some = np.arange(len(known))
-        else:
-            labels = [labels] if isinstance(labels, str) else list(labels)
-            place = {label: i for i, label in enumerate(known)}
-            if unknown := [label for label in labels if label not in place]:
-                raise ContrastError(f"no {name} is called {shown(unknown)}; there are {shown(known)}.")
-            some = np.array([place[label] for label in labels], dtype=int)
+        (known, name), some = self._labels_of(kind), self._positions_of(kind, labels)
         estimate, error = self._derived(kind, some)
         return _intervals(estimate, error, [known[i] for i in some], name)
+
+    def _positions_of(self, kind: str, labels: Sequence[str] | None) -> np.ndarray:
+        """Positions of some judges or items among those that have a kind of parameter; of all by default."""
+        known, name = self._labels_of(kind)
+        if labels is None:
+            return np.arange(len(known))
+        place = {label: i for i, label in enumerate(known)}
+        wanted = [labels] if isinstance(labels, str) else [str(label) for label in labels]
+        if unknown := [label for label in wanted if label not in place]:
+            raise ContrastError(f"no {name} is called {shown(unknown)}; there are {shown(known)}.")
+        return np.array([place[label] for label in wanted], dtype=int)
 
     def _labels_of(self, kind: str) -> tuple[tuple[str, ...], str]:
         """Whose parameters of a kind there are, and what they are called."""
@@ -167,6 +170,8 @@ class TableMethods:
         layout = self.model.layout
         movement = np.abs(layout.derivative(separation.step, self.estimate.frame, self.decomposition))
         affected = movement >= 0.3 * max(float(movement.max()), 1e-300)
+        if "S" in layout.slices:
+            affected[layout.slices["S"]] = separation.is_affected.ravel()
         change = np.abs(self._further_out(separation.step) - self.params)
         for kind in {"gamma", "U", "V"} & set(layout.slices):
             block = layout.slices[kind]
@@ -244,7 +249,8 @@ class TableMethods:
         if stats.chi2.sf(self._consensus_statistic(), len(mu) - 1) < level:
             return True
         if not self._covariance.can_solve(len(mu)):
-            return False
+            # Not determined here, which is another thing than none.
+            return True
         # In coordinates that know of the sum to zero, so that no rank has to be found.
         rows = self._parameter_rows(np.arange(where.start, where.stop))
         mu, covariance = in_centred_basis(mu[None])[0], self._covariance.of(in_centred_basis(rows.T).T)
