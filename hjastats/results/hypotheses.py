@@ -72,8 +72,8 @@ class HypothesisMethods:
         """
         if not self._covariance.can_solve(len(positions)):
             warnings.warn(
-                f"standard errors of {len(positions):,} parameters of {len(self.model.items):,} items are left out: they would take "
-                "hours. Ask for those you need, with estimates('mu', labels) or contrast; summary() shows the first and last.",
+                f"standard errors of {len(positions):,} parameters of {len(self.model.items):,} items are left out: they would "
+                "take hours. Ask for those you need, with estimates('mu', labels) or contrast; summary() shows the first and last.",
                 CovarianceWarning,
                 stacklevel=3,
             )
