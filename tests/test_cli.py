@@ -275,5 +275,5 @@ def test_of_too_many_items_the_leading_ones_are_ranked(verdicts, capsys, monkeyp
     monkeypatch.setattr("hjastats.report.page.LEADING", 3)
     assert main(["fit", verdicts]) == 0
     text = capsys.readouterr().out
-    assert "Ranking of the leading 3 of 10 items among themselves (places hold jointly" in text
-    assert max(map(len, text.splitlines())) <= WIDTH + 30
+    assert "The leading 3 of 10 items, compared among themselves:" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
