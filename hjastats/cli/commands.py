@@ -123,10 +123,9 @@ def run_fit(chosen: argparse.Namespace) -> None:
     if selection is not None:
         print(selection, end="\n\n")
     if ranking is not None:
-        of = f" of the leading {len(ranking)} of {data.n_items:,} items among themselves" * (
-            len(ranking) < data.n_items
-        )
-        print(f"Ranking{of} (places hold jointly with 95%; items that share a letter cannot be told apart)")
+        if len(ranking) < data.n_items:
+            print(f"The leading {len(ranking)} of {data.n_items:,} items, compared among themselves:")
+        print("Ranking (places hold jointly with 95%; items that share a letter cannot be told apart)")
         print(frame_text(ranking[RANKING]), end="\n\n")
     if (note := options.position_note(chosen, result)) is not None:
         print(note, end="\n\n")
