@@ -276,4 +276,3 @@ def test_of_too_many_items_the_leading_ones_are_ranked(verdicts, capsys, monkeyp
     assert main(["fit", verdicts]) == 0
     text = capsys.readouterr().out
     assert "The leading 3 of 10 items, compared among themselves:" in text
-    assert max(map(len, text.splitlines())) <= WIDTH
