@@ -274,7 +274,7 @@ def _sensitivities(results: Any) -> list[Finding]:
     if is_against.any():
         p_value = stats.norm.cdf(table["estimate"] / table["std_err"])
         # Asked for only here: it collects garbage, which takes longer than everything else in a summary.
-        is_against &= multipletests(p_value, method="holm")[0]
+        is_against = is_against & multipletests(p_value, method="holm")[0]
     against, unclear = table[is_against], table[(table["ci_lower"] <= 0) & ~is_against]
     sentences = []
     if len(against):
