@@ -47,7 +47,7 @@ def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
 
 
 def maximise_judgewise(cells: Cells, ridge: float | np.ndarray = 0.0, maxiter: int = 200) -> Optimum | None:
-    """Maximise the likelihood of a score vector for every judge, all at once: comparisons of one item more per judge and item.
+    """Maximise the likelihood of a score vector for every judge, all at once: an item is another one for every judge.
 
     Parameters
     ----------

@@ -258,7 +258,8 @@ def stationarity(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge = NO
     slopes = gradient(cells, here)
     if ridge:
         slopes = ridge.add_to_gradient(cells, slopes, at)
-    if frame.n_free > MANY_FREE:
+    # Judges who share nothing have blocks as large as the items are many: nothing to precondition products with.
+    if frame.n_free > MANY_FREE and frame.shared_judges.shape[1]:
         right = coordinates(slopes, frame)
         solution = ProductSystem(cells, here, frame, ridge.scores, ridge.terms, slopes.scores).solve(*right)
         squared = None if solution is None else sum(float(np.vdot(a, b)) for a, b in zip(solution, right, strict=True))
