@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 import hjastats as hja
-from hjastats.estimation.search import no_terms, search
-from hjastats.estimation.start import judgewise_scores
 from hjastats.experiments.ledger import Ledger, work_off
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from hjastats.solve.search import no_terms, search
+from hjastats.solve.starts import judgewise_scores
 
 REFERENCE_STARTS = 40
 REACHED = 1e-3

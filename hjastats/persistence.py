@@ -11,16 +11,16 @@ import pandas as pd
 
 from .data.comparisons import Comparisons
 from .errors import ComparisonError, IdentificationError
-from .estimation.ridge import NO_RIDGE, Ridge
-from .estimation.search import Search
-from .estimation.trust import Optimum
-from .estimation.validation import CrossValidation
-from .geometry.parameters import Coefficients
 from .inference.estimate import Penalty, assess, stationarity
-from .likelihood import evaluate
+from .model.layout import Coefficients
+from .model.likelihood import evaluate
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from .results import HJAResultsWrapper
 from .results.export import SCHEMA, VERSION, checksum
+from .solve.ridge import NO_RIDGE, Ridge
+from .solve.search import Search
+from .solve.trust import Optimum
+from .solve.validation import CrossValidation
 
 MODELS = {cls.__name__: cls for cls in (HJAModel, JAModel, BTLModel, JudgewiseBTLModel)}
 
@@ -121,7 +121,7 @@ def _optimum(model: HJAModel, at: Coefficients, fit: dict[str, Any], penalty: Pe
     ridge = NO_RIDGE if penalty is None else penalty.ridge
     if fit["diverges"]:
         return Optimum(at, value, negative_loglike, np.inf, False, int(fit["iterations"]), (value,), diverges=True)
-    distance, is_minimum = stationarity(model.cells, at, model.structure.frame(at.scores), ridge)
+    distance, is_minimum = stationarity(model.cells, at, model.structure.tangent(at.scores), ridge)
     return Optimum(at, value, negative_loglike, distance, is_minimum, int(fit["iterations"]), (value,))
 
 

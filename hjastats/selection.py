@@ -13,13 +13,13 @@ from . import plots
 from .data.comparisons import Comparisons
 from .data.rows import check_option
 from .errors import ComparisonError, IdentificationError
-from .estimation.ridge import Ridge
-from .estimation.search import one_direction_more, search
-from .estimation.validation import rank_losses
-from .geometry.decomposition import max_rank
-from .geometry.structures import Unrestricted
+from .model.decomposition import max_rank
+from .model.structures import Unrestricted
 from .models import HJAModel
 from .results import HJAResultsWrapper
+from .solve.ridge import Ridge
+from .solve.search import one_direction_more, search
+from .solve.validation import rank_losses
 from .summary import frame_text
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import numpy as np
 
 from .data.comparisons import Comparisons
 from .errors import IdentificationError
-from .geometry.decomposition import Decomposition, first_nonzero_sign, max_rank
-from .likelihood import probability
+from .model.decomposition import Decomposition, first_nonzero_sign, max_rank
+from .model.likelihood import probability
 
 
 def heterogeneous_panel(

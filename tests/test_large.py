@@ -13,13 +13,13 @@ from hjastats.diagnostics.biclustering import bicluster
 from hjastats.diagnostics.consistency import cycle_rates
 from hjastats.diagnostics.effective import information_shares
 from hjastats.errors import ContrastError, CovarianceWarning, SizeError
-from hjastats.estimation import search
-from hjastats.geometry.structures import centred_basis
 from hjastats.inference import covariance
 from hjastats.inference.covariance import LargeCovariance
-from hjastats.likelihood import evaluate
+from hjastats.model.likelihood import evaluate
+from hjastats.model.structures import centred_basis
 from hjastats.results import hypotheses
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from hjastats.solve import search
 
 MODELS = {
     "BTL": (hja.BTLModel, {}),
@@ -67,7 +67,7 @@ def test_the_change_along_a_movement_is_the_jacobian_times_it(data, name):
     kind, options = MODELS[name]
     result = kind.from_comparisons(data, **options).fit()
     movement = np.random.default_rng(0).normal(size=int(result.df_model))
-    change = result.model.layout.derivative(movement, result.estimate.frame, result.decomposition)
+    change = result.model.layout.derivative(movement, result.estimate.tangent, result.decomposition)
     np.testing.assert_allclose(change, result._jacobian @ movement, atol=1e-10)
 
 
@@ -294,9 +294,9 @@ def test_predictions_of_many_items_are_those_of_few(data, monkeypatch):
     result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
     asked = {"judge": "judge-2", "item_a": "model-I", "item_b": ["model-A", "model-B"]}
     expected = result.get_prediction(**asked).summary_frame()
-    monkeypatch.setattr("hjastats.geometry.structures._FEW_ITEMS", 3)
+    monkeypatch.setattr("hjastats.model.structures._FEW_ITEMS", 3)
     again = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
-    assert again.estimate.frame.complement is None
+    assert again.estimate.tangent.complement is None
     np.testing.assert_allclose(again.get_prediction(**asked).summary_frame(), expected, rtol=1e-6)
 
 
@@ -340,8 +340,8 @@ def test_judges_alone_with_many_items_run_away_where_wins_lead_nowhere(monkeypat
                     rows.append((judge, f"i{i}", f"i{j}", float(wins)))
     data = hja.Comparisons.from_arrays(*(list(column) for column in zip(*rows, strict=True)))
     small = hja.JudgewiseBTLModel.from_comparisons(data).fit(warn_convergence=False)
-    for place, limit in (("search.MANY_OWN_ITEMS", 2), ("search.LARGE", 2), ("convergence.MANY_FREE", 2)):
-        monkeypatch.setattr(f"hjastats.estimation.{place}", limit)
+    for place, limit in (("search.MANY_OWN_ITEMS", 2), ("search.LARGE", 2), ("existence.MANY_FREE", 2)):
+        monkeypatch.setattr(f"hjastats.solve.{place}", limit)
     with pytest.warns(hja.SeparationWarning, match="'champion', 'ordered'"):
         large = hja.JudgewiseBTLModel.from_comparisons(data).fit()
     empty = large.scores.isna()

@@ -5,8 +5,8 @@ import pytest
 import hjastats as hja
 from hjastats.datasets import simulate_panel
 from hjastats.errors import IdentificationError
-from hjastats.geometry.decomposition import canonical
-from hjastats.likelihood import probability
+from hjastats.model.decomposition import canonical
+from hjastats.model.likelihood import probability
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 

@@ -18,8 +18,8 @@ from .. import datasets
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
 from ..experiments import EXPERIMENTS, Settings, reproduce
-from ..geometry.decomposition import max_rank
 from ..inference.comparison import compare
+from ..model.decomposition import max_rank
 from ..models import BTLModel, HJAModel, JAModel
 from ..report import places
 from ..results import HJAResultsWrapper

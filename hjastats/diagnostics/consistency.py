@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from ..data.cells import Cells
-from ..geometry.parameters import Coefficients
-from ..likelihood import evaluate
+from ..model.layout import Coefficients
+from ..model.likelihood import evaluate
 
 # Items up to which a table of all pairs is quicker than a list of those compared.
 _FEW_ITEMS = 200

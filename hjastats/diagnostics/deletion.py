@@ -7,14 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data.cells import Cells, take
-from ..estimation.convergence import MANY_FREE
-from ..estimation.krylov import coordinates, in_free_order
-from ..estimation.quadratic import remainder, solve_arrow
-from ..estimation.ridge import NO_RIDGE, Ridge
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame
 from ..inference.covariance import invert
-from ..likelihood import (
+from ..model.layout import Coefficients
+from ..model.likelihood import (
     Arrow,
     Derivatives,
     Gradient,
@@ -24,6 +19,11 @@ from ..likelihood import (
     free_information,
     gradient,
 )
+from ..model.structures import TangentBasis
+from ..solve.existence import MANY_FREE
+from ..solve.products import coordinates, in_free_order
+from ..solve.quadratic import remainder, solve_arrow
+from ..solve.ridge import NO_RIDGE, Ridge
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Deletion:
     note: str = ""
 
 
-def one_step(cells: Cells, at: Coefficients, frame: Frame, judge: int, ridge: Ridge = NO_RIDGE) -> Deletion:
+def one_step(cells: Cells, at: Coefficients, tangent: TangentBasis, judge: int, ridge: Ridge = NO_RIDGE) -> Deletion:
     """One Newton step of the likelihood without a judge, started at the estimate with it.
 
-    At the estimate the scores are ``S = P diag(s) B'``, with judge weights P, strengths s and item directions B of the frame. The
+    At the estimate the scores are ``S = P diag(s) B'``, with judge weights P, strengths s and item directions B of the tangent. The
     rows of the others are a member of the same family, ``S_l = a_l (B' + E C')``, with ``a_l = P_l diag(s)``, E = 0 and C the
     shared item directions. Free are the ``a_l`` of the others and ``D = diag(s) E``, as many parameters as a panel with one judge
     less has. So dropping the judge's own coordinates, and its rows from the shared sums, leaves gradient g and expected information
@@ -65,7 +65,7 @@ def one_step(cells: Cells, at: Coefficients, frame: Frame, judge: int, ridge: Ri
         All of them, with their terms.
     at : Coefficients
         The estimate.
-    frame : Frame
+    tangent : TangentBasis
         Free directions at the estimate.
     judge : int
         Which judge to leave out.
@@ -78,34 +78,34 @@ def one_step(cells: Cells, at: Coefficients, frame: Frame, judge: int, ridge: Ri
     slopes = gradient(rest, here)
     if ridge:
         slopes = ridge.add_to_gradient(rest, slopes, without)
-    kept = np.flatnonzero(~_belongs_to(judge, cells, frame))
-    expected = _information(rest, here, frame, judge, ridge)
+    kept = np.flatnonzero(~_belongs_to(judge, cells, tangent))
+    expected = _information(rest, here, tangent, judge, ridge)
     note, solve = "", _solved_by_elimination if len(kept) > MANY_FREE else _solved_by_inverse
-    found = solve(_bent(expected, frame, slopes), slopes, frame, rest, kept, judge)
+    found = solve(_bent(expected, tangent, slopes), slopes, tangent, rest, kept, judge)
     if found is None:
-        found = solve(expected, slopes, frame, rest, kept, judge)
+        found = solve(expected, slopes, tangent, rest, kept, judge)
         note = "Step with the expected information, the observed one being indefinite."
     if found is None:
         return Deletion(None, np.nan, "The other judges alone do not determine the model.")
-    step = np.zeros(cells.is_free.sum() + frame.n_free)
+    step = np.zeros(cells.is_free.sum() + tangent.n_free)
     step[kept] = -found
-    there = _moved(at, frame, step, cells)
+    there = _moved(at, tangent, step, cells)
     return Deletion(there, here.value - evaluate(rest, there).value, note)
 
 
 def _solved_by_inverse(
-    arrow: Arrow, slopes: Gradient, frame: Frame, rest: Cells, kept: np.ndarray, judge: int
+    arrow: Arrow, slopes: Gradient, tangent: TangentBasis, rest: Cells, kept: np.ndarray, judge: int
 ) -> np.ndarray | None:
     """Newton step of the coordinates kept; None where the information is singular."""
     inverse = invert(free_information(arrow, rest)[np.ix_(kept, kept)])
-    return inverse.covariance @ free_gradient(slopes, frame, rest)[kept] if inverse.is_identified else None
+    return inverse.covariance @ free_gradient(slopes, tangent, rest)[kept] if inverse.is_identified else None
 
 
 def _solved_by_elimination(
-    arrow: Arrow, slopes: Gradient, frame: Frame, rest: Cells, kept: np.ndarray, judge: int
+    arrow: Arrow, slopes: Gradient, tangent: TangentBasis, rest: Cells, kept: np.ndarray, judge: int
 ) -> np.ndarray | None:
     """The same for many judges: their blocks are eliminated, and what is left is that of the items."""
-    own, shared = coordinates(slopes, frame)
+    own, shared = coordinates(slopes, tangent)
     others = np.arange(rest.n_judges) != judge
     system = Arrow(arrow.judge[others], arrow.coupling[others], arrow.shared)
     solution = solve_arrow(system, own[others], shared)
@@ -116,49 +116,49 @@ def _solved_by_elimination(
     return in_free_order(moved, solution[1], rest)[kept]
 
 
-def _belongs_to(judge: int, cells: Cells, frame: Frame) -> np.ndarray:
+def _belongs_to(judge: int, cells: Cells, tangent: TangentBasis) -> np.ndarray:
     """Which free coordinates are the judge's own, shape (n_free,)."""
-    m, e, f = cells.n_shared_terms, cells.n_judge_terms, frame.judge_items.shape[1]
+    m, e, f = cells.n_shared_terms, cells.n_judge_terms, tangent.judge_items.shape[1]
     linear = np.zeros(m + e * cells.n_judges, dtype=bool)
     linear[m + e * judge : m + e * (judge + 1)] = True
-    scores = np.zeros(frame.n_free, dtype=bool)
+    scores = np.zeros(tangent.n_free, dtype=bool)
     scores[f * judge : f * (judge + 1)] = True
     return np.concatenate([linear[cells.is_free], scores])
 
 
-def _information(rest: Cells, here: Derivatives, frame: Frame, judge: int, ridge: Ridge) -> Arrow:
-    arrow = expected_information(rest, here, frame)
+def _information(rest: Cells, here: Derivatives, tangent: TangentBasis, judge: int, ridge: Ridge) -> Arrow:
+    arrow = expected_information(rest, here, tangent)
     if not ridge:
         return arrow
-    arrow = ridge.add_to_information(rest, arrow, frame)
+    arrow = ridge.add_to_information(rest, arrow, tangent)
     # The ridge on shared movements counts them in every row; the judge's row is gone.
-    weights, n_shared = frame.shared_judges[judge], frame.n_shared
+    weights, n_shared = tangent.shared_judges[judge], tangent.n_shared
     moves = len(weights) * n_shared
     shared = arrow.shared.copy()
     shared[:moves, :moves] -= ridge.scores * np.kron(np.outer(weights, weights), np.eye(n_shared))
     return Arrow(arrow.judge, arrow.coupling, shared)
 
 
-def _bent(arrow: Arrow, frame: Frame, slopes: Gradient) -> Arrow:
+def _bent(arrow: Arrow, tangent: TangentBasis, slopes: Gradient) -> Arrow:
     """Add the second derivatives of the chart times the gradient by the scores."""
-    if not frame.strength.size:
+    if not tangent.strength.size:
         return arrow
-    along = slopes.scores @ frame.shared_items
+    along = slopes.scores @ tangent.shared_items
     coupling, n_shared = arrow.coupling.copy(), along.shape[1]
-    for direction, strength in enumerate(frame.strength):
+    for direction, strength in enumerate(tangent.strength):
         coupling[:, direction, direction * n_shared : (direction + 1) * n_shared] += along / strength
     return Arrow(arrow.judge, coupling, arrow.shared)
 
 
-def _moved(at: Coefficients, frame: Frame, step: np.ndarray, cells: Cells) -> Coefficients:
+def _moved(at: Coefficients, tangent: TangentBasis, step: np.ndarray, cells: Cells) -> Coefficients:
     """Follow a step in the chart of ``one_step``."""
     m, n_linear = cells.n_shared_terms, int(cells.is_free.sum())
     linear = np.zeros(len(cells.is_free))
     linear[cells.is_free] = step[:n_linear]
-    own, shared = frame.split(step[n_linear:])
-    if frame.strength.size:
-        turned = frame.judge_items.T + (shared / frame.strength[:, None]) @ frame.shared_items.T
-        scores = (frame.shared_judges * frame.strength + own) @ turned
+    own, shared = tangent.split(step[n_linear:])
+    if tangent.strength.size:
+        turned = tangent.judge_items.T + (shared / tangent.strength[:, None]) @ tangent.shared_items.T
+        scores = (tangent.shared_judges * tangent.strength + own) @ turned
     else:
-        scores = at.scores + own @ frame.judge_items.T + frame.shared_judges @ (shared @ frame.shared_items.T)
+        scores = at.scores + own @ tangent.judge_items.T + tangent.shared_judges @ (shared @ tangent.shared_items.T)
     return Coefficients(scores, at.judge + linear[m:].reshape(at.judge.shape), at.shared + linear[:m])

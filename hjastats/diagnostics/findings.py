@@ -15,10 +15,10 @@ from ..data.cells import Cells, collapse
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, shown
-from ..geometry.parameters import Coefficients
 from ..inference.contributions import Contributions
 from ..inference.covariance import covariance_at
 from ..inference.score_tests import judge_term_test
+from ..model.layout import Coefficients
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
@@ -147,11 +147,11 @@ def _first_shares(data: Comparisons) -> Finding:
 
 def _position_test(results: Any, data: Comparisons) -> Finding:
     cells, at = _with_position(results, data)
-    frame, contributions = results.estimate.frame, None
+    tangent, contributions = results.estimate.tangent, None
     if results.model.tie == "" and not np.isin(data.outcome, (0.0, 1.0)).all():
         contributions = Contributions.of_comparisons(_rows_with_position(results, data), data, at)
-    others = covariance_at(results.model.cells, results.estimate.at, frame)
-    test = judge_term_test(cells, at, frame, others, contributions)
+    others = covariance_at(results.model.cells, results.estimate.at, tangent)
+    test = judge_term_test(cells, at, tangent, others, contributions)
     if test is None:
         text = "A position effect per judge cannot be told from the item scores in these data."
         return Finding("position test", False, text)

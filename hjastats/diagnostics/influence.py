@@ -12,11 +12,11 @@ from scipy import stats
 
 from ..data.cells import Cells, take
 from ..errors import shown
-from ..estimation.ridge import Ridge
-from ..geometry.decomposition import max_rank
-from ..geometry.parameters import Coefficients, ParameterLayout
-from ..geometry.structures import Frame
-from ..likelihood import evaluate
+from ..model.decomposition import max_rank
+from ..model.layout import Coefficients, Layout
+from ..model.likelihood import evaluate
+from ..model.structures import TangentBasis
+from ..solve.ridge import Ridge
 from .deletion import one_step
 from .wording import shortened
 
@@ -126,7 +126,7 @@ def _changes(before: np.ndarray, one: Without, items: Sequence[str]) -> dict[str
     }
 
 
-def unavailable(cells: Cells, layout: ParameterLayout, judge: int) -> str:
+def unavailable(cells: Cells, layout: Layout, judge: int) -> str:
     """Why a model of this kind cannot do without a judge; empty if it can."""
     if len(layout.judges) == 1:
         return "There is no other judge."
@@ -142,12 +142,12 @@ def unavailable(cells: Cells, layout: ParameterLayout, judge: int) -> str:
 
 
 def by_one_step(
-    cells: Cells, layout: ParameterLayout, at: Coefficients, frame: Frame, ridge: Ridge, judge: int
+    cells: Cells, layout: Layout, at: Coefficients, tangent: TangentBasis, ridge: Ridge, judge: int
 ) -> Without:
     """The consensus without a judge after one Newton step, see :func:`~hjastats.diagnostics.deletion.one_step`."""
     if note := unavailable(cells, layout, judge):
         return Without(None, note=note)
-    found = one_step(cells, at, frame, judge, ridge)
+    found = one_step(cells, at, tangent, judge, ridge)
     if found.at is None:
         return Without(None, note=found.note)
     n_rest = float(cells.n[cells.judge != judge].sum())

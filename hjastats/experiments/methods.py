@@ -9,11 +9,11 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
-from ..estimation.alternating import alternate
-from ..estimation.search import no_terms
-from ..estimation.start import initialise
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from ..results import HJAResultsWrapper
+from ..solve.alternating import alternate
+from ..solve.search import no_terms
+from ..solve.starts import initialise
 
 # The paper's proximal weight, and a stopping rule of the same order as its relative likelihood decrease.
 PAPER_TAU = 30.0

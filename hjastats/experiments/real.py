@@ -10,10 +10,10 @@ import pandas as pd
 
 from ..data.comparisons import Comparisons
 from ..data.readers import read_comparisons
-from ..estimation.validation import rank_losses
-from ..geometry.decomposition import max_rank
+from ..model.decomposition import max_rank
 from ..models import BTLModel, HJAModel, JAModel
 from ..results import HJAResultsWrapper
+from ..solve.validation import rank_losses
 from . import metrics
 
 # Noisy judges in the paper's columns low, mid and high.

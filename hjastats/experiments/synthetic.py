@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..data.comparisons import Comparisons
-from ..geometry.decomposition import Decomposition
+from ..model.decomposition import Decomposition
 from ..models import HJAModel
 from ..selection import select_rank
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons

@@ -11,11 +11,11 @@ from scipy import stats
 
 from ..data.cells import Cells
 from ..errors import ContrastError, IdentificationError
-from ..estimation.regularized import firth
-from ..estimation.trust import maximise
-from ..geometry.decomposition import AnchoringError
-from ..geometry.parameters import Coefficients, ParameterLayout
-from ..geometry.structures import ScoreStructure
+from ..model.decomposition import AnchoringError
+from ..model.layout import Coefficients, Layout
+from ..model.structures import ScoreStructure
+from ..solve.firth import firth
+from ..solve.trust import maximise
 from .contrasts import Contrast, Spec, contrast
 from .estimate import Penalty
 from .resampling import ParametricDraw, RowDraw, replicate
@@ -59,7 +59,7 @@ class Bootstrap:
     kind : str
     """
 
-    layout: ParameterLayout
+    layout: Layout
     estimate: Coefficients
     replications: list[Coefficients]
     n_failed: int
@@ -121,7 +121,7 @@ class Bootstrap:
             return None
 
     def _evaluate(self, spec: Spec, at: Coefficients) -> Contrast:
-        return contrast(spec, self.layout, at, self.layout.structure.frame(at.scores), None)
+        return contrast(spec, self.layout, at, self.layout.structure.tangent(at.scores), None)
 
     def _limits(
         self, draws: np.ndarray, estimate: float, gradient: np.ndarray, alpha: float, method: str
@@ -147,7 +147,7 @@ class Bootstrap:
 
 def bootstrap(
     source: ParametricDraw | RowDraw,
-    layout: ParameterLayout,
+    layout: Layout,
     estimate: Coefficients,
     *,
     n: int,
@@ -164,7 +164,7 @@ def bootstrap(
     return Bootstrap(layout, estimate, usable, len(found) - len(usable), kind, sandwich)
 
 
-def _can_be_anchored(layout: ParameterLayout, at: Coefficients) -> bool:
+def _can_be_anchored(layout: Layout, at: Coefficients) -> bool:
     try:
         layout.decompose(at)
     except AnchoringError:

@@ -12,15 +12,15 @@ from scipy import stats
 from ..data.cells import Cells
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, shown
-from ..geometry.decomposition import max_rank
-from ..geometry.parameters import ParameterLayout
-from ..geometry.structures import LowRank, Pooled
+from ..model.decomposition import max_rank
+from ..model.layout import Layout
+from ..model.structures import LowRank, Pooled
 
 _POSITIONS = [None, "common", "judge"]
 _TIES = ["", "common", "judge"]
 
 
-def structure_order(layout: ParameterLayout) -> int:
+def structure_order(layout: Layout) -> int:
     """Place of the score structure in the chain BTL < JA < HJA(1) < ... < judge-wise BTL."""
     if isinstance(layout.structure, Pooled):
         return -1

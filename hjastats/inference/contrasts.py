@@ -14,8 +14,8 @@ from statsmodels.stats.contrast import ContrastResults
 from statsmodels.tools.numdiff import approx_fprime
 
 from ..errors import ContrastError
-from ..geometry.parameters import Coefficients, ParameterLayout
-from ..geometry.structures import Frame
+from ..model.layout import Coefficients, Layout
+from ..model.structures import TangentBasis
 from .covariance import Covariance
 from .expressions import evaluate
 from .quantities import ParameterView, Quantities
@@ -156,9 +156,9 @@ def tests_table(estimate: np.ndarray, std_err: np.ndarray, z: np.ndarray, limits
 
 def contrast(
     spec: Spec,
-    layout: ParameterLayout,
+    layout: Layout,
     at: Coefficients,
-    frame: Frame,
+    tangent: TangentBasis,
     covariance: Covariance | None,
     *,
     null: float | Sequence[float] | None = None,
@@ -172,7 +172,7 @@ def contrast(
     null : float or sequence, optional
         Values to test against, overriding those written in strings.
     """
-    quantities = Quantities(layout, at, frame)
+    quantities = Quantities(layout, at, tangent)
     names: list[str] = []
     estimates: list[float] = []
     nulls: list[float] = []
@@ -226,11 +226,11 @@ def _function(
     name: str | None, function: Callable[[ParameterView], Any], quantities: Quantities
 ) -> list[tuple[str, float, np.ndarray]]:
     """Centred differences along the free coordinates: the function only ever sees parameters the model allows."""
-    layout, frame = quantities.layout, quantities.frame
-    free = layout.to_free(quantities.at, frame)
+    layout, tangent = quantities.layout, quantities.tangent
+    free = layout.to_free(quantities.at, tangent)
 
     def values(point: np.ndarray) -> np.ndarray:
-        view = ParameterView(Quantities(layout, layout.from_free(point, frame)))
+        view = ParameterView(Quantities(layout, layout.from_free(point, tangent)))
         return np.atleast_1d(np.asarray(function(view), dtype=float))
 
     result = function(ParameterView(quantities))

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..data.cells import Cells, distinct_rows, take
 from ..data.comparisons import Comparisons
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame
-from ..likelihood import Derivatives, evaluate
+from ..model.layout import Coefficients
+from ..model.likelihood import Derivatives, evaluate
+from ..model.structures import TangentBasis
 
 # Contributions of comparisons times movements that are held at a time.
 _ENTRIES = 5_000_000
@@ -65,27 +65,27 @@ class Contributions:
         starts = np.searchsorted(cluster[order], np.arange(n_clusters + 1))
         return cls(take(rows, order), here.slope[order], tie_slope, starts, np.ones(n_clusters))
 
-    def along(self, movements: np.ndarray, frame: Frame) -> np.ndarray:
+    def along(self, movements: np.ndarray, tangent: TangentBasis) -> np.ndarray:
         """Contribution of every unit along movements (m, n_free) of the free coordinates, shape (n_units, m)."""
-        return np.concatenate([part for _, part in self._parts(movements, frame)])
+        return np.concatenate([part for _, part in self._parts(movements, tangent)])
 
-    def products(self, movements: np.ndarray, frame: Frame) -> np.ndarray:
+    def products(self, movements: np.ndarray, tangent: TangentBasis) -> np.ndarray:
         """Sum over the units of the products of their contributions along each two movements, shape (m, m)."""
         total = np.zeros((len(movements), len(movements)))
-        for count, part in self._parts(movements, frame):
+        for count, part in self._parts(movements, tangent):
             total += part.T @ (count[:, None] * part)
         return total
 
-    def squares(self, movements: np.ndarray, frame: Frame) -> np.ndarray:
+    def squares(self, movements: np.ndarray, tangent: TangentBasis) -> np.ndarray:
         """The diagonal of ``products``, shape (m,)."""
         total = np.zeros(len(movements))
-        for count, part in self._parts(movements, frame):
+        for count, part in self._parts(movements, tangent):
             total += count @ part**2
         return total
 
-    def _parts(self, movements: np.ndarray, frame: Frame) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _parts(self, movements: np.ndarray, tangent: TangentBasis) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Counts and contributions of some units at a time."""
-        moves = _Moves.of(movements, frame, self.rows)
+        moves = _Moves.of(movements, tangent, self.rows)
         at_once = max(_ENTRIES // max(len(movements), 1), 1)
         first, n_units = 0, len(self.count)
         while first < n_units:
@@ -115,25 +115,25 @@ class _Moves:
     shared : ndarray, shape (n_shared_terms, m)
     """
 
-    frame: Frame
+    tangent: TangentBasis
     own: np.ndarray
     items: np.ndarray
     judge: np.ndarray
     shared: np.ndarray
 
     @classmethod
-    def of(cls, movements: np.ndarray, frame: Frame, rows: Cells) -> _Moves:
+    def of(cls, movements: np.ndarray, tangent: TangentBasis, rows: Cells) -> _Moves:
         m, n_linear = len(movements), int(rows.is_free.sum())
-        f, g = frame.judge_items.shape[1], frame.shared_judges.shape[1]
+        f, g = tangent.judge_items.shape[1], tangent.shared_judges.shape[1]
         linear = np.zeros((len(rows.is_free), m))
         linear[rows.is_free] = movements[:, :n_linear].T
-        n_own = n_linear + frame.n_judges * f
-        items = frame.to_items(movements[:, n_own:].reshape(m * g, frame.n_shared)).reshape(m, g, frame.n_items)
+        n_own = n_linear + tangent.n_judges * f
+        items = tangent.to_items(movements[:, n_own:].reshape(m * g, tangent.n_shared)).reshape(m, g, tangent.n_items)
         return cls(
-            frame,
-            np.ascontiguousarray(movements[:, n_linear:n_own].T).reshape(frame.n_judges, f, m),
+            tangent,
+            np.ascontiguousarray(movements[:, n_linear:n_own].T).reshape(tangent.n_judges, f, m),
             np.ascontiguousarray(items.transpose(1, 2, 0)),
-            linear[rows.n_shared_terms :].reshape(frame.n_judges, rows.n_judge_terms, m),
+            linear[rows.n_shared_terms :].reshape(tangent.n_judges, rows.n_judge_terms, m),
             linear[: rows.n_shared_terms],
         )
 
@@ -144,7 +144,7 @@ class _Moves:
         order = np.argsort(rows.judge, kind="stable")
         judges, starts = np.unique(rows.judge[order], return_index=True)
         for k, some in zip(judges.tolist(), np.split(order, starts[1:]), strict=True):
-            scores = self.frame.judge_items @ self.own[k] + np.tensordot(self.frame.shared_judges[k], self.items, 1)
+            scores = self.tangent.judge_items @ self.own[k] + np.tensordot(self.tangent.shared_judges[k], self.items, 1)
             change[some] += scores[rows.first[some]] - scores[rows.second[some]]
             if own_terms.shape[1]:
                 change[some] += own_terms[some] @ self.judge[k, : own_terms.shape[1]]

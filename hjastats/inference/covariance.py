@@ -11,13 +11,8 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from ..data.cells import Cells
-from ..estimation.convergence import MANY_FREE
-from ..estimation.krylov import MAX_PRODUCTS, ProductSystem, in_free_order
-from ..estimation.quadratic import MANY
-from ..estimation.ridge import NO_RIDGE, Ridge
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame
-from ..likelihood import (
+from ..model.layout import Coefficients
+from ..model.likelihood import (
     Arrow,
     Derivatives,
     evaluate,
@@ -26,6 +21,11 @@ from ..likelihood import (
     gradient,
     observed_information,
 )
+from ..model.structures import TangentBasis
+from ..solve.existence import MANY_FREE
+from ..solve.products import MAX_PRODUCTS, ProductSystem, in_free_order
+from ..solve.quadratic import MANY
+from ..solve.ridge import NO_RIDGE, Ridge
 
 # Beyond this condition number of the information, standard errors are rounding error.
 SINGULAR_CONDITION = 1e13
@@ -128,8 +128,8 @@ class LargeCovariance:
     the estimate is judged from products with the information alone.
     """
 
-    def __init__(self, cells: Cells, at: Coefficients, frame: Frame, kind: str, ridge: Ridge) -> None:
-        self.cells, self.frame, self.kind, self.ridge = cells, frame, kind, ridge
+    def __init__(self, cells: Cells, at: Coefficients, tangent: TangentBasis, kind: str, ridge: Ridge) -> None:
+        self.cells, self.tangent, self.kind, self.ridge = cells, tangent, kind, ridge
         self.at = at
         self._n_solved = 0
 
@@ -140,7 +140,7 @@ class LargeCovariance:
     @cached_property
     def _system(self) -> ProductSystem:
         bending = gradient(self.cells, self._here).scores if self.kind == "observed" else None
-        return ProductSystem(self.cells, self._here, self.frame, self.ridge.scores, self.ridge.terms, bending)
+        return ProductSystem(self.cells, self._here, self.tangent, self.ridge.scores, self.ridge.terms, bending)
 
     @cached_property
     def condition(self) -> float:
@@ -161,17 +161,17 @@ class LargeCovariance:
     @property
     def information(self) -> np.ndarray:
         """Information about the free coordinates, shape (n_free, n_free)."""
-        return information_at(self.cells, self.at, self.frame, self.kind, self.ridge)
+        return information_at(self.cells, self.at, self.tangent, self.kind, self.ridge)
 
     @cached_property
     def covariance(self) -> np.ndarray:
         """The whole matrix, shape (n_free, n_free)."""
-        return self.of(np.eye(int(self.cells.is_free.sum()) + self.frame.n_free))
+        return self.of(np.eye(int(self.cells.is_free.sum()) + self.tangent.n_free))
 
     @cached_property
     def _factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Inverse judge blocks, those times the coupling, and the Cholesky factor of what is left for the shared coordinates."""
-        arrow = _arrow_at(self.cells, self._here, self.frame, self.kind, self.ridge)
+        arrow = _arrow_at(self.cells, self._here, self.tangent, self.kind, self.ridge)
         n_judges, width, n_shared = arrow.coupling.shape
         coupling = arrow.coupling.reshape(n_judges * width, n_shared)
         try:
@@ -236,7 +236,7 @@ class LargeCovariance:
 
     @property
     def _n_shared(self) -> int:
-        return self.frame.shared_judges.shape[1] * self.frame.n_shared + self.cells.n_shared_terms
+        return self.tangent.shared_judges.shape[1] * self.tangent.n_shared + self.cells.n_shared_terms
 
     def can_solve(self, n: int) -> bool:
         """Whether so many quantities can be had in reasonable time."""
@@ -262,15 +262,15 @@ class LargeCovariance:
 
     def _in_arrow(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows over free coordinates (m, n_free) as judges' (m, n_judges * (f + e)) and shared coordinates (m, s)."""
-        cells, frame = self.cells, self.frame
-        m, e, f = cells.n_shared_terms, cells.n_judge_terms, frame.judge_items.shape[1]
-        n_linear, n_own = int(cells.is_free.sum()), frame.n_judges * f
+        cells, tangent = self.cells, self.tangent
+        m, e, f = cells.n_shared_terms, cells.n_judge_terms, tangent.judge_items.shape[1]
+        n_linear, n_own = int(cells.is_free.sum()), tangent.n_judges * f
         linear = np.zeros((len(rows), len(cells.is_free)))
         linear[:, cells.is_free] = rows[:, :n_linear]
         own = np.concatenate(
             [
-                rows[:, n_linear : n_linear + n_own].reshape(len(rows), frame.n_judges, f),
-                linear[:, m:].reshape(len(rows), frame.n_judges, e),
+                rows[:, n_linear : n_linear + n_own].reshape(len(rows), tangent.n_judges, f),
+                linear[:, m:].reshape(len(rows), tangent.n_judges, e),
             ],
             axis=2,
         )
@@ -278,21 +278,21 @@ class LargeCovariance:
 
 
 def covariance_at(
-    cells: Cells, at: Coefficients, frame: Frame, kind: str = "expected", ridge: Ridge = NO_RIDGE
+    cells: Cells, at: Coefficients, tangent: TangentBasis, kind: str = "expected", ridge: Ridge = NO_RIDGE
 ) -> FreeCovariance | LargeCovariance:
     """Inverse information at some coefficients: a matrix, or a promise of its parts where judges or items are many."""
-    n_shared = frame.shared_judges.shape[1] * frame.n_shared + cells.n_shared_terms
-    n_free = frame.n_free + int(cells.is_free.sum())
+    n_shared = tangent.shared_judges.shape[1] * tangent.n_shared + cells.n_shared_terms
+    n_free = tangent.n_free + int(cells.is_free.sum())
     if n_shared > MANY or n_free > MANY_FREE:
-        large = LargeCovariance(cells, at, frame, kind, ridge)
+        large = LargeCovariance(cells, at, tangent, kind, ridge)
         # An item that runs to infinity spoils the preconditioner for all others, and with it the condition number.
         if n_free > _SECOND_LOOK or large.is_identified:
             return large
-    return invert(information_at(cells, at, frame, kind, ridge))
+    return invert(information_at(cells, at, tangent, kind, ridge))
 
 
 def information_at(
-    cells: Cells, at: Coefficients, frame: Frame, kind: str = "expected", ridge: Ridge = NO_RIDGE
+    cells: Cells, at: Coefficients, tangent: TangentBasis, kind: str = "expected", ridge: Ridge = NO_RIDGE
 ) -> np.ndarray:
     """Information about (shared terms, judge terms, free score coordinates), shape (n_free, n_free).
 
@@ -302,14 +302,14 @@ def information_at(
     ridge : Ridge
         Penalty, added to the coordinates it shrinks.
     """
-    return free_information(_arrow_at(cells, evaluate(cells, at), frame, kind, ridge), cells)
+    return free_information(_arrow_at(cells, evaluate(cells, at), tangent, kind, ridge), cells)
 
 
-def _arrow_at(cells: Cells, here: Derivatives, frame: Frame, kind: str, ridge: Ridge) -> Arrow:
-    arrow = expected_information(cells, here, frame)
+def _arrow_at(cells: Cells, here: Derivatives, tangent: TangentBasis, kind: str, ridge: Ridge) -> Arrow:
+    arrow = expected_information(cells, here, tangent)
     if kind == "observed":
-        arrow = observed_information(arrow, frame, gradient(cells, here).scores)
-    return ridge.add_to_information(cells, arrow, frame) if ridge else arrow
+        arrow = observed_information(arrow, tangent, gradient(cells, here).scores)
+    return ridge.add_to_information(cells, arrow, tangent) if ridge else arrow
 
 
 def invert(information: np.ndarray) -> FreeCovariance:
@@ -353,18 +353,18 @@ def _symmetric(matrix: np.ndarray) -> np.ndarray:
     return 0.5 * (matrix + matrix.T)
 
 
-def score_standard_errors(frame: Frame, covariance: Covariance, n_linear: int) -> np.ndarray:
+def score_standard_errors(tangent: TangentBasis, covariance: Covariance, n_linear: int) -> np.ndarray:
     """Standard errors of all scores, shape (n_judges, n_items), judge by judge."""
-    return np.array([np.sqrt(covariance.variances(score_rows(frame, k, n_linear))) for k in range(frame.n_judges)])
+    return np.array([np.sqrt(covariance.variances(score_rows(tangent, k, n_linear))) for k in range(tangent.n_judges)])
 
 
-def score_rows(frame: Frame, judge: int, n_linear: int) -> np.ndarray:
+def score_rows(tangent: TangentBasis, judge: int, n_linear: int) -> np.ndarray:
     """Derivative of a judge's scores with respect to the free coordinates, shape (n_items, n_linear + n_free).
 
     The score of judge k and item i depends only on the judge's own coordinates and the shared ones.
     """
-    f = frame.judge_items.shape[1]
-    rows = np.zeros((frame.n_items, n_linear + frame.n_free))
-    rows[:, n_linear + judge * f : n_linear + (judge + 1) * f] = frame.judge_items
-    rows[:, n_linear + frame.n_judges * f :] = np.kron(frame.shared_judges[judge], frame.shared_items)
+    f = tangent.judge_items.shape[1]
+    rows = np.zeros((tangent.n_items, n_linear + tangent.n_free))
+    rows[:, n_linear + judge * f : n_linear + (judge + 1) * f] = tangent.judge_items
+    rows[:, n_linear + tangent.n_judges * f :] = np.kron(tangent.shared_judges[judge], tangent.shared_items)
     return rows

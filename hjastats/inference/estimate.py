@@ -12,16 +12,16 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..data.cells import Cells
 from ..errors import shown
-from ..estimation.alternating import AlternatingRun
-from ..estimation.convergence import MANY_FREE, Separation, find_separation
-from ..estimation.krylov import ProductSystem, coordinates
-from ..estimation.ridge import NO_RIDGE, Ridge
-from ..estimation.search import MANY_OWN_ITEMS, Search
-from ..estimation.trust import Optimum
-from ..estimation.validation import CrossValidation
-from ..geometry.parameters import Coefficients, ParameterLayout
-from ..geometry.structures import Frame, ScoreStructure
-from ..likelihood import evaluate, free_gradient, gradient
+from ..model.layout import Coefficients, Layout
+from ..model.likelihood import evaluate, free_gradient, gradient
+from ..model.structures import ScoreStructure, TangentBasis
+from ..solve.alternating import AlternatingRun
+from ..solve.existence import MANY_FREE, Separation, find_separation
+from ..solve.products import ProductSystem, coordinates
+from ..solve.ridge import NO_RIDGE, Ridge
+from ..solve.search import MANY_OWN_ITEMS, Search
+from ..solve.trust import Optimum
+from ..solve.validation import CrossValidation
 from .covariance import SINGULAR_CONDITION, FreeCovariance, LargeCovariance, covariance_at, information_at
 
 
@@ -58,14 +58,14 @@ class Penalty:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Optimum, frame, covariance and existence of one fit.
+    """Optimum, tangent, covariance and existence of one fit.
 
     Attributes
     ----------
     cells : Cells
         What was fitted.
     search : Search
-    frame : Frame
+    tangent : TangentBasis
         Free directions at the estimated scores.
     separation : Separation or None
     method : str
@@ -77,7 +77,7 @@ class Estimate:
 
     cells: Cells
     search: Search
-    frame: Frame
+    tangent: TangentBasis
     separation: Separation | None
     method: str
     information: str
@@ -88,7 +88,7 @@ class Estimate:
     def free_covariance(self) -> FreeCovariance | LargeCovariance:
         """Inverse information of the free coordinates; computed when first asked for."""
         ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
-        return covariance_at(self.cells, self.at, self.frame, self.information, ridge)
+        return covariance_at(self.cells, self.at, self.tangent, self.information, ridge)
 
     @cached_property
     def is_identified(self) -> bool:
@@ -97,11 +97,11 @@ class Estimate:
         is_plain = self.penalty is None and self.separation is None and not len(self.cells.is_free)
         if is_plain and self.optimum.converged:
             if (
-                not self.frame.judge_items.shape[1]
+                not self.tangent.judge_items.shape[1]
                 and _pooled_condition(self.cells, self.at.scores[0]) < SINGULAR_CONDITION
             ):
                 return True
-            if not self.frame.shared_judges.shape[1] and self.cells.n_items > MANY_OWN_ITEMS:
+            if not self.tangent.shared_judges.shape[1] and self.cells.n_items > MANY_OWN_ITEMS:
                 curvature = evaluate(self.cells, self.at).curvature
                 return bool(curvature.min() > curvature.max() / SINGULAR_CONDITION)
         return self.free_covariance.is_identified
@@ -128,7 +128,7 @@ class Estimate:
             return 0.0
         return self.search.counts[0] / self.search.n_starts
 
-    def separation_text(self, layout: ParameterLayout, cells: Cells) -> str:
+    def separation_text(self, layout: Layout, cells: Cells) -> str:
         """What runs to infinity, with names, and what to do about it."""
         found = self.separation
         if found is None:
@@ -153,7 +153,7 @@ class Estimate:
             f"{remedy} gives estimates that exist{self._light_judges(layout, cells)}."
         )
 
-    def _light_judges(self, layout: ParameterLayout, cells: Cells) -> str:
+    def _light_judges(self, layout: Layout, cells: Cells) -> str:
         """Advice for judges that gave fewer verdicts than there are items to score."""
         verdicts = np.bincount(cells.judge, cells.n, minlength=cells.n_judges)
         leading = np.zeros(0, dtype=int) if self.separation is None else self.separation.judges
@@ -220,11 +220,11 @@ def assess(
 ) -> Estimate:
     """Covariance and existence at the optimum of a search."""
     at = found.best.at
-    frame = structure.frame(at.scores)
+    tangent = structure.tangent(at.scores)
     # Under a penalty on everything no direction can run away.
     is_held = penalty is not None and not found.best.diverges
-    separation = None if is_held else find_separation(cells, at, frame, diverges=found.best.diverges)
-    estimate = Estimate(cells, found, frame, separation, method, information, history, penalty)
+    separation = None if is_held else find_separation(cells, at, tangent, diverges=found.best.diverges)
+    estimate = Estimate(cells, found, tangent, separation, method, information, history, penalty)
     if penalty is None:
         return estimate
     return replace(estimate, penalty=replace(penalty, df=_effective_parameters(estimate, penalty.ridge)))
@@ -232,9 +232,9 @@ def assess(
 
 def _effective_parameters(estimate: Estimate, ridge: Ridge) -> float:
     """Trace of (information + ridge)^-1 information: one for every free coordinate, less what the ridge holds of it."""
-    cells, frame = estimate.cells, estimate.frame
+    cells, tangent = estimate.cells, estimate.tangent
     n_linear = int(cells.is_free.sum())
-    held = np.repeat([ridge.terms, ridge.scores], [n_linear, frame.n_free])
+    held = np.repeat([ridge.terms, ridge.scores], [n_linear, tangent.n_free])
     touched = np.flatnonzero(held)
     variances = estimate.free_covariance.variances(np.eye(len(held))[touched])
     return float(len(held) - held[touched] @ variances)
@@ -252,21 +252,21 @@ def _pooled_condition(cells: Cells, scores: np.ndarray) -> float:
     return cells.n_judges * cells.n_items**3 * float(cells.n.max()) / (8.0 * max(weakest, 1e-300))
 
 
-def stationarity(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge = NO_RIDGE) -> tuple[float, bool]:
+def stationarity(cells: Cells, at: Coefficients, tangent: TangentBasis, ridge: Ridge = NO_RIDGE) -> tuple[float, bool]:
     """How many standard errors a Newton step from here would move, and whether the observed information is positive definite."""
     here = evaluate(cells, at)
     slopes = gradient(cells, here)
     if ridge:
         slopes = ridge.add_to_gradient(cells, slopes, at)
     # Judges who share nothing have blocks as large as the items are many: nothing to precondition products with.
-    if frame.n_free > MANY_FREE and frame.shared_judges.shape[1]:
-        right = coordinates(slopes, frame)
-        solution = ProductSystem(cells, here, frame, ridge.scores, ridge.terms, slopes.scores).solve(*right)
+    if tangent.n_free > MANY_FREE and tangent.shared_judges.shape[1]:
+        right = coordinates(slopes, tangent)
+        solution = ProductSystem(cells, here, tangent, ridge.scores, ridge.terms, slopes.scores).solve(*right)
         squared = None if solution is None else sum(float(np.vdot(a, b)) for a, b in zip(solution, right, strict=True))
     else:
-        slope = free_gradient(slopes, frame, cells)
+        slope = free_gradient(slopes, tangent, cells)
         try:
-            squared = slope @ cho_solve(cho_factor(information_at(cells, at, frame, "observed", ridge)), slope)
+            squared = slope @ cho_solve(cho_factor(information_at(cells, at, tangent, "observed", ridge)), slope)
         except LinAlgError:
             squared = None
     if squared is None:

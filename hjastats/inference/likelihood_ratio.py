@@ -11,11 +11,11 @@ from scipy import stats
 from statsmodels.regression.linear_model import CompareLRTestResult
 
 from ..errors import ComparisonError, NonRegularWarning
-from ..estimation.search import no_terms, search
-from ..estimation.start import starting_scores
-from ..geometry.decomposition import max_rank
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import LowRank
+from ..model.decomposition import max_rank
+from ..model.layout import Coefficients
+from ..model.structures import LowRank
+from ..solve.search import no_terms, search
+from ..solve.starts import starting_scores
 from .comparison import check_same_data, describe, has_soft_preferences, is_nested, is_regular
 from .resampling import ParametricDraw, replicate
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ContrastError, shown
-from ..geometry.decomposition import Decomposition
-from ..geometry.jacobians import consensus_gradient, coordinate_gradient, loading_gradient, sensitivity_gradient
-from ..geometry.parameters import Coefficients, ParameterLayout
-from ..geometry.structures import Frame, Pooled
-from ..likelihood import probability
+from ..model.decomposition import Decomposition
+from ..model.jacobians import consensus_gradient, coordinate_gradient, loading_gradient, sensitivity_gradient
+from ..model.layout import Coefficients, Layout
+from ..model.likelihood import probability
+from ..model.structures import Pooled, TangentBasis
 
 # kind: what its indices are. A number of a direction counts from one.
 INDICES = {
@@ -32,14 +32,14 @@ class Quantities:
 
     Parameters
     ----------
-    layout : ParameterLayout
+    layout : Layout
     at : Coefficients
-    frame : Frame
+    tangent : TangentBasis
         Free directions at the scores; needed for gradients only.
     """
 
-    def __init__(self, layout: ParameterLayout, at: Coefficients, frame: Frame | None = None) -> None:
-        self.layout, self.at, self._frame = layout, at, frame
+    def __init__(self, layout: Layout, at: Coefficients, tangent: TangentBasis | None = None) -> None:
+        self.layout, self.at, self._tangent = layout, at, tangent
 
     # Names
 
@@ -145,7 +145,7 @@ class Quantities:
         elif kind == "p":
             result = self._probability_gradient(*index)
         else:
-            result[layout.n_linear :] = self.frame.coordinates(self._by_scores(kind, index))
+            result[layout.n_linear :] = self.tangent.coordinates(self._by_scores(kind, index))
         return result
 
     def _by_scores(self, kind: str, index: tuple[int, ...]) -> np.ndarray:
@@ -180,11 +180,11 @@ class Quantities:
         return p * (1.0 - p) * result
 
     @property
-    def frame(self) -> Frame:
+    def tangent(self) -> TangentBasis:
         """Free directions at the scores."""
-        if self._frame is None:
-            raise ValueError("gradients need the frame at the scores.")
-        return self._frame
+        if self._tangent is None:
+            raise ValueError("gradients need the tangent basis at the scores.")
+        return self._tangent
 
 
 class ParameterView:

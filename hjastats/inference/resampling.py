@@ -11,8 +11,8 @@ import numpy as np
 from ..data.cells import Cells, collapse, distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
-from ..geometry.parameters import Coefficients
-from ..likelihood import davidson_probabilities, linear_predictor, probability, tie_predictor
+from ..model.layout import Coefficients
+from ..model.likelihood import davidson_probabilities, linear_predictor, probability, tie_predictor
 
 
 @dataclass(frozen=True)

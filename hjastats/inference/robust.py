@@ -13,9 +13,9 @@ from scipy import sparse
 from ..data.cells import Cells, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError, shown
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame
-from ..likelihood import Derivatives, evaluate, expected_information, free_information, times_predictor
+from ..model.layout import Coefficients
+from ..model.likelihood import Derivatives, evaluate, expected_information, free_information, times_predictor
+from ..model.structures import TangentBasis
 from .contributions import Contributions, single, weighted_slopes
 from .covariance import BLOCK, Covariance, DenseCovariance, FreeCovariance, LargeCovariance
 
@@ -38,7 +38,7 @@ class Sandwich:
 
     bread: FreeCovariance | LargeCovariance
     contributions: Contributions
-    frame: Frame
+    tangent: TangentBasis
     correction: float = 1.0
 
     @property
@@ -49,7 +49,7 @@ class Sandwich:
     @property
     def covariance(self) -> np.ndarray:
         """The whole matrix, shape (n_free, n_free)."""
-        return self.of(np.eye(int(self.contributions.rows.is_free.sum()) + self.frame.n_free))
+        return self.of(np.eye(int(self.contributions.rows.is_free.sum()) + self.tangent.n_free))
 
     def can_solve(self, n: int) -> bool:
         """Whether so many quantities can be had in reasonable time."""
@@ -57,17 +57,17 @@ class Sandwich:
 
     def influence(self, jacobian: np.ndarray) -> np.ndarray:
         """By how much every unit moves quantities with the given Jacobian (m, n_free), to first order, shape (n_units, m)."""
-        return self.contributions.along(self.bread.times(jacobian), self.frame)
+        return self.contributions.along(self.bread.times(jacobian), self.tangent)
 
     def of(self, jacobian: np.ndarray) -> np.ndarray:
         """Covariance of quantities with the given Jacobian (m, n_free)."""
-        products = self.contributions.products(self.bread.times(jacobian), self.frame)
+        products = self.contributions.products(self.bread.times(jacobian), self.tangent)
         return 0.5 * self.correction * (products + products.T)
 
     def variances(self, jacobian: np.ndarray) -> np.ndarray:
         """Variances of quantities with the given Jacobian, shape (m,)."""
         parts = [jacobian[start : start + BLOCK] for start in range(0, len(jacobian), BLOCK)]
-        squares = [self.contributions.squares(self.bread.times(part), self.frame) for part in parts]
+        squares = [self.contributions.squares(self.bread.times(part), self.tangent) for part in parts]
         return self.correction * np.concatenate([np.zeros(0), *squares])
 
 
@@ -77,7 +77,7 @@ def robust_covariance(
     rows: Cells,
     data: Comparisons,
     at: Coefficients,
-    frame: Frame,
+    tangent: TangentBasis,
     bread: FreeCovariance | LargeCovariance,
     *,
     has_judge_parameters: bool,
@@ -93,13 +93,13 @@ def robust_covariance(
     bread : FreeCovariance or LargeCovariance
         Inverse information.
     """
-    k = int(rows.is_free.sum()) + frame.n_free
+    k = int(rows.is_free.sum()) + tangent.n_free
     if cov_type == "HC0":
         _no_further(cov_kwds, ())
         known = {"description": DESCRIPTIONS["HC0"]}
         if k > _LARGE:
-            return Sandwich(bread, Contributions.of_comparisons(rows, data, at), frame), known
-        return DenseCovariance(_sandwich(bread.covariance, single_meat(rows, data, at, frame))), known
+            return Sandwich(bread, Contributions.of_comparisons(rows, data, at), tangent), known
+        return DenseCovariance(_sandwich(bread.covariance, single_meat(rows, data, at, tangent))), known
     _no_further(cov_kwds, ("groups", "use_correction"))
     cluster, labels, name = cluster_codes(cov_kwds.get("groups"), data)
     n, g = data.n_comparisons, len(labels)
@@ -107,9 +107,9 @@ def robust_covariance(
     correction = (g / (g - 1.0)) * ((n - 1.0) / (n - k)) if cov_kwds.get("use_correction", True) else 1.0
     covariance: Covariance
     if k > _LARGE:
-        covariance = Sandwich(bread, Contributions.of_clusters(rows, data, at, cluster, g), frame, correction)
+        covariance = Sandwich(bread, Contributions.of_clusters(rows, data, at, cluster, g), tangent, correction)
     else:
-        meat = cluster_meat(rows, data, at, frame, cluster, g)
+        meat = cluster_meat(rows, data, at, tangent, cluster, g)
         covariance = DenseCovariance(correction * _sandwich(bread.covariance, meat))
     by = f" ({name})" if name else ""
     return covariance, {
@@ -125,7 +125,7 @@ def _sandwich(bread: np.ndarray, meat: np.ndarray) -> np.ndarray:
     return 0.5 * (covariance + covariance.T)
 
 
-def single_meat(rows: Cells, data: Comparisons, at: Coefficients, frame: Frame) -> np.ndarray:
+def single_meat(rows: Cells, data: Comparisons, at: Coefficients, tangent: TangentBasis) -> np.ndarray:
     """Sum over single comparisons of the squares of their gradients, shape (n_free, n_free).
 
     The gradient of a comparison is its slope times its design, so this is an information matrix with squared slopes in place of
@@ -137,17 +137,17 @@ def single_meat(rows: Cells, data: Comparisons, at: Coefficients, frame: Frame) 
         squares = squares._replace(
             cross=data.weight * here.slope * here.tie_slope, tie_curvature=data.weight * here.tie_slope**2
         )
-    return free_information(expected_information(rows, squares, frame), rows)
+    return free_information(expected_information(rows, squares, tangent), rows)
 
 
 def cluster_meat(
-    rows: Cells, data: Comparisons, at: Coefficients, frame: Frame, cluster: np.ndarray, n_clusters: int
+    rows: Cells, data: Comparisons, at: Coefficients, tangent: TangentBasis, cluster: np.ndarray, n_clusters: int
 ) -> np.ndarray:
     """Sum over clusters of the squares of their gradients, shape (n_free, n_free); some clusters at a time."""
     here = weighted_slopes(rows, data, at)
     order = np.argsort(cluster, kind="stable")
     ends = np.searchsorted(cluster[order], np.arange(n_clusters + 1))
-    n_free = int(rows.is_free.sum()) + frame.n_free
+    n_free = int(rows.is_free.sum()) + tangent.n_free
     at_once = max(_ENTRIES // n_free, 1)
     meat = np.zeros((n_free, n_free))
     for start in range(0, n_clusters, at_once):
@@ -156,12 +156,14 @@ def cluster_meat(
         slopes = here._replace(
             slope=here.slope[some], tie_slope=None if here.tie_slope is None else here.tie_slope[some]
         )
-        sums = cluster_scores(take(rows, some), slopes, frame, cluster[some] - start, stop - start)
+        sums = cluster_scores(take(rows, some), slopes, tangent, cluster[some] - start, stop - start)
         meat += sums.T @ sums
     return meat
 
 
-def cluster_scores(rows: Cells, here: Derivatives, frame: Frame, cluster: np.ndarray, n_clusters: int) -> np.ndarray:
+def cluster_scores(
+    rows: Cells, here: Derivatives, tangent: TangentBasis, cluster: np.ndarray, n_clusters: int
+) -> np.ndarray:
     """Sums of the slopes of rows times their design, by cluster, shape (n_clusters, n_free).
 
     Nothing is larger than the rows or the result: a row touches its judge's own coordinates and, through two items, the shared.
@@ -170,16 +172,16 @@ def cluster_scores(rows: Cells, here: Derivatives, frame: Frame, cluster: np.nda
     each = np.arange(n_rows), np.ones(n_rows)
     by_judge = sparse.csr_array((each[1], (cluster * n_judges + rows.judge, each[0])), (n_clusters * n_judges, n_rows))
     by_cluster = sparse.csr_array((each[1], (cluster, each[0])), (n_clusters, n_rows))
-    own_items = here.slope[:, None] * (frame.judge_items[rows.first] - frame.judge_items[rows.second])
+    own_items = here.slope[:, None] * (tangent.judge_items[rows.first] - tangent.judge_items[rows.second])
     own_terms = times_predictor(rows.judge_terms, here.slope, here.tie_slope, rows.tie == "judge")
     all_terms = times_predictor(rows.shared_terms, here.slope, here.tie_slope, rows.tie == "common")
     linear = np.hstack([by_cluster @ all_terms, (by_judge @ own_terms).reshape(n_clusters, -1)])[:, rows.is_free]
     shared = []
-    for weights in frame.shared_judges.T:
+    for weights in tangent.shared_judges.T:
         weighted = here.slope * weights[rows.judge]
         places = np.concatenate([cluster, cluster]), np.concatenate([rows.first, rows.second])
         items = sparse.csr_array((np.concatenate([weighted, -weighted]), places), (n_clusters, rows.n_items))
-        shared.append(frame.along_shared(items.toarray()))
+        shared.append(tangent.along_shared(items.toarray()))
     return np.hstack([linear, (by_judge @ own_items).reshape(n_clusters, -1), *shared])
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import stats
 
 from ..data.cells import Cells
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame
-from ..likelihood import Derivatives, evaluate, times_predictor
+from ..model.layout import Coefficients
+from ..model.likelihood import Derivatives, evaluate, times_predictor
+from ..model.structures import TangentBasis
 from .contributions import Contributions
 from .covariance import FreeCovariance, LargeCovariance
 
@@ -31,7 +31,7 @@ class ScoreTest:
 def judge_term_test(
     cells: Cells,
     at: Coefficients,
-    frame: Frame,
+    tangent: TangentBasis,
     others: FreeCovariance | LargeCovariance,
     contributions: Contributions | None = None,
 ) -> ScoreTest | None:
@@ -60,7 +60,7 @@ def judge_term_test(
     here, term = evaluate(cells, at), cells.judge_terms[:, 0]
     slope = np.bincount(cells.judge, here.slope * term, cells.n_judges)
     information = np.bincount(cells.judge, here.curvature * term**2, cells.n_judges)
-    is_tested, coupling = _coupling(cells, here, frame)
+    is_tested, coupling = _coupling(cells, here, tangent)
     explained = others.times(coupling)
     effective = np.diag(information) - 0.5 * (explained @ coupling.T + coupling @ explained.T)
     known = np.diag(effective) > left * information
@@ -68,7 +68,7 @@ def judge_term_test(
         # Along what is left of the tested coordinates after the others.
         movements = np.empty((cells.n_judges, len(is_tested)))
         movements[:, is_tested], movements[:, ~is_tested] = np.eye(cells.n_judges), -explained
-        effective = np.where(np.outer(known, known), contributions.products(movements, frame), 0.0)
+        effective = np.where(np.outer(known, known), contributions.products(movements, tangent), 0.0)
     # Rescaled to a unit diagonal; what the other terms already explain, or no comparison informs, is left out of the test.
     scale = np.sqrt(np.maximum(information, 1e-300))
     values, vectors = np.linalg.eigh(effective / np.outer(scale, scale))
@@ -80,7 +80,7 @@ def judge_term_test(
     return ScoreTest(statistic, df, float(stats.chi2.sf(statistic, df)))
 
 
-def _coupling(cells: Cells, here: Derivatives, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+def _coupling(cells: Cells, here: Derivatives, tangent: TangentBasis) -> tuple[np.ndarray, np.ndarray]:
     """Which free coordinates are the first judge term's, and the information they share with the others, judge by judge.
 
     Returns
@@ -88,7 +88,7 @@ def _coupling(cells: Cells, here: Derivatives, frame: Frame) -> tuple[np.ndarray
     is_tested : ndarray of bool, shape (n_free,)
     coupling : ndarray, shape (n_judges, n_free - n_judges)
     """
-    n_judges, e, m, f = cells.n_judges, cells.n_judge_terms, cells.n_shared_terms, frame.judge_items.shape[1]
+    n_judges, e, m, f = cells.n_judges, cells.n_judge_terms, cells.n_shared_terms, tangent.judge_items.shape[1]
     term, judges = cells.judge_terms[:, :1], np.arange(n_judges)
     own_terms = term * times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
     all_terms = term * times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
@@ -97,10 +97,10 @@ def _coupling(cells: Cells, here: Derivatives, frame: Frame) -> tuple[np.ndarray
     linear = np.hstack([cells.sum_by_judge(all_terms), own.reshape(n_judges, n_judges * e)])
     by_score = cells.sum_by_score(here.curvature * term[:, 0])
     own_items = np.zeros((n_judges, n_judges, f))
-    own_items[judges, judges] = by_score @ frame.judge_items
-    items = frame.shared_judges[:, :, None] * frame.along_shared(by_score)[:, None]
+    own_items[judges, judges] = by_score @ tangent.judge_items
+    items = tangent.shared_judges[:, :, None] * tangent.along_shared(by_score)[:, None]
     is_tested = np.zeros(len(cells.is_free), dtype=bool)
     is_tested[m::e] = True
     scores = np.hstack([own_items.reshape(n_judges, n_judges * f), items.reshape(n_judges, -1)])
     coupling = np.hstack([linear[:, cells.is_free & ~is_tested], scores])
-    return np.concatenate([is_tested[cells.is_free], np.zeros(frame.n_free, dtype=bool)]), coupling
+    return np.concatenate([is_tested[cells.is_free], np.zeros(tangent.n_free, dtype=bool)]), coupling

@@ -16,13 +16,10 @@ from ..data.cells import Cells, collapse
 from ..data.comparisons import Comparisons
 from ..data.rows import Rows, check_option, column, covariate_frame, judge_columns
 from ..errors import ComparisonError, IdentificationError, shown
-from ..estimation.search import no_terms
-from ..estimation.start import starting_scores
-from ..geometry.decomposition import max_rank
-from ..geometry.parameters import Coefficients, ParameterLayout
-from ..geometry.structures import Frame, LowRank, ScoreStructure
 from ..inference.covariance import information_at
-from ..likelihood import (
+from ..model.decomposition import max_rank
+from ..model.layout import Coefficients, Layout
+from ..model.likelihood import (
     cell_scores,
     davidson_probabilities,
     evaluate,
@@ -33,6 +30,9 @@ from ..likelihood import (
     linear_predictor,
     tie_predictor,
 )
+from ..model.structures import LowRank, ScoreStructure, TangentBasis
+from ..solve.search import no_terms
+from ..solve.starts import starting_scores
 from .derivatives import reported_bending, reported_design, reported_gradient
 from .prediction import PredictionMethods
 
@@ -217,7 +217,7 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         shared += ["position"] * (self.position == "common") + ["tie"] * (self.tie == "common")
         own = ["position"] * (self.position == "judge") + own + ["tie"] * (self.tie == "judge")
         self.never_tie = self._judges_without_ties() if self.tie else ()
-        self.layout = ParameterLayout(
+        self.layout = Layout(
             self.structure, data.judges, data.items, tuple(shared), tuple(own), never_tie=self.never_tie
         )
         # Without terms the counts are those of the data, which other models of the same data use too.
@@ -297,9 +297,9 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
 
     # Reported and free parameters
 
-    def _frame(self, at: np.ndarray | None) -> Frame:
+    def _tangent(self, at: np.ndarray | None) -> TangentBasis:
         params = self.start_params if at is None else self._checked(at)
-        return self.structure.frame(self.structure.nearest(self.layout.unpack(params).scores))
+        return self.structure.tangent(self.structure.nearest(self.layout.unpack(params).scores))
 
     def _checked(self, params: Any) -> np.ndarray:
         values = np.asarray(params, dtype=float)
@@ -331,7 +331,7 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         >>> bool(np.allclose(model.transform_params(free), model.start_params))
         True
         """
-        return self.layout.pack(self.layout.from_free(np.asarray(unconstrained, dtype=float), self._frame(at)))
+        return self.layout.pack(self.layout.from_free(np.asarray(unconstrained, dtype=float), self._tangent(at)))
 
     def untransform_params(self, constrained: Any, at: Any = None) -> np.ndarray:
         """Free coordinates of reported parameters; inverse of :meth:`HJAModel.transform_params`.
@@ -343,7 +343,7 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         >>> len(model.start_params), len(model.untransform_params(model.start_params))
         (18, 16)
         """
-        return self.layout.to_free(self.layout.unpack(self._checked(constrained)), self._frame(at))
+        return self.layout.to_free(self.layout.unpack(self._checked(constrained)), self._tangent(at))
 
     def transform_jacobian(self, unconstrained: Any, at: Any = None) -> np.ndarray:
         """Derivative of :meth:`HJAModel.transform_params`, shape (n_params, k_params_free), in closed form.
@@ -355,11 +355,11 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         >>> model.transform_jacobian(model.untransform_params(model.start_params)).shape
         (18, 16)
         """
-        anchor = self._frame(at)
+        anchor = self._tangent(at)
         there = self.layout.from_free(np.asarray(unconstrained, dtype=float), anchor)
-        frame = self.structure.frame(there.scores)
+        tangent = self.structure.tangent(there.scores)
         # Both charts give coordinates to the same scores: change from the anchor's to those at the point itself.
-        return self.layout.jacobian(there, frame) @ np.linalg.inv(self.layout.chart_change(anchor, frame))
+        return self.layout.jacobian(there, tangent) @ np.linalg.inv(self.layout.chart_change(anchor, tangent))
 
     # Likelihood
 
@@ -468,8 +468,8 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         >>> bool(abs(model.score_free(params)).max() < 1e-4)
         True
         """
-        at, frame = self._anchored(params)
-        return -free_gradient(gradient(self.cells, evaluate(self.cells, at)), frame, self.cells)
+        at, tangent = self._anchored(params)
+        return -free_gradient(gradient(self.cells, evaluate(self.cells, at)), tangent, self.cells)
 
     def score_obs_free(self, params: Any) -> np.ndarray:
         """Row-wise gradient in free coordinates anchored at ``params``, shape (n_rows, k_params_free).
@@ -482,9 +482,9 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         >>> model.score_obs_free(params).shape
         (3200, 16)
         """
-        at, frame = self._anchored(params)
+        at, tangent = self._anchored(params)
         rows = self.row_cells()
-        return cell_scores(rows, evaluate(rows, at), free_design(rows, frame), free_ties(rows, frame))
+        return cell_scores(rows, evaluate(rows, at), free_design(rows, tangent), free_ties(rows, tangent))
 
     def hessian_free(self, params: Any, observed: bool = True) -> np.ndarray:
         """Second derivatives in free coordinates anchored at ``params``; minus the expected information if not observed.
@@ -498,8 +498,8 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         >>> bool(np.linalg.eigvalsh(model.hessian_free(params)).max() < 0)
         True
         """
-        at, frame = self._anchored(params)
-        return -information_at(self.cells, at, frame, "observed" if observed else "expected")
+        at, tangent = self._anchored(params)
+        return -information_at(self.cells, at, tangent, "observed" if observed else "expected")
 
     def information(self, params: Any) -> np.ndarray:
         """Expected information in free coordinates (eq. fisher-plugin, times the number of comparisons).
@@ -514,6 +514,6 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         """
         return -self.hessian_free(params, observed=False)
 
-    def _anchored(self, params: Any) -> tuple[Coefficients, Frame]:
+    def _anchored(self, params: Any) -> tuple[Coefficients, TangentBasis]:
         at = self.layout.unpack(self._checked(params))
-        return at, self.structure.frame(at.scores)
+        return at, self.structure.tangent(at.scores)

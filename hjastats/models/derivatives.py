@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..data.cells import Cells
-from ..geometry.parameters import ParameterLayout
-from ..geometry.structures import LowRank, Pooled
-from ..likelihood import Gradient, by_judge
+from ..model.layout import Layout
+from ..model.likelihood import Gradient, by_judge
+from ..model.structures import LowRank, Pooled
 
 
-def reported_design(cells: Cells, layout: ParameterLayout, params: np.ndarray) -> np.ndarray:
+def reported_design(cells: Cells, layout: Layout, params: np.ndarray) -> np.ndarray:
     """Derivative of each linear predictor with respect to the reported parameters, the normalisation ignored."""
     rest = params[layout.n_linear :]
     n_judges, n_items, rank = cells.n_judges, cells.n_items, layout.rank
@@ -35,7 +35,7 @@ def reported_design(cells: Cells, layout: ParameterLayout, params: np.ndarray) -
     return np.hstack(blocks)
 
 
-def reported_gradient(slopes: Gradient, layout: ParameterLayout, params: np.ndarray) -> np.ndarray:
+def reported_gradient(slopes: Gradient, layout: Layout, params: np.ndarray) -> np.ndarray:
     """Gradient by the reported parameters of one by scores and linear coefficients, the normalisation ignored."""
     linear = np.concatenate([slopes.shared, slopes.judge.T.ravel()[layout.own_by_term]])
     scores, rest = slopes.scores, params[layout.n_linear :]
@@ -49,7 +49,7 @@ def reported_gradient(slopes: Gradient, layout: ParameterLayout, params: np.ndar
     return np.concatenate([linear, scores @ mu, gamma @ scores, (V @ scores.T).ravel(), (U @ scores).ravel()])
 
 
-def reported_bending(layout: ParameterLayout, scores_gradient: np.ndarray) -> np.ndarray:
+def reported_bending(layout: Layout, scores_gradient: np.ndarray) -> np.ndarray:
     """Second derivatives of the scores in the reported parameters times a gradient (n_judges, n_items)."""
     result = np.zeros((len(layout.names), len(layout.names)))
     if isinstance(layout.structure, LowRank):

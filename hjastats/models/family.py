@@ -13,18 +13,18 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversion
 from ..data.comparisons import Comparisons
 from ..data.rows import check_option
 from ..errors import IdentificationError, LocalOptimaWarning, SeparationWarning, shown
-from ..estimation.alternating import AlternatingRun, alternate
-from ..estimation.delegate import STATSMODELS_METHODS, delegate
-from ..estimation.regularized import firth
-from ..estimation.ridge import Ridge
-from ..estimation.search import no_terms, search
-from ..estimation.start import initialise
-from ..estimation.validation import Fold, ridge_losses, split, split_comparisons
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from ..inference.estimate import Estimate, Penalty, assess, which_information
 from ..inference.robust import cluster_codes
+from ..model.layout import Coefficients
+from ..model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from ..results import HJAResults, HJAResultsWrapper
+from ..solve.alternating import AlternatingRun, alternate
+from ..solve.delegate import STATSMODELS_METHODS, delegate
+from ..solve.firth import firth
+from ..solve.ridge import Ridge
+from ..solve.search import no_terms, search
+from ..solve.starts import initialise
+from ..solve.validation import Fold, ridge_losses, split, split_comparisons
 from .base import ComparisonModel
 
 

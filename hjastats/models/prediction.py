@@ -13,8 +13,8 @@ from ..data.cells import Cells, take
 from ..data.comparisons import Comparisons
 from ..data.rows import check_option, columns_of, lookup, new_covariates
 from ..errors import ComparisonError, shown
-from ..geometry.parameters import ParameterLayout
-from ..likelihood import davidson_probabilities, linear_predictor, probability, tie_predictor
+from ..model.layout import Layout
+from ..model.likelihood import davidson_probabilities, linear_predictor, probability, tie_predictor
 
 Labels = Any
 
@@ -22,7 +22,7 @@ Labels = Any
 class PredictionMethods:
     """Methods of :class:`hjastats.HJAModel` that turn parameters into expected verdicts."""
 
-    layout: ParameterLayout
+    layout: Layout
     comparisons: Comparisons
     position: str | None
     tie: str

@@ -121,7 +121,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         >>> len(result.params_free) == result.df_model
         True
         """
-        return self.model.layout.to_free(self.estimate.at, self.estimate.frame)
+        return self.model.layout.to_free(self.estimate.at, self.estimate.tangent)
 
     @cached_property
     def mle_retvals(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
             model.row_cells(),
             model.comparisons,
             self.estimate.at,
-            self.estimate.frame,
+            self.estimate.tangent,
             self.estimate.free_covariance,
             has_judge_parameters=self._has_judge_parameters,
         )

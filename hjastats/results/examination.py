@@ -16,10 +16,10 @@ from ..diagnostics.diagnosis import judge_facts
 from ..diagnostics.effective import MANY_ITEMS, EffectiveJudges, effective_judges, information_shares
 from ..diagnostics.influence import Influence, by_one_step, by_refitting, influence_table
 from ..errors import ContrastError, IdentificationError, SizeError
-from ..estimation.ridge import NO_RIDGE
-from ..geometry.structures import Unrestricted
 from ..inference.covariance import Covariance
-from ..likelihood import evaluate
+from ..model.likelihood import evaluate
+from ..model.structures import Unrestricted
+from ..solve.ridge import NO_RIDGE
 
 # Free parameters up to which the consensus without a judge is found by one step.
 MOST_STEPPED = 12_000
@@ -96,8 +96,8 @@ class ExaminationMethods:
             )
         else:
             ridge = NO_RIDGE if penalty is None else penalty.ridge
-            frame, judges = self.estimate.frame, range(len(model.judges))
-            without = [by_one_step(model.cells, model.layout, at, frame, ridge, k) for k in judges]
+            tangent, judges = self.estimate.tangent, range(len(model.judges))
+            without = [by_one_step(model.cells, model.layout, at, tangent, ridge, k) for k in judges]
         return influence_table(method, model.judges, model.items, self.decomposition.mu, without)
 
     def affinity(self, judge_family: Any = "family", item_family: Any = "family", alpha: float = 0.05) -> Affinity:

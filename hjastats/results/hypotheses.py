@@ -12,7 +12,6 @@ from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
 from ..errors import ContrastError, CovarianceWarning, IdentificationError, shown
-from ..geometry.jacobians import mean_rows
 from ..inference.bootstrap import check_options
 from ..inference.covariance import Covariance
 from ..inference.likelihood_ratio import (
@@ -23,6 +22,7 @@ from ..inference.likelihood_ratio import (
     saturated_rank_test,
 )
 from ..inference.wald import hypothesis_labels, linear_hypotheses, wald_statistic
+from ..model.jacobians import mean_rows
 
 # Entries of rows over the free coordinates, of parameters or of predictions, that are made at a time.
 WHOLE = 20_000_000
@@ -41,7 +41,7 @@ class HypothesisMethods:
 
     @property
     def _jacobian(self) -> np.ndarray:
-        return self.model.layout.jacobian(self.estimate.at, self.estimate.frame, self.decomposition)
+        return self.model.layout.jacobian(self.estimate.at, self.estimate.tangent, self.decomposition)
 
     def _in_parts(self, n_rows: int) -> list[np.ndarray]:
         """Positions of rows over the free coordinates, as many at a time as fit."""
@@ -60,7 +60,7 @@ class HypothesisMethods:
             # Most of the parameters, and the same for all judges.
             items = np.zeros((int(is_mean.sum()), len(layout.items)))
             items[np.arange(len(items)), positions[is_mean] - mu.start] = 1.0
-            rows[is_mean, layout.n_linear :] = mean_rows(items, self.estimate.frame)
+            rows[is_mean, layout.n_linear :] = mean_rows(items, self.estimate.tangent)
         for i in np.flatnonzero(~is_mean):
             rows[i] = quantities.gradient(*layout.quantity(positions[i]))
         return rows

@@ -13,7 +13,6 @@ from statsmodels.base._prediction_inference import PredictionResultsMonotonic
 
 from ..data.cells import Cells, take
 from ..errors import ContrastError, IdentificationError, SizeError, shown
-from ..geometry.structures import Pooled
 from ..inference.bootstrap import Bootstrap, bootstrap, check_options
 from ..inference.contrasts import Contrast, Spec, contrast, normal_limits, tests_table
 from ..inference.contributions import Contributions
@@ -24,7 +23,8 @@ from ..inference.ranks import ranking_table
 from ..inference.resampling import ParametricDraw, RowDraw
 from ..inference.robust import Sandwich, check_clusters, cluster_codes
 from ..inference.simultaneous import exceedance, largest_differences, pairwise_differences
-from ..likelihood import free_design, free_ties, linear_predictor
+from ..model.likelihood import free_design, free_ties, linear_predictor
+from ..model.structures import Pooled
 from .hypotheses import HypothesisMethods
 
 # Items of which all pairs are compared.
@@ -46,7 +46,7 @@ class InferenceMethods(HypothesisMethods):
 
     @property
     def _quantities(self) -> Quantities:
-        return Quantities(self.model.layout, self.estimate.at, self.estimate.frame)
+        return Quantities(self.model.layout, self.estimate.at, self.estimate.tangent)
 
     @property
     def _has_judge_parameters(self) -> bool:
@@ -90,7 +90,7 @@ class InferenceMethods(HypothesisMethods):
 
         Where the likelihood keeps rising without limit, contrasts that have no finite value are empty.
         """
-        result = contrast(spec, self.model.layout, self.estimate.at, self.estimate.frame, self._covariance, null=null)
+        result = contrast(spec, self.model.layout, self.estimate.at, self.estimate.tangent, self._covariance, null=null)
         return result.without(self._is_open(result.gradient))
 
     def contrast_formula(self, formula: str, metadata: pd.DataFrame | None = None) -> FormulaContrast:
@@ -408,7 +408,7 @@ class InferenceMethods(HypothesisMethods):
             else:
                 source = RowDraw.from_data(rows, data)
                 contributions = Contributions.of_comparisons(rows, data, at)
-            sandwich = Sandwich(self.estimate.free_covariance, contributions, self.estimate.frame)
+            sandwich = Sandwich(self.estimate.free_covariance, contributions, self.estimate.tangent)
         return bootstrap(
             source,
             model.layout,
@@ -424,10 +424,10 @@ class InferenceMethods(HypothesisMethods):
 
     def _variances_of_log_odds(self, rows: Cells) -> np.ndarray:
         """Variances of the fitted log-odds of some rows, shape (n_rows,); of many, some rows at a time."""
-        frame, result = self.estimate.frame, np.empty(len(rows.n))
+        tangent, result = self.estimate.tangent, np.empty(len(rows.n))
         for some in self._in_parts(len(rows.n)):
             part = take(rows, some)
-            design = np.where(free_ties(part, frame), 0.0, free_design(part, frame))
+            design = np.where(free_ties(part, tangent), 0.0, free_design(part, tangent))
             result[some] = self._covariance.variances(design)
         return result
 

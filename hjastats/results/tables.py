@@ -13,12 +13,12 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import ndtri
 
 from ..errors import ContrastError, SizeError, shown
-from ..geometry.decomposition import AnchoringError, Decomposition
-from ..geometry.jacobians import anchor_jacobian, mean_rows
-from ..geometry.structures import in_centred_basis
 from ..inference.covariance import Covariance, DenseCovariance, score_rows, score_standard_errors
 from ..inference.estimate import reassess
-from ..likelihood import evaluate, score_differences
+from ..model.decomposition import AnchoringError, Decomposition
+from ..model.jacobians import anchor_jacobian, mean_rows
+from ..model.likelihood import evaluate, score_differences
+from ..model.structures import in_centred_basis
 
 # Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
 DISTINCT_STRENGTHS = 3.0
@@ -168,7 +168,7 @@ class TableMethods:
         if separation is None:
             return np.zeros(len(self.params), dtype=bool)
         layout = self.model.layout
-        movement = np.abs(layout.derivative(separation.step, self.estimate.frame, self.decomposition))
+        movement = np.abs(layout.derivative(separation.step, self.estimate.tangent, self.decomposition))
         affected = movement >= 0.3 * max(float(movement.max()), 1e-300)
         if "S" in layout.slices:
             affected[layout.slices["S"]] = separation.is_affected.ravel()
@@ -228,9 +228,9 @@ class TableMethods:
         """Reported parameters twice as far along the direction of a separation."""
         layout, estimate = self.model.layout, self.estimate
         length = float(np.abs(estimate.at.scores).max())
-        free = layout.to_free(estimate.at, estimate.frame)
+        free = layout.to_free(estimate.at, estimate.tangent)
         try:
-            return layout.pack(layout.from_free(free + length * step, estimate.frame))
+            return layout.pack(layout.from_free(free + length * step, estimate.tangent))
         except AnchoringError:
             return np.full(len(self.params), np.nan)
 
@@ -267,7 +267,7 @@ class TableMethods:
         differences = score_differences(cells, np.outer(parts.gamma, parts.mu))
         weights = parts.gamma @ cells.sum_by_score(curvature * differences)
         row = np.zeros((1, layout.n_free))
-        row[:, layout.n_linear :] = mean_rows(weights[None], self.estimate.frame)
+        row[:, layout.n_linear :] = mean_rows(weights[None], self.estimate.tangent)
         variance = float(self._covariance.variances(row)[0])
         return float(weights @ parts.mu) ** 2 / variance if variance > 0.0 else 0.0
 
@@ -321,7 +321,7 @@ class TableMethods:
                 f"standard errors of {self.estimate.at.scores.size:,} scores would take hours: ask for contrast('S[judge, item]') "
                 "of those that matter."
             )
-        errors = score_standard_errors(self.estimate.frame, self._covariance, self.model.layout.n_linear)
+        errors = score_standard_errors(self.estimate.tangent, self._covariance, self.model.layout.n_linear)
         return self._matrix(np.where(self._is_infinite.any(axis=1, keepdims=True), np.nan, errors))
 
     def _finite(self, values: np.ndarray) -> np.ndarray:
@@ -330,12 +330,12 @@ class TableMethods:
     @cached_property
     def _is_infinite(self) -> np.ndarray:
         """Which scores run to infinity or are those of a judge that nothing is known about, shape (n_judges, n_items)."""
-        separation, frame = self.estimate.separation, self.estimate.frame
+        separation, tangent = self.estimate.separation, self.estimate.tangent
         if separation is None:
-            return np.zeros((self.n_judges, frame.n_items), dtype=bool)
+            return np.zeros((self.n_judges, tangent.n_items), dtype=bool)
         result = separation.is_affected
         for k in range(self.n_judges):
-            rows = _among_themselves(~result[k]) @ score_rows(frame, k, self.model.layout.n_linear)
+            rows = _among_themselves(~result[k]) @ score_rows(tangent, k, self.model.layout.n_linear)
             result[k] |= self._is_open(rows[~result[k]]).any()
         return result
 
@@ -396,13 +396,13 @@ class TableMethods:
                 # An infinite score would carry all others with it through the sum to zero.
                 finite = np.where(runs_away, 0.0, 1.0 / (~runs_away).sum())
                 estimate, less = estimate - finite @ estimate, np.zeros(layout.n_free)
-                less[layout.n_linear :] = mean_rows(finite[None], self.estimate.frame)[0]
+                less[layout.n_linear :] = mean_rows(finite[None], self.estimate.tangent)[0]
             error = self._errors(where.start + some, less)
             return np.where(runs_away, np.nan, estimate)[some], np.where(runs_away[some], np.nan, error)
         parts = self.decomposition
         if kind == "gamma" and "S" not in layout.slices:
             return parts.gamma[some], np.zeros(len(some))
-        jacobian = anchor_jacobian(parts.gamma, parts.mu, self._residual, self.estimate.frame)
+        jacobian = anchor_jacobian(parts.gamma, parts.mu, self._residual, self.estimate.tangent)
         rows = (jacobian[: self.n_judges] if kind == "gamma" else jacobian[self.n_judges :])[some]
         rows = np.hstack([np.zeros((len(rows), layout.n_linear)), rows])
         return getattr(parts, kind)[some], np.sqrt(self._covariance.variances(rows))

@@ -173,14 +173,14 @@ def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
 
 
 def test_other_sources_are_refused_with_what_is_accepted():
-    class Frame:
+    class TangentBasis:
         def to_pandas(self):
             raise AssertionError("must not be called")
 
     with pytest.raises(
-        ComparisonError, match=r"from Frame: expected a pandas DataFrame.*convert it with \.to_pandas\(\)"
+        ComparisonError, match=r"from TangentBasis: expected a pandas DataFrame.*convert it with \.to_pandas\(\)"
     ):
-        read_comparisons(Frame())
+        read_comparisons(TangentBasis())
     with pytest.raises(
         ComparisonError, match=r"from int: expected a pandas DataFrame, a list of dicts.*with format=\.$"
     ):

@@ -5,8 +5,8 @@ import pytest
 
 import hjastats as hja
 from hjastats.diagnostics.consistency import cycle_rates, mean_squares
-from hjastats.geometry.parameters import Coefficients
-from hjastats.likelihood import davidson_probabilities
+from hjastats.model.layout import Coefficients
+from hjastats.model.likelihood import davidson_probabilities
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 

@@ -5,8 +5,8 @@ import pytest
 import hjastats as hja
 from hjastats.diagnostics.deletion import one_step
 from hjastats.errors import IdentificationError
-from hjastats.estimation.ridge import NO_RIDGE
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from hjastats.solve.ridge import NO_RIDGE
 
 # A Newton step is wrong by the square of what it moves: halving the judge's weight must quarter its error. Cubic terms blur the
 # factor 4 at the weights used, by less than this.
@@ -71,7 +71,7 @@ def test_the_step_misses_the_refit_by_the_square_of_the_judges_weight(panel, tie
         result = fitted(weighted(data, data.judges[k], weight), weight)
         estimate = result.estimate
         ridge = estimate.penalty.ridge if penalty else NO_RIDGE
-        step = one_step(result.model.cells, estimate.at, estimate.frame, k, ridge)
+        step = one_step(result.model.cells, estimate.at, estimate.tangent, k, ridge)
         missed = [
             np.delete(step.at.scores, k, axis=0) - target.scores,
             np.delete(step.at.judge, k, axis=0) - target.judge,

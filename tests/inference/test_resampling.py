@@ -4,7 +4,7 @@ import pytest
 import hjastats as hja
 from hjastats.errors import ComparisonError, ContrastError, IdentificationError, NonRegularWarning
 from hjastats.inference.resampling import ParametricDraw, RowDraw
-from hjastats.likelihood import linear_predictor, probability
+from hjastats.model.likelihood import linear_predictor, probability
 
 
 @pytest.fixture(scope="module")

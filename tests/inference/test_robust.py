@@ -12,7 +12,7 @@ from hjastats.errors import ComparisonError, CovarianceWarning, IdentificationEr
 from hjastats.inference import robust
 from hjastats.inference.contributions import Contributions, single
 from hjastats.inference.robust import cluster_meat, single_meat
-from hjastats.likelihood import cell_scores, evaluate, free_design, free_ties
+from hjastats.model.likelihood import cell_scores, evaluate, free_design, free_ties
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 
@@ -101,7 +101,9 @@ def test_ties_as_half_wins_make_robust_errors_smaller(data):
     """Half-ties vary less than Bernoulli verdicts: the model-based errors are too wide."""
     frame = data.to_frame()
     frame["outcome"] = np.where(np.arange(len(frame)) % 2 == 0, 0.5, frame["outcome"])
-    result = hja.BTLModel(frame["outcome"], judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]).fit()
+    result = hja.BTLModel(
+        frame["outcome"], judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]
+    ).fit()
     ratio = result.with_covariance("HC0").bse / result.bse
     assert (ratio < 0.85).all()
 
@@ -168,12 +170,12 @@ def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
     data = replace(data, outcome=outcome, weight=rng.integers(1, 4, data.n_rows).astype(float), columns=columns)
     model = hja.HJAModel.from_comparisons(data, **options)
     result = model.fit(warn_convergence=False)
-    rows, at, frame = model.row_cells(), result.estimate.at, result.estimate.frame
+    rows, at, tangent = model.row_cells(), result.estimate.at, result.estimate.tangent
     each = single(rows, data.outcome)
-    scores = cell_scores(each, evaluate(each, at), free_design(each, frame), free_ties(each, frame))
+    scores = cell_scores(each, evaluate(each, at), free_design(each, tangent), free_ties(each, tangent))
     expected = scores.T @ (data.weight[:, None] * scores)
     close = {"rtol": 1e-9, "atol": 1e-9 * np.abs(expected).max()}
-    np.testing.assert_allclose(single_meat(rows, data, at, frame), expected, **close)
+    np.testing.assert_allclose(single_meat(rows, data, at, tangent), expected, **close)
     cluster = data.columns["prompt"].to_numpy()
     sums = np.zeros((60, scores.shape[1]))
     np.add.at(sums, cluster, data.weight[:, None] * scores)
@@ -183,13 +185,13 @@ def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
     for entries in (10, 500, 10**6):
         monkeypatch.setattr("hjastats.inference.robust._ENTRIES", entries)
         monkeypatch.setattr("hjastats.inference.contributions._ENTRIES", entries)
-        np.testing.assert_allclose(cluster_meat(rows, data, at, frame, cluster, 60), sums.T @ sums, **close)
-        np.testing.assert_allclose(by_cluster.along(movements, frame), sums @ movements.T, **close)
+        np.testing.assert_allclose(cluster_meat(rows, data, at, tangent, cluster, 60), sums.T @ sums, **close)
+        np.testing.assert_allclose(by_cluster.along(movements, tangent), sums @ movements.T, **close)
         for found, meat in ((by_comparison, expected), (by_cluster, sums.T @ sums)):
             products = movements @ meat @ movements.T
             near = {"rtol": 1e-9, "atol": 1e-9 * np.abs(products).max()}
-            np.testing.assert_allclose(found.products(movements, frame), products, **near)
-            np.testing.assert_allclose(found.squares(movements, frame), np.diag(products), **near)
+            np.testing.assert_allclose(found.products(movements, tangent), products, **near)
+            np.testing.assert_allclose(found.squares(movements, tangent), np.diag(products), **near)
 
 
 @pytest.mark.parametrize("cov_type", ["HC0", "cluster"])

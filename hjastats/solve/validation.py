@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..data.cells import Cells, collapse, take
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import LowRank, ScoreStructure
-from ..likelihood import evaluate
+from ..model.layout import Coefficients
+from ..model.likelihood import evaluate
+from ..model.structures import LowRank, ScoreStructure
 from .ridge import Ridge
 from .search import no_terms, one_direction_more, search
-from .start import starting_scores
+from .starts import starting_scores
 
 # Weights a cross-validation chooses from: from hardly any shrinkage to scores of a tenth of a log-odds.
 ALPHAS = tuple(np.geomspace(0.003, 30.0, 9).tolist())

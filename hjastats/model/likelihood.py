@@ -3,8 +3,8 @@
 The information is kept in the arrow form the model gives it: one small block per judge, one block for what all judges share,
 and the coupling between them. ``free_information`` lays it out in the free coordinates used for inference.
 
-Value, gradient and information also take a stack of points: coefficients and frames with one more axis in front. Small panels are
-dominated by the calls, not by the arithmetic, and several starts then cost little more than one.
+Value, gradient and information also take a stack of points: coefficients and tangent bases with one more axis in front. Small
+panels are dominated by the calls, not by the arithmetic, and several starts then cost little more than one.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .data.cells import Cells
-from .geometry.parameters import Coefficients
-from .geometry.structures import Frame
+from ..data.cells import Cells
+from .layout import Coefficients
+from .structures import TangentBasis
 
 # Cells beyond which intermediate results would travel to memory and back, and how many are worked on instead.
 _LONG = 32_768
@@ -235,12 +235,12 @@ def times_predictor(terms: np.ndarray, odds: np.ndarray, tie: np.ndarray | None,
     return result
 
 
-def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow:
-    """Expected information about the coordinates of ``frame`` and the linear coefficients (eq. fisher-plugin, times n)."""
-    if cells.pairs is not None and frame.complement is not None:
-        return _information_of_pairs(cells.pairs, here, frame)
-    own, weights = frame.judge_items, frame.shared_judges
-    (*stack, n_judges, g), f, n_shared = weights.shape, own.shape[-1], frame.n_shared
+def expected_information(cells: Cells, here: Derivatives, tangent: TangentBasis) -> Arrow:
+    """Expected information about the coordinates of ``tangent`` and the linear coefficients (eq. fisher-plugin, times n)."""
+    if cells.pairs is not None and tangent.complement is not None:
+        return _information_of_pairs(cells.pairs, here, tangent)
+    own, weights = tangent.judge_items, tangent.shared_judges
+    (*stack, n_judges, g), f, n_shared = weights.shape, own.shape[-1], tangent.n_shared
     laplacians = cells.laplacians(here.curvature) if cells.has_dense_laplacians else None
     if f == 0:
         rows = np.zeros((*stack, 0, cells.n_items))
@@ -249,20 +249,20 @@ def expected_information(cells: Cells, here: Derivatives, frame: Frame) -> Arrow
         rows = _rows(cells, cells.incidence @ (here.curvature[:, None] * features))
     else:
         rows = _rows(cells, laplacians.reshape(*stack, n_judges * cells.n_items, cells.n_items) @ own)
-    on_items = frame.along_shared(rows).reshape(*stack, n_judges, f, 1, n_shared)
+    on_items = tangent.along_shared(rows).reshape(*stack, n_judges, f, 1, n_shared)
     arrow = Arrow(
         judge=(rows @ own).reshape(*stack, n_judges, f, f),
         coupling=(on_items * weights[..., None, :, None]).reshape(*stack, n_judges, f, g * n_shared),
-        shared=_shared_block(cells, here.curvature, laplacians, frame),
+        shared=_shared_block(cells, here.curvature, laplacians, tangent),
     )
-    return _with_terms(arrow, cells, here, frame) if cells.n_judge_terms or cells.n_shared_terms else arrow
+    return _with_terms(arrow, cells, here, tangent) if cells.n_judge_terms or cells.n_shared_terms else arrow
 
 
-def _information_of_pairs(pairs: np.ndarray, here: Derivatives, frame: Frame) -> Arrow:
+def _information_of_pairs(pairs: np.ndarray, here: Derivatives, tangent: TangentBasis) -> Arrow:
     """The same where every judge has a cell for each of the pairs (n_pairs, n_items)."""
-    weights = frame.shared_judges
-    (*stack, n_judges, g), f, n_shared = weights.shape, frame.judge_items.shape[-1], frame.n_shared
-    moves = pairs @ np.concatenate([frame.judge_items, frame.complement], axis=-1)
+    weights = tangent.shared_judges
+    (*stack, n_judges, g), f, n_shared = weights.shape, tangent.judge_items.shape[-1], tangent.n_shared
+    moves = pairs @ np.concatenate([tangent.judge_items, tangent.complement], axis=-1)
     products = (moves[..., :, None] * moves[..., None, :]).reshape(*stack, len(pairs), -1)
     # What each judge alone would tell about its own coordinates and about movements of its own along the shared directions.
     by_judge = here.curvature.reshape(*stack, n_judges, len(pairs)) @ products
@@ -288,15 +288,15 @@ def _rows(cells: Cells, spread: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(columns.swapaxes(-1, -2)).reshape(*stack, cells.n_judges * m, cells.n_items)
 
 
-def _with_terms(scores: Arrow, cells: Cells, here: Derivatives, frame: Frame) -> Arrow:
+def _with_terms(scores: Arrow, cells: Cells, here: Derivatives, tangent: TangentBasis) -> Arrow:
     """Border the information about the scores with that about linear coefficients."""
-    own, weights = frame.judge_items, frame.shared_judges
+    own, weights = tangent.judge_items, tangent.shared_judges
     e, m, (*stack, n_judges, f, moves) = cells.n_judge_terms, cells.n_shared_terms, scores.coupling.shape
     own_terms = times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
     all_terms = times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
     rows = _rows(cells, cells.spread_to_scores(np.concatenate([own_terms, all_terms], axis=-1)))
     by_own = (rows @ own).reshape(*stack, n_judges, e + m, f)
-    on_items = frame.along_shared(rows).reshape(*stack, n_judges, e + m, frame.n_shared)
+    on_items = tangent.along_shared(rows).reshape(*stack, n_judges, e + m, tangent.n_shared)
     own_by_own, own_by_all, all_by_all = _term_blocks(cells, here, own_terms, all_terms)
     own_moves = on_items[..., :e, None, :] * weights[..., None, :, None]
 
@@ -323,21 +323,21 @@ def _with_terms(scores: Arrow, cells: Cells, here: Derivatives, frame: Frame) ->
     return Arrow(judge, coupling, shared)
 
 
-def observed_information(expected: Arrow, frame: Frame, scores_gradient: np.ndarray) -> Arrow:
+def observed_information(expected: Arrow, tangent: TangentBasis, scores_gradient: np.ndarray) -> Arrow:
     """Add the bending of a low-rank structure: second derivatives of the scores times the gradient (n_judges, n_items).
 
     Only pairs of an own and a shared coordinate of the same direction bend the scores, by 1 / strength; flat structures
     are returned unchanged.
     """
-    if not frame.strength.size:
+    if not tangent.strength.size:
         return expected
-    weights = frame.shared_judges
-    outside = frame.along_shared(scores_gradient - weights @ (weights.swapaxes(-1, -2) @ scores_gradient))
+    weights = tangent.shared_judges
+    outside = tangent.along_shared(scores_gradient - weights @ (weights.swapaxes(-1, -2) @ scores_gradient))
     coupling = expected.coupling.copy()
     n_shared = outside.shape[-1]
-    for direction in range(frame.strength.shape[-1]):
+    for direction in range(tangent.strength.shape[-1]):
         moves = slice(direction * n_shared, (direction + 1) * n_shared)
-        coupling[..., direction, moves] += outside / frame.strength[..., direction, None, None]
+        coupling[..., direction, moves] += outside / tangent.strength[..., direction, None, None]
     return Arrow(expected.judge, coupling, expected.shared)
 
 
@@ -370,14 +370,16 @@ def _sums_of_products(cells: Cells, left: np.ndarray, right: np.ndarray) -> np.n
     return cells.sum_by_judge(products.reshape(*stack, n_cells, e * m)).reshape(*stack, cells.n_judges, e, m)
 
 
-def _shared_block(cells: Cells, curvature: np.ndarray, laplacians: np.ndarray | None, frame: Frame) -> np.ndarray:
+def _shared_block(
+    cells: Cells, curvature: np.ndarray, laplacians: np.ndarray | None, tangent: TangentBasis
+) -> np.ndarray:
     """Information about the shared coordinates: a Laplacian of the items for every pair of judge weights."""
-    weights = frame.shared_judges
-    (*stack, n_judges, g), n_items, n_shared = weights.shape, cells.n_items, frame.n_shared
+    weights = tangent.shared_judges
+    (*stack, n_judges, g), n_items, n_shared = weights.shape, cells.n_items, tangent.n_shared
     if laplacians is not None:
         products = (weights[..., :, None] * weights[..., None, :]).reshape(*stack, n_judges, g * g)
         pooled = products.swapaxes(-1, -2) @ laplacians.reshape(*stack, n_judges, n_items**2)
-        block = frame.between_shared(pooled.reshape(*stack, g * g, n_items, n_items))
+        block = tangent.between_shared(pooled.reshape(*stack, g * g, n_items, n_items))
         block = block.reshape(*stack, g, g, n_shared, n_shared).swapaxes(-3, -2)
         return block.reshape(*stack, g * n_shared, g * n_shared)
     # One pair of directions after the other: with many items each is as large as everything else together.
@@ -390,7 +392,7 @@ def _shared_block(cells: Cells, curvature: np.ndarray, laplacians: np.ndarray | 
             degree = links.sum(axis=1)
             np.negative(links, out=links)
             links[diagonal, diagonal] += degree
-            block[i, :, j] = frame.between_shared(links[None])[0]
+            block[i, :, j] = tangent.between_shared(links[None])[0]
             block[j, :, i] = block[i, :, j]
     return block.reshape(g * n_shared, g * n_shared)
 
@@ -398,7 +400,7 @@ def _shared_block(cells: Cells, curvature: np.ndarray, laplacians: np.ndarray | 
 def free_information(arrow: Arrow, cells: Cells) -> np.ndarray:
     """Dense information of (shared coefficients, judge coefficients, free score coordinates).
 
-    Judge coefficients run judge by judge; score coordinates are those of ``Frame.coordinates``.
+    Judge coefficients run judge by judge; score coordinates are those of ``TangentBasis.coordinates``.
     """
     n_judges, width = arrow.judge.shape[:2]
     n_judge_terms, n_shared_terms = cells.n_judge_terms, cells.n_shared_terms
@@ -419,10 +421,10 @@ def free_information(arrow: Arrow, cells: Cells) -> np.ndarray:
     return dense[np.ix_(order, order)]
 
 
-def free_gradient(at: Gradient, frame: Frame, cells: Cells) -> np.ndarray:
+def free_gradient(at: Gradient, tangent: TangentBasis, cells: Cells) -> np.ndarray:
     """Gradient in the coordinates of ``free_information``."""
     linear = np.concatenate([at.shared, at.judge.ravel()])[cells.is_free]
-    return np.concatenate([linear, frame.coordinates(at.scores)])
+    return np.concatenate([linear, tangent.coordinates(at.scores)])
 
 
 def cell_scores(cells: Cells, here: Derivatives, design: np.ndarray, is_tie: np.ndarray) -> np.ndarray:
@@ -441,7 +443,7 @@ def cell_scores(cells: Cells, here: Derivatives, design: np.ndarray, is_tie: np.
     return scores
 
 
-def free_ties(cells: Cells, frame: Frame) -> np.ndarray:
+def free_ties(cells: Cells, tangent: TangentBasis) -> np.ndarray:
     """Which free coordinates are tie propensities, shape (n_free,)."""
     m, e = cells.n_shared_terms, cells.n_judge_terms
     linear = np.zeros(m + e * cells.n_judges, dtype=bool)
@@ -449,24 +451,24 @@ def free_ties(cells: Cells, frame: Frame) -> np.ndarray:
         linear[m - 1] = True
     elif cells.tie == "judge":
         linear[m + e - 1 :: e] = True
-    return np.concatenate([linear[cells.is_free], np.zeros(frame.n_free, dtype=bool)])
+    return np.concatenate([linear[cells.is_free], np.zeros(tangent.n_free, dtype=bool)])
 
 
-def free_design(cells: Cells, frame: Frame) -> np.ndarray:
+def free_design(cells: Cells, tangent: TangentBasis) -> np.ndarray:
     """Derivative of each predictor with respect to the free coordinates, shape (n_cells, n_free).
 
     Columns of tie propensities (``free_ties``) belong to the tie predictor, all others to the log-odds.
     """
     n_cells = len(cells.n)
-    own = by_judge(frame.judge_items[cells.first] - frame.judge_items[cells.second], cells)
-    if frame.complement is not None:
-        items = frame.complement[cells.first] - frame.complement[cells.second]
+    own = by_judge(tangent.judge_items[cells.first] - tangent.judge_items[cells.second], cells)
+    if tangent.complement is not None:
+        items = tangent.complement[cells.first] - tangent.complement[cells.second]
     else:
         # All directions of many items would be a matrix of items by items.
         signed, rows = np.zeros((n_cells, cells.n_items)), np.arange(n_cells)
         signed[rows, cells.first], signed[rows, cells.second] = 1.0, -1.0
-        items = frame.along_shared(signed)
-    shared = np.einsum("cg,cs->cgs", frame.shared_judges[cells.judge], items).reshape(n_cells, -1)
+        items = tangent.along_shared(signed)
+    shared = np.einsum("cg,cs->cgs", tangent.shared_judges[cells.judge], items).reshape(n_cells, -1)
     terms = by_judge(cells.judge_terms, cells)
     linear = np.hstack([cells.shared_terms, terms.reshape(n_cells, -1)])[:, cells.is_free]
     return np.hstack([linear, own.reshape(n_cells, -1), shared])

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from statsmodels.tools.numdiff import approx_fprime
 
-from hjastats.geometry import structures
-from hjastats.geometry.decomposition import canonical
-from hjastats.geometry.jacobians import (
+from hjastats.model import structures
+from hjastats.model.decomposition import canonical
+from hjastats.model.jacobians import (
     anchor_jacobian,
     consensus_gradient,
     coordinate_gradient,
@@ -13,8 +13,8 @@ from hjastats.geometry.jacobians import (
     scores_jacobian,
     sensitivity_gradient,
 )
-from hjastats.geometry.parameters import Coefficients, ParameterLayout
-from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
+from hjastats.model.layout import Coefficients, Layout
+from hjastats.model.structures import LowRank, Pooled, Unrestricted
 
 # Centred differences of functions of order one: the step error is about 1e-10, amplified by curvature.
 FINITE_DIFFERENCE = 1e-6
@@ -31,12 +31,12 @@ STRUCTURES = [
 @pytest.mark.parametrize(("structure", "n_judges", "n_items"), STRUCTURES)
 def test_frame_directions_are_orthonormal_and_as_many_as_the_degrees_of_freedom(structure, n_judges, n_items):
     scores = structure.nearest(np.random.default_rng(0).normal(size=(n_judges, n_items)))
-    frame = structure.frame(scores)
-    basis = scores_jacobian(frame)
+    tangent = structure.tangent(scores)
+    basis = scores_jacobian(tangent)
     assert basis.shape == (n_judges * n_items, structure.n_free(n_judges, n_items))
-    assert frame.n_free == basis.shape[1]
+    assert tangent.n_free == basis.shape[1]
     np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-12)
-    np.testing.assert_allclose(frame.coordinates(scores), basis.T @ scores.ravel(), atol=1e-12)
+    np.testing.assert_allclose(tangent.coordinates(scores), basis.T @ scores.ravel(), atol=1e-12)
 
 
 @pytest.mark.parametrize(("n_judges", "n_items", "rank"), SHAPES)
@@ -49,15 +49,15 @@ def test_low_rank_degrees_of_freedom_match_the_count_of_the_paper(n_judges, n_it
 def test_charts_invert_and_their_derivative_is_the_frame(structure, n_judges, n_items):
     rng = np.random.default_rng(3)
     scores = structure.nearest(rng.normal(size=(n_judges, n_items)))
-    frame = structure.frame(scores)
-    free = frame.coordinates(scores)
-    np.testing.assert_allclose(structure.from_free(free, frame), scores, atol=1e-12)
+    tangent = structure.tangent(scores)
+    free = tangent.coordinates(scores)
+    np.testing.assert_allclose(structure.from_free(free, tangent), scores, atol=1e-12)
     elsewhere = free + 0.1 * rng.normal(size=len(free))
-    reached = structure.from_free(elsewhere, frame)
-    np.testing.assert_allclose(frame.coordinates(reached), elsewhere, atol=1e-11)
+    reached = structure.from_free(elsewhere, tangent)
+    np.testing.assert_allclose(tangent.coordinates(reached), elsewhere, atol=1e-11)
     np.testing.assert_allclose(structure.nearest(reached), reached, atol=1e-11)
-    numerical = approx_fprime(free, lambda x: structure.from_free(x, frame).ravel(), centered=True)
-    np.testing.assert_allclose(scores_jacobian(frame), numerical.reshape(-1, len(free)), atol=FINITE_DIFFERENCE)
+    numerical = approx_fprime(free, lambda x: structure.from_free(x, tangent).ravel(), centered=True)
+    np.testing.assert_allclose(scores_jacobian(tangent), numerical.reshape(-1, len(free)), atol=FINITE_DIFFERENCE)
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "factors"])
@@ -68,15 +68,15 @@ def test_moving_stays_in_the_structure_and_follows_the_frame_to_first_order(
     monkeypatch.setattr(structures, "_SMALL", 1000 if whole else 0)
     rng = np.random.default_rng(4)
     scores = structure.nearest(rng.normal(size=(n_judges, n_items)))
-    frame = structure.frame(scores)
-    own = rng.normal(size=(n_judges, frame.judge_items.shape[1]))
-    shared = rng.normal(size=(frame.shared_judges.shape[1], frame.shared_items.shape[1]))
-    direction = own @ frame.judge_items.T + frame.shared_judges @ shared @ frame.shared_items.T
+    tangent = structure.tangent(scores)
+    own = rng.normal(size=(n_judges, tangent.judge_items.shape[1]))
+    shared = rng.normal(size=(tangent.shared_judges.shape[1], tangent.shared_items.shape[1]))
+    direction = own @ tangent.judge_items.T + tangent.shared_judges @ shared @ tangent.shared_items.T
     for size in (1e-3, 1e-4):
-        moved, new_frame = structure.move(scores, frame, size * own, size * shared)
+        moved, new_frame = structure.move(scores, tangent, size * own, size * shared)
         np.testing.assert_allclose(structure.nearest(moved), moved, atol=1e-12)
         assert np.abs(moved - scores - size * direction).max() < 100 * size**2
-        fresh = structure.frame(moved)
+        fresh = structure.tangent(moved)
         both = scores_jacobian(fresh).T @ scores_jacobian(new_frame)
         np.testing.assert_allclose(both @ both.T, np.eye(fresh.n_free), atol=1e-9)
 
@@ -85,22 +85,22 @@ def test_moving_stays_in_the_structure_and_follows_the_frame_to_first_order(
 def test_jacobian_of_the_decomposition_matches_finite_differences(n_judges, n_items, rank):
     structure = LowRank(rank)
     scores = structure.nearest(np.random.default_rng(6).normal(size=(n_judges, n_items)) + np.linspace(-1, 1, n_items))
-    frame = structure.frame(scores)
+    tangent = structure.tangent(scores)
 
     def reported(free):
-        parts = canonical(structure.from_free(free, frame), rank)
+        parts = canonical(structure.from_free(free, tangent), rank)
         return np.concatenate([parts.gamma, parts.mu, parts.U.T.ravel(), parts.V.T.ravel()])
 
-    free = frame.coordinates(scores)
+    free = tangent.coordinates(scores)
     numerical = approx_fprime(free, reported, centered=True)
-    exact = decomposition_jacobian(canonical(scores, rank), frame)
+    exact = decomposition_jacobian(canonical(scores, rank), tangent)
     np.testing.assert_allclose(exact, numerical, atol=FINITE_DIFFERENCE * max(1.0, np.abs(exact).max()))
 
 
 @pytest.mark.parametrize(("n_judges", "n_items", "rank"), SHAPES)
 def test_gradients_one_by_one_are_the_rows_of_the_jacobian(n_judges, n_items, rank):
     scores = LowRank(rank).nearest(np.random.default_rng(3).normal(size=(n_judges, n_items)) + np.arange(n_items))
-    frame, parts = LowRank(rank).frame(scores), canonical(scores, rank)
+    tangent, parts = LowRank(rank).tangent(scores), canonical(scores, rank)
     directions = range(rank)
     gradients = [
         *(sensitivity_gradient(parts, parts.residual, k) for k in range(n_judges)),
@@ -108,30 +108,30 @@ def test_gradients_one_by_one_are_the_rows_of_the_jacobian(n_judges, n_items, ra
         *(loading_gradient(parts, k, d) for d in directions for k in range(n_judges)),
         *(coordinate_gradient(parts, i, d) for d in directions for i in range(n_items)),
     ]
-    rows = np.array([frame.coordinates(gradient) for gradient in gradients])
-    jacobian = decomposition_jacobian(parts, frame)
+    rows = np.array([tangent.coordinates(gradient) for gradient in gradients])
+    jacobian = decomposition_jacobian(parts, tangent)
     np.testing.assert_allclose(rows, jacobian, atol=1e-9 * np.abs(jacobian).max())
 
 
 def test_jacobian_of_consensus_and_sensitivity_holds_for_unrestricted_scores():
     structure = Unrestricted()
     scores = structure.nearest(np.random.default_rng(8).normal(size=(4, 5)) + np.linspace(-1, 1, 5))
-    frame = structure.frame(scores)
+    tangent = structure.tangent(scores)
 
     def reported(free):
-        parts = canonical(structure.from_free(free, frame), 0)
+        parts = canonical(structure.from_free(free, tangent), 0)
         return np.concatenate([parts.gamma, parts.mu])
 
     parts = canonical(scores, 0)
-    exact = anchor_jacobian(parts.gamma, parts.mu, scores - parts.scores, frame)
-    numerical = approx_fprime(frame.coordinates(scores), reported, centered=True)
+    exact = anchor_jacobian(parts.gamma, parts.mu, scores - parts.scores, tangent)
+    numerical = approx_fprime(tangent.coordinates(scores), reported, centered=True)
     np.testing.assert_allclose(exact, numerical, atol=FINITE_DIFFERENCE)
 
 
 @pytest.mark.parametrize("structure", [LowRank(0), LowRank(2), Pooled(), Unrestricted()], ids=str)
 def test_parameter_vectors_pack_unpack_and_differentiate(structure):
     rng = np.random.default_rng(9)
-    layout = ParameterLayout(structure, tuple("abcde"), tuple("uvwxyz"), ("x1", "x2"), ("position", "length"))
+    layout = Layout(structure, tuple("abcde"), tuple("uvwxyz"), ("x1", "x2"), ("position", "length"))
     scores = structure.nearest(rng.normal(size=(5, 6)) + np.linspace(-2, 2, 6))
     at = Coefficients(scores, rng.normal(size=(5, 2)), rng.normal(size=2))
     params = layout.pack(at)
@@ -140,22 +140,22 @@ def test_parameter_vectors_pack_unpack_and_differentiate(structure):
     for name in ("scores", "judge", "shared"):
         np.testing.assert_allclose(getattr(back, name), getattr(at, name), atol=1e-12)
     assert params[layout.names.index("length[c]")] == at.judge[2, 1]
-    frame = structure.frame(scores)
-    free = layout.to_free(at, frame)
+    tangent = structure.tangent(scores)
+    free = layout.to_free(at, tangent)
     assert len(free) == layout.n_free
-    numerical = approx_fprime(free, lambda x: layout.pack(layout.from_free(x, frame)), centered=True)
-    np.testing.assert_allclose(layout.jacobian(at, frame), numerical, atol=FINITE_DIFFERENCE)
+    numerical = approx_fprime(free, lambda x: layout.pack(layout.from_free(x, tangent)), centered=True)
+    np.testing.assert_allclose(layout.jacobian(at, tangent), numerical, atol=FINITE_DIFFERENCE)
 
 
 @pytest.mark.parametrize("structure", [Pooled(), LowRank(0), LowRank(2)])
 def test_products_with_the_shared_directions_need_no_products_of_full_size(structure):
     rng = np.random.default_rng(0)
     scores = structure.nearest(rng.standard_normal((20, 70)))
-    frame = structure.frame(scores)
-    assert frame.complement is None
-    items = frame.shared_items
+    tangent = structure.tangent(scores)
+    assert tangent.complement is None
+    items = tangent.shared_items
     np.testing.assert_allclose(items.T @ items, np.eye(items.shape[1]), atol=1e-13)
-    np.testing.assert_allclose(items.T @ np.hstack([frame.judge_items, np.ones((70, 1))]), 0.0, atol=1e-13)
+    np.testing.assert_allclose(items.T @ np.hstack([tangent.judge_items, np.ones((70, 1))]), 0.0, atol=1e-13)
     rows, matrices = rng.standard_normal((5, 70)), rng.standard_normal((3, 70, 70))
-    np.testing.assert_allclose(frame.along_shared(rows), rows @ items, atol=1e-12)
-    np.testing.assert_allclose(frame.between_shared(matrices), items.T @ matrices @ items, atol=1e-12)
+    np.testing.assert_allclose(tangent.along_shared(rows), rows @ items, atol=1e-12)
+    np.testing.assert_allclose(tangent.between_shared(matrices), items.T @ matrices @ items, atol=1e-12)

@@ -4,10 +4,10 @@ import pytest
 
 import hjastats as hja
 from hjastats.errors import ComparisonError, IdentificationError
-from hjastats.estimation.regularized import firth
-from hjastats.geometry.structures import Pooled
-from hjastats.likelihood import evaluate, gradient
+from hjastats.model.likelihood import evaluate, gradient
+from hjastats.model.structures import Pooled
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from hjastats.solve.firth import firth
 from tests.counting import aggregate
 
 
@@ -51,7 +51,7 @@ def test_firth_says_what_to_do_where_its_information_cannot_be_inverted(data, mo
     def singular(*_):
         raise np.linalg.LinAlgError("not positive definite")
 
-    monkeypatch.setattr("hjastats.estimation.regularized._adjusted", singular)
+    monkeypatch.setattr("hjastats.solve.firth._adjusted", singular)
     with pytest.raises(IdentificationError, match="penalty='ridge'"):
         hja.JAModel.from_comparisons(data).fit_regularized(penalty="firth")
 
@@ -79,9 +79,9 @@ def test_ridge_satisfies_its_first_order_conditions_with_and_without_terms(data)
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     for terms in (False, True):
         result = model.fit_regularized(alpha=2.0, terms=terms)
-        at, frame = result.estimate.at, result.estimate.frame
+        at, tangent = result.estimate.at, result.estimate.tangent
         slopes = gradient(model.cells, evaluate(model.cells, at))
-        assert np.abs(frame.coordinates(slopes.scores + 2.0 * at.scores)).max() < 1e-6
+        assert np.abs(tangent.coordinates(slopes.scores + 2.0 * at.scores)).max() < 1e-6
         assert np.abs(slopes.judge + (2.0 * at.judge if terms else 0.0)).max() < 1e-6
         assert result.converged
         assert result.df_model < model.df_model

@@ -21,10 +21,10 @@ _FEW_ITEMS = 60
 
 
 @dataclass(frozen=True)
-class Frame:
+class TangentBasis:
     """Orthonormal directions that span the allowed movements at one score matrix.
 
-    A frame with a complement may also hold those of a stack of matrices, along one more axis in front.
+    A tangent with a complement may also hold those of a stack of matrices, along one more axis in front.
 
     Attributes
     ----------
@@ -184,25 +184,27 @@ def _singular_values(matrix: np.ndarray, *, full: bool) -> tuple[np.ndarray, np.
 
 
 class ScoreStructure(Protocol):
-    """A family of score matrices: its frames, its projection, and its charts."""
+    """A family of score matrices: its tangent bases, its projection, and its charts."""
 
     def n_free(self, n_judges: int, n_items: int) -> int:
         """Degrees of freedom."""
 
-    def frame(self, scores: np.ndarray) -> Frame:
+    def tangent(self, scores: np.ndarray) -> TangentBasis:
         """Directions of movement at a member of the family."""
 
-    def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
-        """Follow judge steps (n_judges, f) and shared steps (g, n_shared) to another member, with its frame."""
+    def move(
+        self, scores: np.ndarray, tangent: TangentBasis, own: np.ndarray, shared: np.ndarray
+    ) -> tuple[np.ndarray, TangentBasis]:
+        """Follow judge steps (n_judges, f) and shared steps (g, n_shared) to another member, with its tangent."""
 
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Closest member of the family to any score matrix, in least squares."""
 
-    def member(self, scores: np.ndarray) -> tuple[np.ndarray, Frame]:
-        """The closest member with a frame, for a computation that does not depend on the frame's orientation."""
+    def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
+        """The closest member with a tangent, for a computation that does not depend on the tangent's orientation."""
 
-    def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
-        """Member of the family whose coordinates in ``frame`` are ``free``; inverse of ``frame.coordinates``."""
+    def from_free(self, free: np.ndarray, tangent: TangentBasis) -> np.ndarray:
+        """Member of the family whose coordinates in ``tangent`` are ``free``; inverse of ``tangent.coordinates``."""
 
 
 def is_small(n_judges: int, n_items: int) -> bool:
@@ -253,28 +255,30 @@ class Pooled:
         """Degrees of freedom."""
         return n_items - 1
 
-    def frame(self, scores: np.ndarray) -> Frame:
+    def tangent(self, scores: np.ndarray) -> TangentBasis:
         """Shared movements only, with the same weight for every judge."""
         n_judges, n_items = scores.shape
         weights = np.full((n_judges, 1), n_judges**-0.5)
         basis = centred_basis(n_items) if n_items <= _FEW_ITEMS else None
-        return Frame(np.zeros((n_items, 0)), weights, np.zeros(0), basis)
+        return TangentBasis(np.zeros((n_items, 0)), weights, np.zeros(0), basis)
 
-    def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
+    def move(
+        self, scores: np.ndarray, tangent: TangentBasis, own: np.ndarray, shared: np.ndarray
+    ) -> tuple[np.ndarray, TangentBasis]:
         """Add the shared step to every row."""
-        return scores + frame.shared_judges @ frame.to_items(shared), frame
+        return scores + tangent.shared_judges @ tangent.to_items(shared), tangent
 
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Mean over judges."""
         return np.broadcast_to(centred(scores.mean(axis=0, keepdims=True)), scores.shape).copy()
 
-    def member(self, scores: np.ndarray) -> tuple[np.ndarray, Frame]:
-        """The mean over judges with its frame."""
-        return self.nearest(scores), self.frame(scores)
+    def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
+        """The mean over judges with its tangent."""
+        return self.nearest(scores), self.tangent(scores)
 
-    def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
+    def from_free(self, free: np.ndarray, tangent: TangentBasis) -> np.ndarray:
         """Scores from coordinates; the map is linear."""
-        return frame.shared_judges @ frame.to_items(frame.split(free)[1])
+        return tangent.shared_judges @ tangent.to_items(tangent.split(free)[1])
 
 
 @dataclass(frozen=True)
@@ -285,26 +289,28 @@ class Unrestricted:
         """Degrees of freedom."""
         return n_judges * (n_items - 1)
 
-    def frame(self, scores: np.ndarray) -> Frame:
+    def tangent(self, scores: np.ndarray) -> TangentBasis:
         """Every judge moves along all centred item directions."""
         n_judges, n_items = scores.shape
-        return Frame(centred_basis(n_items), np.zeros((n_judges, 0)), np.zeros(0), np.zeros((n_items, 0)))
+        return TangentBasis(centred_basis(n_items), np.zeros((n_judges, 0)), np.zeros(0), np.zeros((n_items, 0)))
 
-    def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
+    def move(
+        self, scores: np.ndarray, tangent: TangentBasis, own: np.ndarray, shared: np.ndarray
+    ) -> tuple[np.ndarray, TangentBasis]:
         """Add each judge's step."""
-        return scores + own @ frame.judge_items.T, frame
+        return scores + own @ tangent.judge_items.T, tangent
 
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """The scores themselves, centred."""
         return centred(scores)
 
-    def member(self, scores: np.ndarray) -> tuple[np.ndarray, Frame]:
-        """The centred scores with their frame."""
-        return self.nearest(scores), self.frame(scores)
+    def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
+        """The centred scores with their tangent."""
+        return self.nearest(scores), self.tangent(scores)
 
-    def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
+    def from_free(self, free: np.ndarray, tangent: TangentBasis) -> np.ndarray:
         """Scores from coordinates; the map is linear."""
-        return frame.split(free)[0] @ frame.judge_items.T
+        return tangent.split(free)[0] @ tangent.judge_items.T
 
 
 @dataclass(frozen=True)
@@ -325,7 +331,7 @@ class LowRank:
         """Degrees of freedom: (r + 1)(K + N - 2 - r)."""
         return self.matrix_rank * (n_judges + n_items - 1 - self.matrix_rank)
 
-    def frame(self, scores: np.ndarray) -> Frame:
+    def tangent(self, scores: np.ndarray) -> TangentBasis:
         """Singular vectors of the scores, with signs that do not depend on rounding.
 
         Taken in centred item coordinates: directions without strength must not contain the constant either.
@@ -336,10 +342,10 @@ class LowRank:
         sign = np.sign(items[np.abs(items).argmax(axis=0), np.arange(q)])
         items = items * sign
         complement = _complement(items) if len(items) <= _FEW_ITEMS else None
-        return Frame(items, left * sign, strength, complement)
+        return TangentBasis(items, left * sign, strength, complement)
 
-    def _small_frame(self, scores: np.ndarray) -> Frame:
-        """A frame whose shared directions come out of the same decomposition, in any orientation.
+    def _small_tangent(self, scores: np.ndarray) -> TangentBasis:
+        """A tangent whose shared directions come out of the same decomposition, in any orientation.
 
         In centred item coordinates the constant stays out of the way, so the null space is what is needed.
         """
@@ -347,41 +353,43 @@ class LowRank:
         basis = centred_basis(n_items)
         left, strength, right = _singular_values(scores @ basis, full=n_judges < n_items - 1)
         items = basis @ right.swapaxes(-1, -2)
-        return Frame(items[..., :q], left[..., :q], strength[..., :q], items[..., q:])
+        return TangentBasis(items[..., :q], left[..., :q], strength[..., :q], items[..., q:])
 
-    def move(self, scores: np.ndarray, frame: Frame, own: np.ndarray, shared: np.ndarray) -> tuple[np.ndarray, Frame]:
+    def move(
+        self, scores: np.ndarray, tangent: TangentBasis, own: np.ndarray, shared: np.ndarray
+    ) -> tuple[np.ndarray, TangentBasis]:
         """Add the step and truncate to the rank by a singular value decomposition.
 
         The sum has rank at most 2 (rank + 1): for large panels only factors of that width are decomposed.
         """
-        items = frame.to_items(shared)
+        items = tangent.to_items(shared)
         if is_small(*scores.shape[-2:]):
-            return self.member(scores + own @ frame.judge_items.swapaxes(-1, -2) + frame.shared_judges @ items)
-        left, strength, right = frame.shared_judges, frame.strength, frame.judge_items
+            return self.member(scores + own @ tangent.judge_items.swapaxes(-1, -2) + tangent.shared_judges @ items)
+        left, strength, right = tangent.shared_judges, tangent.strength, tangent.judge_items
         left_basis, left_core = np.linalg.qr(np.hstack([left, own]))
         right_basis, right_core = np.linalg.qr(np.hstack([right * strength + items.T, right]))
         a, new_strength, b = np.linalg.svd(left_core @ right_core.T)
         q = self.matrix_rank
-        return self._scores(Frame(right_basis @ b[:q].T, left_basis @ a[:, :q], new_strength[:q]))
+        return self._scores(TangentBasis(right_basis @ b[:q].T, left_basis @ a[:, :q], new_strength[:q]))
 
-    def member(self, scores: np.ndarray) -> tuple[np.ndarray, Frame]:
+    def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
         """Truncate to the rank."""
-        return self._scores(self._small_frame(scores) if is_small(*scores.shape[-2:]) else self.frame(scores))
+        return self._scores(self._small_tangent(scores) if is_small(*scores.shape[-2:]) else self.tangent(scores))
 
     @staticmethod
-    def _scores(frame: Frame) -> tuple[np.ndarray, Frame]:
-        return (frame.shared_judges * frame.strength[..., None, :]) @ frame.judge_items.swapaxes(-1, -2), frame
+    def _scores(tangent: TangentBasis) -> tuple[np.ndarray, TangentBasis]:
+        return (tangent.shared_judges * tangent.strength[..., None, :]) @ tangent.judge_items.swapaxes(-1, -2), tangent
 
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Truncated singular value decomposition of the centred scores."""
-        frame = self.frame(centred(scores))
-        return (frame.shared_judges * frame.strength) @ frame.judge_items.T
+        tangent = self.tangent(centred(scores))
+        return (tangent.shared_judges * tangent.strength) @ tangent.judge_items.T
 
-    def from_free(self, free: np.ndarray, frame: Frame) -> np.ndarray:
-        """Scores whose projections on the frame are ``free``: a rank-q matrix is fixed by q of its rows and columns.
+    def from_free(self, free: np.ndarray, tangent: TangentBasis) -> np.ndarray:
+        """Scores whose projections on the tangent are ``free``: a rank-q matrix is fixed by q of its rows and columns.
 
-        With ``A = S B`` and ``D = P' S C`` (B, C the frame's own and shared item directions), ``S = A B' + A (P'A)^-1 D C'``.
+        With ``A = S B`` and ``D = P' S C`` (B, C the tangent's own and shared item directions), ``S = A B' + A (P'A)^-1 D C'``.
         """
-        own, shared = frame.split(free)
-        completed = np.linalg.solve(frame.shared_judges.T @ own, shared)
-        return own @ (frame.judge_items.T + frame.to_items(completed))
+        own, shared = tangent.split(free)
+        completed = np.linalg.solve(tangent.shared_judges.T @ own, shared)
+        return own @ (tangent.judge_items.T + tangent.to_items(completed))

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hjastats.errors import IdentificationError
-from hjastats.geometry.decomposition import AnchoringError, Decomposition, canonical, max_rank, reanchor
-from hjastats.geometry.structures import LowRank
+from hjastats.model.decomposition import AnchoringError, Decomposition, canonical, max_rank, reanchor
+from hjastats.model.structures import LowRank
 
 # The constraints of Condition cond:norm hold to this; required by the specification of the package.
 CONSTRAINT = 1e-10

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
 
 from ..data.cells import Cells
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame
-from ..likelihood import Derivatives, Gradient, gradient, linear_predictor, tie_predictor
+from ..model.layout import Coefficients
+from ..model.likelihood import Derivatives, Gradient, gradient, linear_predictor, tie_predictor
+from ..model.structures import TangentBasis
 
 # Products with the information after which a solution is good enough whatever it is.
 MAX_PRODUCTS = 1000
@@ -26,7 +26,7 @@ class ProductSystem:
     """Information at one point as something to multiply by, with a preconditioner that can be inverted at once.
 
     The preconditioner is the information without the links between judges and items, and between items: one block per judge,
-    one per item. Coordinates are those of :class:`hjastats.likelihood.Arrow`: own (n_judges, f + e) and shared (s,).
+    one per item. Coordinates are those of :class:`hjastats.model.likelihood.Arrow`: own (n_judges, f + e) and shared (s,).
 
     Parameters
     ----------
@@ -40,26 +40,26 @@ class ProductSystem:
         self,
         cells: Cells,
         here: Derivatives,
-        frame: Frame,
+        tangent: TangentBasis,
         scores_ridge: float = 0.0,
         terms_ridge: float = 0.0,
         bending: np.ndarray | None = None,
     ) -> None:
-        self.cells, self.here, self.frame, self.bending = cells, here, frame, bending
-        f, moves = frame.judge_items.shape[1], frame.shared_judges.shape[1] * frame.n_shared
+        self.cells, self.here, self.tangent, self.bending = cells, here, tangent, bending
+        f, moves = tangent.judge_items.shape[1], tangent.shared_judges.shape[1] * tangent.n_shared
         self.own_ridge = np.full((cells.n_judges, f + cells.n_judge_terms), terms_ridge)
         self.own_ridge[:, :f] = scores_ridge
         # A judge without ties has no tie parameter: a unit of its own that nothing else touches.
         self.own_ridge[list(cells.never_tie), -1:] = 1.0
         self.shared_ridge = np.full(moves + cells.n_shared_terms, terms_ridge)
         self.shared_ridge[:moves] = scores_ridge
-        self._judge_blocks = _judge_blocks(cells, here, frame)
-        self._item_blocks = _item_blocks(cells, here, frame)
+        self._judge_blocks = _judge_blocks(cells, here, tangent)
+        self._item_blocks = _item_blocks(cells, here, tangent)
         self._term_block = _shared_term_block(cells, here)
 
     def diagonals(self) -> tuple[np.ndarray, np.ndarray]:
         """Information about own coordinates, summed over judges, and about shared ones; items count at their mean."""
-        moves = np.repeat(np.einsum("igg->g", self._item_blocks) / len(self._item_blocks), self.frame.n_shared)
+        moves = np.repeat(np.einsum("igg->g", self._item_blocks) / len(self._item_blocks), self.tangent.n_shared)
         return np.einsum("kff->f", self._judge_blocks), np.concatenate([moves, np.diag(self._term_block)])
 
     def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> float:
@@ -149,26 +149,26 @@ class ProductSystem:
     @cached_property
     def _outside(self) -> np.ndarray | None:
         """The gradient outside the structure's own directions, shape (n_judges, n_shared)."""
-        if self.bending is None or not self.frame.strength.size:
+        if self.bending is None or not self.tangent.strength.size:
             return None
-        weights = self.frame.shared_judges
-        return self.frame.along_shared(self.bending - weights @ (weights.T @ self.bending))
+        weights = self.tangent.shared_judges
+        return self.tangent.along_shared(self.bending - weights @ (weights.T @ self.bending))
 
     def _product(
         self, own: np.ndarray, shared: np.ndarray, outside: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Information times a movement: what it does to the predictors, weighted, and back."""
-        cells, here, frame = self.cells, self.here, self.frame
-        change = movement(own, shared, frame)
+        cells, here, tangent = self.cells, self.here, self.tangent
+        change = movement(own, shared, tangent)
         eta = linear_predictor(cells, change)
         slope, tie_slope = here.curvature * eta, None
         if here.cross is not None and here.tie_curvature is not None:
             tau = tie_predictor(cells, change)
             slope, tie_slope = slope + here.cross * tau, here.cross * eta + here.tie_curvature * tau
-        by_own, by_shared = coordinates(gradient(cells, Derivatives(0.0, slope, slope, eta, tie_slope)), frame)
+        by_own, by_shared = coordinates(gradient(cells, Derivatives(0.0, slope, slope, eta, tie_slope)), tangent)
         if outside is not None:
-            strength = frame.strength
-            f, moves = len(strength), len(strength) * frame.n_shared
+            strength = tangent.strength
+            f, moves = len(strength), len(strength) * tangent.n_shared
             by_own[:, :f] += outside @ (shared[:moves].reshape(f, -1) / strength[:, None]).T
             by_shared[:moves] += ((own[:, :f] / strength).T @ outside).ravel()
         return by_own, by_shared
@@ -176,8 +176,8 @@ class ProductSystem:
     def _preconditioner(
         self, own_diagonal: np.ndarray, shared_diagonal: np.ndarray
     ) -> Callable[[np.ndarray], np.ndarray]:
-        frame, (n_judges, width) = self.frame, own_diagonal.shape
-        g, n_shared = frame.shared_judges.shape[1], frame.n_shared
+        tangent, (n_judges, width) = self.tangent, own_diagonal.shape
+        g, n_shared = tangent.shared_judges.shape[1], tangent.n_shared
         moves = g * n_shared
         judges = _inverses(self._judge_blocks + own_diagonal[:, :, None] * np.eye(width))
         # Damping is the same for all coordinates of a kind; items without comparisons need some to stand on.
@@ -187,12 +187,12 @@ class ProductSystem:
 
         def apply(x: np.ndarray) -> np.ndarray:
             own, shared = x[: n_judges * width].reshape(n_judges, width), x[n_judges * width :]
-            by_item = frame.to_items(shared[:moves].reshape(g, n_shared))
+            by_item = tangent.to_items(shared[:moves].reshape(g, n_shared))
             by_item = np.einsum("igh,hi->gi", items, by_item)
             return np.concatenate(
                 [
                     np.einsum("kfh,kh->kf", judges, own).ravel(),
-                    frame.along_shared(by_item).ravel(),
+                    tangent.along_shared(by_item).ravel(),
                     terms @ shared[moves:],
                 ]
             )
@@ -200,10 +200,10 @@ class ProductSystem:
         return apply
 
 
-def coordinates(of: Coefficients | Gradient, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
-    """Inner products with the directions of a frame: the judges' own, shape (n_judges, f + e), and the shared, shape (s,)."""
-    own = of.scores @ frame.judge_items
-    items = frame.along_shared(frame.shared_judges.swapaxes(-1, -2) @ of.scores)
+def coordinates(of: Coefficients | Gradient, tangent: TangentBasis) -> tuple[np.ndarray, np.ndarray]:
+    """Inner products with the directions of a tangent: the judges' own, shape (n_judges, f + e), and the shared, shape (s,)."""
+    own = of.scores @ tangent.judge_items
+    items = tangent.along_shared(tangent.shared_judges.swapaxes(-1, -2) @ of.scores)
     shared = items.reshape(*items.shape[:-2], -1)
     if of.judge.shape[-1]:
         own = np.concatenate([own, of.judge], axis=-1)
@@ -212,12 +212,12 @@ def coordinates(of: Coefficients | Gradient, frame: Frame) -> tuple[np.ndarray, 
     return own, shared
 
 
-def movement(own: np.ndarray, shared: np.ndarray, frame: Frame) -> Coefficients:
+def movement(own: np.ndarray, shared: np.ndarray, tangent: TangentBasis) -> Coefficients:
     """What a step in these coordinates does to scores and linear coefficients."""
-    f, g = frame.judge_items.shape[1], frame.shared_judges.shape[1]
-    moves = g * frame.n_shared
-    items = frame.to_items(shared[:moves].reshape(g, frame.n_shared))
-    return Coefficients(own[:, :f] @ frame.judge_items.T + frame.shared_judges @ items, own[:, f:], shared[moves:])
+    f, g = tangent.judge_items.shape[1], tangent.shared_judges.shape[1]
+    moves = g * tangent.n_shared
+    items = tangent.to_items(shared[:moves].reshape(g, tangent.n_shared))
+    return Coefficients(own[:, :f] @ tangent.judge_items.T + tangent.shared_judges @ items, own[:, f:], shared[moves:])
 
 
 def in_free_order(own: np.ndarray, shared: np.ndarray, cells: Cells) -> np.ndarray:
@@ -301,9 +301,9 @@ def _least_ratio(blocks: np.ndarray, others: np.ndarray) -> float:
     return float(np.linalg.eigvalsh(half.transpose(0, 2, 1) @ blocks @ half + unknown)[:, 0].min())
 
 
-def _judge_blocks(cells: Cells, here: Derivatives, frame: Frame) -> np.ndarray:
+def _judge_blocks(cells: Cells, here: Derivatives, tangent: TangentBasis) -> np.ndarray:
     """Information about each judge's own coordinates, column by column; tie propensities count for themselves."""
-    own, terms = frame.judge_items, cells.judge_terms
+    own, terms = tangent.judge_items, cells.judge_terms
     f, width, n_judges = own.shape[1], own.shape[1] + cells.n_judge_terms, cells.n_judges
     blocks = np.zeros((n_judges, width, width))
     n_odds = width - (cells.tie == "judge")
@@ -322,9 +322,9 @@ def _judge_blocks(cells: Cells, here: Derivatives, frame: Frame) -> np.ndarray:
     return blocks
 
 
-def _item_blocks(cells: Cells, here: Derivatives, frame: Frame) -> np.ndarray:
+def _item_blocks(cells: Cells, here: Derivatives, tangent: TangentBasis) -> np.ndarray:
     """Information about each item's shared movements if all other items stood still, shape (n_items, g, g)."""
-    size, weights = cells.n_judges * cells.n_items, frame.shared_judges
+    size, weights = cells.n_judges * cells.n_items, tangent.shared_judges
     degree = np.bincount(cells.first_entry, here.curvature, size) + np.bincount(
         cells.second_entry, here.curvature, size
     )

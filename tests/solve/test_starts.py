@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-import hjastats.estimation.start as start
+import hjastats.solve.starts as start
 from hjastats.data.cells import Cells
-from hjastats.estimation.search import no_terms
-from hjastats.estimation.start import leading_directions, quadratic_around
-from hjastats.geometry.structures import centred
-from hjastats.likelihood import evaluate
+from hjastats.model.likelihood import evaluate
+from hjastats.model.structures import centred
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from hjastats.solve.search import no_terms
+from hjastats.solve.starts import leading_directions, quadratic_around
 
 
 def panel(n_judges: int, n_items: int, rows: int) -> Cells:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hjastats as hja
-from hjastats.estimation.validation import rank_losses, split
+from hjastats.solve.validation import rank_losses, split
 
 
 def counted(data):

@@ -11,12 +11,12 @@ from scipy import sparse
 from scipy.linalg.lapack import dposv
 
 from ..data.cells import Cells
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import centred
-from ..likelihood import Derivatives, bernoulli
-from .krylov import conjugate_gradients
+from ..model.layout import Coefficients
+from ..model.likelihood import Derivatives, bernoulli
+from ..model.structures import centred
+from .products import conjugate_gradients
 from .quadratic import is_many
-from .start import win_share_scores
+from .starts import win_share_scores
 from .trust import STATIONARY, Optimum, Run, likelihood_unit
 
 # Steps to be done in: most data need three or four.

@@ -6,18 +6,18 @@ import statsmodels.api as sm
 
 import hjastats as hja
 from hjastats.data.cells import Cells
-from hjastats.estimation.alternating import alternate
-from hjastats.estimation.convergence import find_separation
-from hjastats.estimation.quadratic import evaluated, solve_arrow
-from hjastats.estimation.ridge import NO_RIDGE, Ridge
-from hjastats.estimation.search import no_terms, search
-from hjastats.estimation.start import initialise, judgewise_scores, pooled_scores, starting_scores
-from hjastats.estimation.trust import Run, maximise, neighbourhood
-from hjastats.geometry.decomposition import canonical
-from hjastats.geometry.parameters import Coefficients
-from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
-from hjastats.likelihood import Arrow, evaluate, gradient
+from hjastats.model.decomposition import canonical
+from hjastats.model.layout import Coefficients
+from hjastats.model.likelihood import Arrow, evaluate, gradient
+from hjastats.model.structures import LowRank, Pooled, Unrestricted
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from hjastats.solve.alternating import alternate
+from hjastats.solve.existence import find_separation
+from hjastats.solve.quadratic import evaluated, solve_arrow
+from hjastats.solve.ridge import NO_RIDGE, Ridge
+from hjastats.solve.search import no_terms, search
+from hjastats.solve.starts import initialise, judgewise_scores, pooled_scores, starting_scores
+from hjastats.solve.trust import Run, maximise, neighbourhood
 from tests.counting import aggregate
 
 # Two optimisers that both satisfy the first-order conditions agree far below a standard error.
@@ -68,8 +68,8 @@ def test_optimum_is_stationary_in_every_free_direction(cells, rank):
     best = search(cells, LowRank(rank)).best
     assert best.converged
     here = evaluate(cells, best.at)
-    frame = LowRank(rank).frame(best.at.scores)
-    assert np.abs(frame.coordinates(gradient(cells, here).scores)).max() < 1e-8
+    tangent = LowRank(rank).tangent(best.at.scores)
+    assert np.abs(tangent.coordinates(gradient(cells, here).scores)).max() < 1e-8
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
@@ -84,8 +84,8 @@ def test_alternating_decreases_at_every_step_and_ends_at_the_same_optimum(cells,
 
 
 def test_alternating_raises_tau_when_reanchoring_fails(cells, monkeypatch):
-    from hjastats.estimation import alternating
-    from hjastats.geometry.decomposition import AnchoringError
+    from hjastats.model.decomposition import AnchoringError
+    from hjastats.solve import alternating
 
     original, calls = alternating.reanchor, []
 
@@ -124,7 +124,7 @@ def test_ridge_shrinks_and_satisfies_its_own_first_order_conditions(cells):
     assert shrunk.negative_loglike > plain.negative_loglike
     here = evaluate(cells, shrunk.at)
     slope = gradient(cells, here).scores + ridge * shrunk.at.scores
-    assert np.abs(structure.frame(shrunk.at.scores).coordinates(slope)).max() < 1e-8
+    assert np.abs(structure.tangent(shrunk.at.scores).coordinates(slope)).max() < 1e-8
 
 
 def test_arrow_solution_equals_the_dense_one():
@@ -148,8 +148,8 @@ def test_arrow_solution_equals_the_dense_one():
 def test_a_neighbourhood_contains_points_as_much_worse_as_their_distance_predicts(cells):
     structure = LowRank(1)
     optimum = maximise(cells, structure, no_terms(cells, judgewise_scores(cells)))
-    frame = structure.frame(optimum.at.scores)
-    near = neighbourhood(cells, evaluated(cells, optimum.at, frame, NO_RIDGE), radius=3.0)
+    tangent = structure.tangent(optimum.at.scores)
+    near = neighbourhood(cells, evaluated(cells, optimum.at, tangent, NO_RIDGE), radius=3.0)
     rng = np.random.default_rng(0)
     direction = structure.nearest(rng.normal(size=optimum.at.scores.shape))
 
@@ -179,7 +179,7 @@ def test_an_undefeated_item_is_reported_as_separation_with_its_direction():
     found = maximise(cells, Pooled(), no_terms(cells, np.zeros((1, 3))))
     assert found.diverges
     assert not found.converged
-    separation = find_separation(cells, found.at, Pooled().frame(found.at.scores), diverges=True)
+    separation = find_separation(cells, found.at, Pooled().tangent(found.at.scores), diverges=True)
     assert separation is not None
     assert separation.rising.tolist() == [0]
     assert separation.falling.tolist() == [1, 2]
@@ -202,7 +202,7 @@ def test_a_run_to_infinity_is_not_ended_by_its_own_damping():
 
 def test_finite_estimates_are_not_called_separated(cells):
     best = search(cells, LowRank(1)).best
-    assert find_separation(cells, best.at, LowRank(1).frame(best.at.scores)) is None
+    assert find_separation(cells, best.at, LowRank(1).tangent(best.at.scores)) is None
 
 
 def test_long_chains_of_items_far_apart_are_not_called_separated():
@@ -214,7 +214,7 @@ def test_long_chains_of_items_far_apart_are_not_called_separated():
     found = maximise(cells, Pooled(), no_terms(cells, np.zeros((1, n))))
     assert found.converged
     assert np.ptp(found.at.scores) > 39
-    assert find_separation(cells, found.at, Pooled().frame(found.at.scores)) is None
+    assert find_separation(cells, found.at, Pooled().tangent(found.at.scores)) is None
 
 
 def test_two_optima_are_both_listed_and_the_better_one_kept():
@@ -259,7 +259,7 @@ def test_a_finite_optimum_below_a_likelihood_that_rises_to_infinity_is_not_repor
     found = search(cells, LowRank(0)).best
     assert found.diverges
     assert found.value < finite.value - 1.0
-    assert find_separation(cells, found.at, LowRank(0).frame(found.at.scores), diverges=True) is not None
+    assert find_separation(cells, found.at, LowRank(0).tangent(found.at.scores), diverges=True) is not None
 
 
 def test_a_run_that_diverges_stops_before_the_finite_scores_drown(cells):

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hjastats.estimation.quadratic import QuadraticModel, combined, evaluated, solve_arrow, solve_arrows
-from hjastats.estimation.ridge import NO_RIDGE, Ridge
-from hjastats.estimation.search import no_terms, search
-from hjastats.estimation.start import starting_scores
-from hjastats.estimation.trust import Runs, maximise, part_of
-from hjastats.geometry.parameters import NEVER, Coefficients
-from hjastats.geometry.structures import LowRank
-from hjastats.likelihood import Arrow
+from hjastats.model.layout import NEVER, Coefficients
+from hjastats.model.likelihood import Arrow
+from hjastats.model.structures import LowRank
+from hjastats.solve.quadratic import QuadraticModel, combined, evaluated, solve_arrow, solve_arrows
+from hjastats.solve.ridge import NO_RIDGE, Ridge
+from hjastats.solve.search import no_terms, search
+from hjastats.solve.starts import starting_scores
+from hjastats.solve.trust import Runs, maximise, part_of
 from tests.counting import aggregate
 
 K, N = 4, 5
@@ -45,11 +45,11 @@ def points(cells, structure, ridge=NO_RIDGE, n=3):
     rng = np.random.default_rng(2)
     result = []
     for _ in range(n):
-        scores, frame = structure.member(rng.normal(size=(K, N)))
+        scores, tangent = structure.member(rng.normal(size=(K, N)))
         judge = 0.3 * rng.normal(size=(K, cells.n_judge_terms))
         judge[list(cells.never_tie), -1:] = NEVER
         at = Coefficients(scores, judge, 0.3 * rng.normal(size=cells.n_shared_terms))
-        result.append(evaluated(cells, at, frame, ridge))
+        result.append(evaluated(cells, at, tangent, ridge))
     return result
 
 
@@ -68,8 +68,8 @@ def test_values_and_steps_of_a_stack_are_those_of_its_members(kind, rank, ridge)
     assert (cells.pairs is not None) == (kind == "complete")
     members = points(cells, structure, ridge)
     stack = stacked(members)
-    # The frames of the stack are those of its members: a frame of its own would be another basis.
-    again = evaluated(cells, stack.at, stack.frame, ridge)
+    # The frames of the stack are those of its members: a tangent of its own would be another basis.
+    again = evaluated(cells, stack.at, stack.tangent, ridge)
     np.testing.assert_allclose(again.value, [member.value for member in members], rtol=1e-13)
     damping = np.array([0.0, 2.0, 50.0])
     step, solved = QuadraticModel(cells, stack, ridge).steps(damping)
@@ -90,8 +90,8 @@ def test_values_and_steps_of_a_stack_are_those_of_its_members(kind, rank, ridge)
 def test_a_point_that_is_bent_the_wrong_way_takes_a_scoring_step_and_the_others_do_not():
     cells, structure = panel("incomplete"), LowRank(1)
     near = maximise(cells, structure, no_terms(cells, np.zeros((K, N)) + np.eye(K, N)))
-    _scores, frame = structure.member(near.at.scores)
-    members = [evaluated(cells, near.at, frame, NO_RIDGE), *points(cells, structure, n=30)]
+    _scores, tangent = structure.member(near.at.scores)
+    members = [evaluated(cells, near.at, tangent, NO_RIDGE), *points(cells, structure, n=30)]
     kinds = [QuadraticModel(cells, member, NO_RIDGE).step(0.0).is_newton for member in members]
     assert kinds[0]
     assert not all(kinds)
@@ -103,9 +103,9 @@ def test_a_point_that_is_bent_the_wrong_way_takes_a_scoring_step_and_the_others_
 def test_an_absent_direction_has_no_curvature_to_use():
     cells, structure = panel("complete"), LowRank(1)
     flat = np.outer(np.ones(K), np.arange(N) - 2.0)
-    scores, frame = structure.member(flat)
+    scores, tangent = structure.member(flat)
     members = [
-        evaluated(cells, no_terms(cells, scores), replace(frame, strength=np.array([1.0, 0.0])), NO_RIDGE),
+        evaluated(cells, no_terms(cells, scores), replace(tangent, strength=np.array([1.0, 0.0])), NO_RIDGE),
         *points(cells, structure, n=1),
     ]
     with np.errstate(all="raise"):
@@ -154,7 +154,7 @@ def test_runs_together_end_where_each_of_them_ends_alone(kind):
 def test_a_search_finds_the_same_however_many_runs_move_at_once(monkeypatch):
     cells = panel("incomplete")
     together = search(cells, LowRank(1))
-    monkeypatch.setattr("hjastats.estimation.search._STACKED_CELLS", 0)
+    monkeypatch.setattr("hjastats.solve.search._STACKED_CELLS", 0)
     alone = search(cells, LowRank(1))
     np.testing.assert_allclose(together.values, alone.values, atol=1e-7)
     assert together.n_starts == alone.n_starts
@@ -190,8 +190,8 @@ def test_a_panel_with_few_of_its_pairs_is_left_as_it_is():
 def test_the_last_step_is_as_short_as_foretold():
     cells, structure = panel("complete"), LowRank(1)
     found = search(cells, structure).best
-    scores, frame = structure.member(found.at.scores)
-    here = evaluated(cells, replace(found.at, scores=scores), frame, NO_RIDGE)
+    scores, tangent = structure.member(found.at.scores)
+    here = evaluated(cells, replace(found.at, scores=scores), tangent, NO_RIDGE)
     step = QuadraticModel(cells, here, NO_RIDGE).step(0.0)
     assert np.sqrt(-step.slope) < 1e-9
     assert found.distance <= 1e-6

@@ -1,7 +1,8 @@
 """Derivatives of the reported parameters, in closed form: of all by the free coordinates, or of one by the scores.
 
 Numerical Jacobians are not good enough here: a Wald test finds its rank from these matrices. Of many items the derivatives of all
-parameters do not fit in memory; that of one is a matrix like the scores, whose ``Frame.coordinates`` are its row of the Jacobian.
+parameters do not fit in memory; that of one is a matrix like the scores, whose ``TangentBasis.coordinates`` are its row of the
+Jacobian.
 """
 
 from __future__ import annotations
@@ -9,29 +10,29 @@ from __future__ import annotations
 import numpy as np
 
 from .decomposition import Decomposition
-from .structures import Frame
+from .structures import TangentBasis
 
 
-def consensus_jacobian(frame: Frame) -> np.ndarray:
+def consensus_jacobian(tangent: TangentBasis) -> np.ndarray:
     """Derivative of mu, shape (n_items, n_free): mu is the mean of the rows."""
-    ones = np.full((frame.n_judges, 1), 1.0 / frame.n_judges)
-    return frame.transposed_direction_times(ones)[0]
+    ones = np.full((tangent.n_judges, 1), 1.0 / tangent.n_judges)
+    return tangent.transposed_direction_times(ones)[0]
 
 
-def mean_rows(items: np.ndarray, frame: Frame) -> np.ndarray:
+def mean_rows(items: np.ndarray, tangent: TangentBasis) -> np.ndarray:
     """Derivative of item vectors (m, n_items) times the mean over judges of the scores, shape (m, n_free).
 
     With rows of the unit matrix these are rows of ``consensus_jacobian``, as many at a time as are wanted.
     """
-    own = np.repeat((items @ frame.judge_items / frame.n_judges)[:, None], frame.n_judges, axis=1)
-    shared = frame.shared_judges.mean(axis=0)[:, None] * frame.along_shared(items)[:, None]
+    own = np.repeat((items @ tangent.judge_items / tangent.n_judges)[:, None], tangent.n_judges, axis=1)
+    shared = tangent.shared_judges.mean(axis=0)[:, None] * tangent.along_shared(items)[:, None]
     return np.hstack([own.reshape(len(items), -1), shared.reshape(len(items), -1)])
 
 
-def anchor_jacobian(gamma: np.ndarray, mu: np.ndarray, residual: np.ndarray, frame: Frame) -> np.ndarray:
+def anchor_jacobian(gamma: np.ndarray, mu: np.ndarray, residual: np.ndarray, tangent: TangentBasis) -> np.ndarray:
     """Derivative of (gamma, mu) implied by scores ``gamma mu' + residual``, shape (n_judges + n_items, n_free)."""
-    d_mu = consensus_jacobian(frame)
-    h_mu = frame.direction_times(mu[:, None])[0]
+    d_mu = consensus_jacobian(tangent)
+    h_mu = tangent.direction_times(mu[:, None])[0]
     return np.concatenate([_sensitivity_jacobian(gamma, mu, residual, h_mu, d_mu), d_mu])
 
 
@@ -44,7 +45,7 @@ def _sensitivity_jacobian(
         return (h_mu + (residual - gamma[:, None] * mu) @ d_mu) / (mu @ mu)
 
 
-def decomposition_jacobian(parts: Decomposition, frame: Frame) -> np.ndarray:
+def decomposition_jacobian(parts: Decomposition, tangent: TangentBasis) -> np.ndarray:
     """Derivative of (gamma, mu, U, V), shape (n_judges + n_items + rank (n_judges + n_items), n_free).
 
     ``U`` and ``V`` are stacked direction by direction; they follow from gamma and mu by perturbation of the singular vectors
@@ -54,18 +55,20 @@ def decomposition_jacobian(parts: Decomposition, frame: Frame) -> np.ndarray:
     """
     gamma, mu, residual = parts.gamma, parts.mu, parts.residual
     if parts.rank == 0:
-        return anchor_jacobian(gamma, mu, residual, frame)
-    n_judges, root = frame.n_judges, np.sqrt(frame.n_items)
+        return anchor_jacobian(gamma, mu, residual, tangent)
+    n_judges, root = tangent.n_judges, np.sqrt(tangent.n_items)
     left, strength, right = _singular_vectors(parts)
-    along_items = frame.direction_times(np.column_stack([mu, right]))
-    along_judges = frame.transposed_direction_times(np.column_stack([np.full(n_judges, 1.0 / n_judges), left]))
+    along_items = tangent.direction_times(np.column_stack([mu, right]))
+    along_judges = tangent.transposed_direction_times(np.column_stack([np.full(n_judges, 1.0 / n_judges), left]))
     d_mu = along_judges[0]
     d_gamma = _sensitivity_jacobian(gamma, mu, residual, along_items[0], d_mu)
     # The residual moves by dR = H - dgamma mu' - gamma dmu'; only its products with the singular vectors are needed.
     d_right = along_items[1:] - gamma[:, None] * (right.T @ d_mu)[:, None]
     d_left = along_judges[1:] - mu[:, None] * (left.T @ d_gamma)[:, None] - (gamma @ left)[:, None, None] * d_mu
     d_U, d_V = _factor_jacobian(left, right, strength, d_left, d_right)
-    return np.concatenate([d_gamma, d_mu, d_U.reshape(-1, frame.n_free) / root, d_V.reshape(-1, frame.n_free) * root])
+    return np.concatenate(
+        [d_gamma, d_mu, d_U.reshape(-1, tangent.n_free) / root, d_V.reshape(-1, tangent.n_free) * root]
+    )
 
 
 def decomposition_derivative(parts: Decomposition, change: np.ndarray) -> np.ndarray:
@@ -111,9 +114,9 @@ def _factor_jacobian(
     return d_U, d_V
 
 
-def scores_jacobian(frame: Frame) -> np.ndarray:
+def scores_jacobian(tangent: TangentBasis) -> np.ndarray:
     """Derivative of the flattened score matrix, shape (n_judges * n_items, n_free): the basis directions themselves."""
-    return frame.direction_times(np.eye(frame.n_items)).transpose(1, 0, 2).reshape(-1, frame.n_free)
+    return tangent.direction_times(np.eye(tangent.n_items)).transpose(1, 0, 2).reshape(-1, tangent.n_free)
 
 
 def consensus_gradient(parts: Decomposition, item: int) -> np.ndarray:

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..data.cells import Cells
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame, LowRank, ScoreStructure, centred, is_small
-from .krylov import ProductSystem, coordinates
+from ..model.layout import Coefficients
+from ..model.structures import LowRank, ScoreStructure, TangentBasis, centred, is_small
+from .products import ProductSystem, coordinates
 from .quadratic import DenseSystem, Point, QuadraticModel, combined, evaluated, is_many
 from .ridge import NO_RIDGE, Ridge
 
@@ -84,7 +84,7 @@ class Neighbourhood:
     ----------
     at : Coefficients
     value : float
-    frame : Frame
+    tangent : TangentBasis
     information : DenseSystem or ProductSystem
     radius : float
         Log-likelihood units within which a run can be recognised as heading for the optimum.
@@ -92,7 +92,7 @@ class Neighbourhood:
 
     at: Coefficients
     value: float
-    frame: Frame
+    tangent: TangentBasis
     information: DenseSystem | ProductSystem
     radius: float
 
@@ -100,7 +100,7 @@ class Neighbourhood:
         """Whether a point, or each of a stack of them, is within the radius, and as much worse as its distance predicts."""
         excess = value - self.value
         move = Coefficients(at.scores - self.at.scores, at.judge - self.at.judge, at.shared - self.at.shared)
-        predicted = 0.5 * self.information.quadratic_form(*coordinates(move, self.frame))
+        predicted = 0.5 * self.information.quadratic_form(*coordinates(move, self.tangent))
         is_near = (excess >= 0.0) & (excess <= self.radius) & (predicted < self.radius)
         return is_near & (abs(excess - predicted) <= 0.2 * predicted)
 
@@ -108,7 +108,7 @@ class Neighbourhood:
 def neighbourhood(cells: Cells, optimum: Point, radius: float, ridge: Ridge = NO_RIDGE) -> Neighbourhood:
     """What a run from another start needs to know of an optimum."""
     information = QuadraticModel(cells, optimum, ridge).system
-    return Neighbourhood(optimum.at, float(optimum.value), optimum.frame, information, radius)
+    return Neighbourhood(optimum.at, float(optimum.value), optimum.tangent, information, radius)
 
 
 class Surroundings(Protocol):
@@ -371,14 +371,14 @@ class Runs:
             self._advance_all()
 
     def _first(self, start: Coefficients) -> Point:
-        scores, frame = self.structure.member(start.scores)
-        here = evaluated(self.cells, Coefficients(scores, start.judge, start.shared), frame, self.ridge)
+        scores, tangent = self.structure.member(start.scores)
+        here = evaluated(self.cells, Coefficients(scores, start.judge, start.shared), tangent, self.ridge)
         extent = self.extent(here)
         if extent.max() <= _FLAT:
             return here
         shrink = np.asarray(_FLAT / np.maximum(extent, _FLAT))[..., None]
         at = Coefficients(shrink[..., None] * scores, shrink[..., None] * start.judge, shrink * start.shared)
-        return evaluated(self.cells, at, replace(frame, strength=shrink * frame.strength), self.ridge)
+        return evaluated(self.cells, at, replace(tangent, strength=shrink * tangent.strength), self.ridge)
 
     def extent(self, at: Point) -> Any:
         """The largest fitted log-odds."""
@@ -441,7 +441,7 @@ def maximise(
     """Maximise the likelihood of the cells within a structure from one starting point.
 
     Newton steps with the observed information where it is positive definite, Fisher scoring steps elsewhere, both
-    damped in the orthonormal coordinates of the current frame until the likelihood follows its quadratic model.
+    damped in the orthonormal coordinates of the current tangent until the likelihood follows its quadratic model.
 
     Parameters
     ----------

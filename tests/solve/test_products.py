@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
-from hjastats.estimation import convergence, quadratic
-from hjastats.estimation.krylov import ProductSystem, conjugate_gradients, in_free_order
-from hjastats.estimation.ridge import NO_RIDGE
-from hjastats.estimation.search import no_terms
-from hjastats.geometry.structures import LowRank, Pooled
 from hjastats.inference import covariance
 from hjastats.inference.covariance import LargeCovariance, information_at
-from hjastats.likelihood import evaluate, gradient
+from hjastats.model.likelihood import evaluate, gradient
+from hjastats.model.structures import LowRank, Pooled
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from hjastats.solve import existence, quadratic
+from hjastats.solve.products import ProductSystem, conjugate_gradients, in_free_order
+from hjastats.solve.ridge import NO_RIDGE
+from hjastats.solve.search import no_terms
 
 OPTIONS = {
     "plain": {},
@@ -115,7 +115,7 @@ def test_ridge_and_its_effective_parameters(data, many, monkeypatch):
     small = model.fit_regularized(alpha=0.5, terms=True)
     np.testing.assert_allclose(large.params, small.params, atol=1e-6)
     np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5)
-    plain = information_at(model.cells, small.estimate.at, small.estimate.frame)
+    plain = information_at(model.cells, small.estimate.at, small.estimate.tangent)
     assert small.df_model == pytest.approx(np.trace(small.cov_params_free @ plain), rel=1e-8)
     assert large.df_model == pytest.approx(small.df_model, rel=1e-6)
 
@@ -123,20 +123,20 @@ def test_ridge_and_its_effective_parameters(data, many, monkeypatch):
 def test_products_equal_the_matrix(data):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge", ties="davidson", tie="judge")
     result = model.fit()
-    cells, at, frame = model.cells, result.estimate.at, result.estimate.frame
+    cells, at, tangent = model.cells, result.estimate.at, result.estimate.tangent
     moved = at.__class__(
         at.scores + 0.1 * np.sin(np.arange(at.scores.size)).reshape(at.scores.shape), at.judge, at.shared
     )
     here = evaluate(cells, moved)
-    system = ProductSystem(cells, here, frame, bending=gradient(cells, here).scores)
-    large = LargeCovariance(cells, moved, frame, "observed", NO_RIDGE)
+    system = ProductSystem(cells, here, tangent, bending=gradient(cells, here).scores)
+    large = LargeCovariance(cells, moved, tangent, "observed", NO_RIDGE)
     rng = np.random.default_rng(0)
-    x = rng.standard_normal(int(cells.is_free.sum()) + frame.n_free)
+    x = rng.standard_normal(int(cells.is_free.sum()) + tangent.n_free)
     own, shared = large._in_arrow(x[None])
     times, _ = system._operators(True, 0.0 * system.own_ridge, 0.0 * system.shared_ridge)
     product = times(np.concatenate([own[0], shared[0]]))
     back = in_free_order(product[: own.size].reshape(system.own_ridge.shape), product[own.size :], cells)
-    np.testing.assert_allclose(back, information_at(cells, moved, frame, "observed") @ x, atol=1e-8)
+    np.testing.assert_allclose(back, information_at(cells, moved, tangent, "observed") @ x, atol=1e-8)
 
 
 def test_what_the_design_does_not_determine_has_no_condition_number(many):
@@ -146,16 +146,16 @@ def test_what_the_design_does_not_determine_has_no_condition_number(many):
     outcome = np.random.default_rng(0).integers(0, 2, 120)
     data = hja.Comparisons.from_arrays(judge, first, second, outcome)
     cells = data.cells
-    frame = Pooled().frame(np.zeros((2, 6)))
+    tangent = Pooled().tangent(np.zeros((2, 6)))
     at = no_terms(cells, np.zeros((2, 6)))
-    large = LargeCovariance(cells, at, frame, "expected", NO_RIDGE)
+    large = LargeCovariance(cells, at, tangent, "expected", NO_RIDGE)
     assert not large.is_identified
     assert np.isnan(large.variances(np.eye(5))).all()
     assert np.isnan(large.of(np.eye(5))).all()
 
 
 def test_a_large_design_that_determines_too_little_is_not_called_separated(data, many, monkeypatch):
-    monkeypatch.setattr(convergence, "MANY_FREE", 3)
+    monkeypatch.setattr(existence, "MANY_FREE", 3)
     rng = np.random.default_rng(2)
     # One verdict far out on the scale of a covariate tells nothing any more, and the covariate is there twice.
     length = rng.standard_normal(data.n_rows)
@@ -182,11 +182,11 @@ def test_conjugate_gradients_solve_and_refuse():
 def test_coordinates_of_many_items_are_those_of_few():
     rng = np.random.default_rng(2)
     scores = LowRank(1).nearest(rng.standard_normal((6, 80)))
-    frame = LowRank(1).frame(scores)
-    np.testing.assert_allclose((frame.shared_judges * frame.strength) @ frame.judge_items.T, scores, atol=1e-12)
-    rows = rng.standard_normal((3, frame.n_shared))
-    np.testing.assert_allclose(frame.to_items(rows), rows @ frame.shared_items.T, atol=1e-13)
-    np.testing.assert_allclose(frame.along_shared(frame.to_items(rows)), rows, atol=1e-13)
+    tangent = LowRank(1).tangent(scores)
+    np.testing.assert_allclose((tangent.shared_judges * tangent.strength) @ tangent.judge_items.T, scores, atol=1e-12)
+    rows = rng.standard_normal((3, tangent.n_shared))
+    np.testing.assert_allclose(tangent.to_items(rows), rows @ tangent.shared_items.T, atol=1e-13)
+    np.testing.assert_allclose(tangent.along_shared(tangent.to_items(rows)), rows, atol=1e-13)
 
 
 @pytest.mark.usefixtures("many")

@@ -12,10 +12,10 @@ from numpy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..data.cells import Cells
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame, ScoreStructure
-from ..likelihood import Arrow, Derivatives, evaluate, expected_information, gradient, observed_information
-from .krylov import ProductSystem, coordinates
+from ..model.layout import Coefficients
+from ..model.likelihood import Arrow, Derivatives, evaluate, expected_information, gradient, observed_information
+from ..model.structures import ScoreStructure, TangentBasis
+from .products import ProductSystem, coordinates
 from .ridge import Ridge
 
 # Coordinates shared by the judges beyond which their information is not made into a matrix to be factorised at every step.
@@ -37,22 +37,22 @@ class Point(NamedTuple):
     Attributes
     ----------
     at : Coefficients
-    frame : Frame
+    tangent : TangentBasis
     cells : Derivatives
     value : float
         Penalised negative log-likelihood.
     """
 
     at: Coefficients
-    frame: Frame
+    tangent: TangentBasis
     cells: Derivatives
     value: Any
 
 
-def evaluated(cells: Cells, at: Coefficients, frame: Frame, ridge: Ridge) -> Point:
+def evaluated(cells: Cells, at: Coefficients, tangent: TangentBasis, ridge: Ridge) -> Point:
     """The point at some coefficients of the structure."""
     here = evaluate(cells, at)
-    return Point(at, frame, here, here.value + ridge.value(cells, at) if ridge else here.value)
+    return Point(at, tangent, here, here.value + ridge.value(cells, at) if ridge else here.value)
 
 
 def combined(function: Callable[..., Any], *points: Point) -> Point:
@@ -63,8 +63,13 @@ def combined(function: Callable[..., Any], *points: Point) -> Point:
 
     return Point(
         Coefficients(*of(*((p.at.scores, p.at.judge, p.at.shared) for p in points))),
-        Frame(
-            *of(*((p.frame.judge_items, p.frame.shared_judges, p.frame.strength, p.frame.complement) for p in points))
+        TangentBasis(
+            *of(
+                *(
+                    (p.tangent.judge_items, p.tangent.shared_judges, p.tangent.strength, p.tangent.complement)
+                    for p in points
+                )
+            )
         ),
         Derivatives(*of(*(p.cells for p in points))),
         function(*(p.value for p in points)),
@@ -84,31 +89,31 @@ class Step(NamedTuple):
 
     def taken(self, cells: Cells, structure: ScoreStructure, here: Point, ridge: Ridge) -> Point:
         """Where the step leads."""
-        scores, frame = structure.move(here.at.scores, here.frame, self.own, self.item)
+        scores, tangent = structure.move(here.at.scores, here.tangent, self.own, self.item)
         at = Coefficients(scores, here.at.judge + self.judge, here.at.shared + self.shared)
-        return evaluated(cells, at, frame, ridge)
+        return evaluated(cells, at, tangent, ridge)
 
 
-def has_strength(frame: Frame) -> Any:
+def has_strength(tangent: TangentBasis) -> Any:
     """Whether the weakest direction of a low-rank structure is there; one without strength has no curvature to use."""
-    return frame.strength[..., -1] > _ABSENT * frame.strength[..., 0]
+    return tangent.strength[..., -1] > _ABSENT * tangent.strength[..., 0]
 
 
 class DenseSystem:
     """Information at a point as a matrix with judge blocks, solved by eliminating them."""
 
     def __init__(self, cells: Cells, here: Point, ridge: Ridge, bending: np.ndarray) -> None:
-        self.frame, self.bending = here.frame, bending
-        self.plain = expected_information(cells, here.cells, here.frame)
-        self.expected = ridge.add_to_information(cells, self.plain, here.frame) if ridge else self.plain
+        self.tangent, self.bending = here.tangent, bending
+        self.plain = expected_information(cells, here.cells, here.tangent)
+        self.expected = ridge.add_to_information(cells, self.plain, here.tangent) if ridge else self.plain
 
     @cached_property
     def observed(self) -> Arrow:
         """Observed information: the expected one plus the bending of the low-rank structure, where it has any strength."""
-        frame = self.frame
-        if frame.strength.ndim > 1 and not (present := has_strength(frame)).all():
-            frame = replace(frame, strength=np.where(present[:, None], frame.strength, np.inf))
-        return observed_information(self.expected, frame, self.bending)
+        tangent = self.tangent
+        if tangent.strength.ndim > 1 and not (present := has_strength(tangent)).all():
+            tangent = replace(tangent, strength=np.where(present[:, None], tangent.strength, np.inf))
+        return observed_information(self.expected, tangent, self.bending)
 
     def diagonals(self) -> tuple[np.ndarray, np.ndarray]:
         """Information about own coordinates, summed over judges, and about shared ones."""
@@ -135,13 +140,13 @@ class QuadraticModel:
     """Gradient and information at one point or a stack of them, solved for any damping."""
 
     def __init__(self, cells: Cells, here: Point, ridge: Ridge) -> None:
-        frame = self.frame = here.frame
+        tangent = self.tangent = here.tangent
         slopes = gradient(cells, here.cells)
         if ridge:
             slopes = ridge.add_to_gradient(cells, slopes, here.at)
-        self.own_gradient, self.shared_gradient = coordinates(slopes, frame)
+        self.own_gradient, self.shared_gradient = coordinates(slopes, tangent)
         self.system: DenseSystem | ProductSystem = (
-            ProductSystem(cells, here.cells, frame, ridge.scores, ridge.terms, slopes.scores)
+            ProductSystem(cells, here.cells, tangent, ridge.scores, ridge.terms, slopes.scores)
             if is_many(self.shared_gradient.shape[-1])
             else DenseSystem(cells, here, ridge, slopes.scores)
         )
@@ -149,7 +154,7 @@ class QuadraticModel:
     @property
     def _n_scores(self) -> tuple[int, int]:
         """How many of each judge's own coordinates, and of the shared ones, are scores; the rest are linear coefficients."""
-        return self.frame.judge_items.shape[-1], self.frame.shared_judges.shape[-1] * self.frame.n_shared
+        return self.tangent.judge_items.shape[-1], self.tangent.shared_judges.shape[-1] * self.tangent.n_shared
 
     @cached_property
     def _diagonals(self) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +165,7 @@ class QuadraticModel:
         """Average information about a coordinate of the scores."""
         (own, shared), (f, moves) = self._diagonals, self._n_scores
         total = own[..., :f].sum(axis=-1) + shared[..., :moves].sum(axis=-1)
-        return total / (f * self.frame.n_judges + moves)
+        return total / (f * self.tangent.n_judges + moves)
 
     @cached_property
     def units(self) -> tuple[np.ndarray, np.ndarray]:
@@ -169,7 +174,7 @@ class QuadraticModel:
         f, moves = self._n_scores
         scale = np.asarray(self.scale)[..., None]
         own_unit, shared_unit = np.ones_like(own), np.ones_like(shared)
-        own_unit[..., f:] = own[..., f:] / (self.frame.n_judges * scale)
+        own_unit[..., f:] = own[..., f:] / (self.tangent.n_judges * scale)
         shared_unit[..., moves:] = shared[..., moves:] / scale
         return own_unit, shared_unit
 
@@ -178,8 +183,8 @@ class QuadraticModel:
         own_damping = shared_damping = None
         if damping:
             own_damping, shared_damping = (damping * unit for unit in self.units)
-        strength, solution, is_newton = self.frame.strength, None, True
-        if not strength.size or has_strength(self.frame):
+        strength, solution, is_newton = self.tangent.strength, None, True
+        if not strength.size or has_strength(self.tangent):
             solution = self.system.solve(self.own_gradient, self.shared_gradient, own_damping, shared_damping)
         if solution is None and strength.size:
             is_newton = False
@@ -197,7 +202,7 @@ class QuadraticModel:
         own, shared, is_newton = solve_arrows(
             self.system.observed, self.own_gradient, self.shared_gradient, own_damping, shared_damping
         )
-        solved, is_newton = is_newton, is_newton & has_strength(self.frame)
+        solved, is_newton = is_newton, is_newton & has_strength(self.tangent)
         if not is_newton.all():
             rest = np.flatnonzero(~is_newton)
             expected, solved = self.system.expected, is_newton.copy()
@@ -228,11 +233,11 @@ class QuadraticModel:
             gain = (
                 gain + _product(own * own_damping[..., None, :], own, 2) + _product(shared * shared_damping, shared, 1)
             )
-        (f, moves), g = self._n_scores, self.frame.shared_judges.shape[-1]
+        (f, moves), g = self._n_scores, self.tangent.shared_judges.shape[-1]
         return Step(
             own=own[..., :f],
             judge=own[..., f:],
-            item=shared[..., :moves].reshape(*shared.shape[:-1], g, self.frame.n_shared),
+            item=shared[..., :moves].reshape(*shared.shape[:-1], g, self.tangent.n_shared),
             shared=shared[..., moves:],
             slope=slope,
             expected_gain=0.5 * gain,

@@ -10,8 +10,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
-from ..geometry.structures import LowRank, Pooled, ScoreStructure, centred
-from ..likelihood import Derivatives, bernoulli, score_differences
+from ..model.likelihood import Derivatives, bernoulli, score_differences
+from ..model.structures import LowRank, Pooled, ScoreStructure, centred
 
 # Pseudo-information per score that makes judge-wise estimates exist for separated or disconnected judges.
 START_RIDGE = 0.1

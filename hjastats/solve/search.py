@@ -8,12 +8,12 @@ import numpy as np
 
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
-from ..geometry.parameters import NEVER, Coefficients
-from ..geometry.structures import LowRank, Pooled, ScoreStructure, Unrestricted
-from ..likelihood import evaluate, gradient
+from ..model.layout import NEVER, Coefficients
+from ..model.likelihood import evaluate, gradient
+from ..model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from .pooled import maximise_judgewise, maximise_pooled
 from .ridge import NO_RIDGE, Ridge
-from .start import breakaway_scores, further_scores, starting_scores, unrestricted_gain
+from .starts import breakaway_scores, further_scores, starting_scores, unrestricted_gain
 from .trust import Neighbourhood, Optimum, Place, Run, Runs, maximise, neighbourhood, part_of, stacked
 
 # Two optima are the same when their log-likelihoods differ by less than this.

@@ -6,9 +6,8 @@ from scipy.special import expit, log_expit
 from statsmodels.tools.numdiff import approx_fprime, approx_hess
 
 import hjastats.data.cells as cells_module
-from hjastats.geometry.parameters import NEVER, Coefficients, ParameterLayout
-from hjastats.geometry.structures import LowRank, Pooled, Unrestricted
-from hjastats.likelihood import (
+from hjastats.model.layout import NEVER, Coefficients, Layout
+from hjastats.model.likelihood import (
     bernoulli,
     cell_scores,
     davidson,
@@ -23,6 +22,7 @@ from hjastats.likelihood import (
     observed_information,
     probability,
 )
+from hjastats.model.structures import LowRank, Pooled, Unrestricted
 from hjastats.models.derivatives import reported_design
 from tests.counting import aggregate
 
@@ -54,7 +54,7 @@ def problem(request):
         ties = np.where(np.isin(cells.judge, never), 0.0, np.minimum(cells.y, cells.n - cells.y))
         cells = replace(cells, ties=ties, tie=tie, never_tie=never, **terms)
         shared, own = ((*shared, "tie"), own) if tie == "common" else (shared, (*own, "tie"))
-    layout = ParameterLayout(structure, tuple("abcd"), tuple("vwxyz"), shared, own, never_tie=never)
+    layout = Layout(structure, tuple("abcd"), tuple("vwxyz"), shared, own, never_tie=never)
     scores = structure.nearest(rng.normal(size=(K, N)))
     judge = 0.3 * rng.normal(size=(K, len(own)))
     judge[list(never), -1] = NEVER
@@ -67,57 +67,57 @@ def negative_loglike(cells, at):
 
 def test_information_of_large_panels_is_that_of_small_ones(problem, monkeypatch):
     cells, layout, at = problem
-    frame, here = layout.structure.frame(at.scores), evaluate(cells, at)
-    dense = expected_information(cells, here, frame)
+    tangent, here = layout.structure.tangent(at.scores), evaluate(cells, at)
+    dense = expected_information(cells, here, tangent)
     monkeypatch.setattr(cells_module, "_SMALL_PANEL", 0)
-    sparse = expected_information(cells, here, frame)
+    sparse = expected_information(cells, here, tangent)
     for name in ("judge", "coupling", "shared"):
         np.testing.assert_allclose(getattr(sparse, name), getattr(dense, name), atol=1e-10)
 
 
 def test_quadratic_form_of_an_arrow_is_that_of_its_dense_layout(problem):
     cells, layout, at = problem
-    frame, here = layout.structure.frame(at.scores), evaluate(cells, at)
+    tangent, here = layout.structure.tangent(at.scores), evaluate(cells, at)
     slopes = gradient(cells, here)
-    arrow = observed_information(expected_information(cells, here, frame), frame, slopes.scores)
-    own = np.hstack([slopes.scores @ frame.judge_items, slopes.judge])
-    shared = np.concatenate([frame.along_shared(frame.shared_judges.T @ slopes.scores).ravel(), slopes.shared])
-    free = free_gradient(slopes, frame, cells)
+    arrow = observed_information(expected_information(cells, here, tangent), tangent, slopes.scores)
+    own = np.hstack([slopes.scores @ tangent.judge_items, slopes.judge])
+    shared = np.concatenate([tangent.along_shared(tangent.shared_judges.T @ slopes.scores).ravel(), slopes.shared])
+    free = free_gradient(slopes, tangent, cells)
     expected = free @ free_information(arrow, cells) @ free
     np.testing.assert_allclose(arrow.quadratic_form(own, shared), expected, rtol=1e-10)
 
 
 def test_free_gradient_matches_finite_differences(problem):
     cells, layout, at = problem
-    frame = layout.structure.frame(at.scores)
-    free = layout.to_free(at, frame)
-    numerical = approx_fprime(free, lambda x: negative_loglike(cells, layout.from_free(x, frame)), centered=True)
+    tangent = layout.structure.tangent(at.scores)
+    free = layout.to_free(at, tangent)
+    numerical = approx_fprime(free, lambda x: negative_loglike(cells, layout.from_free(x, tangent)), centered=True)
     here = evaluate(cells, at)
-    exact = free_gradient(gradient(cells, here), frame, cells)
+    exact = free_gradient(gradient(cells, here), tangent, cells)
     np.testing.assert_allclose(exact, numerical, atol=1e-6)
-    by_cell = cell_scores(cells, here, free_design(cells, frame), free_ties(cells, frame))
+    by_cell = cell_scores(cells, here, free_design(cells, tangent), free_ties(cells, tangent))
     np.testing.assert_allclose(-by_cell.sum(axis=0), exact, atol=1e-10)
 
 
 def test_observed_information_matches_second_differences(problem):
     cells, layout, at = problem
-    frame = layout.structure.frame(at.scores)
-    free = layout.to_free(at, frame)
+    tangent = layout.structure.tangent(at.scores)
+    free = layout.to_free(at, tangent)
     here = evaluate(cells, at)
-    arrow = expected_information(cells, here, frame)
-    observed = observed_information(arrow, frame, gradient(cells, here).scores)
+    arrow = expected_information(cells, here, tangent)
+    observed = observed_information(arrow, tangent, gradient(cells, here).scores)
     exact = free_information(observed, cells)
-    numerical = approx_hess(free, lambda x: negative_loglike(cells, layout.from_free(x, frame)))
+    numerical = approx_hess(free, lambda x: negative_loglike(cells, layout.from_free(x, tangent)))
     np.testing.assert_allclose(exact, numerical, atol=FINITE_DIFFERENCE * np.abs(exact).max())
 
 
 def test_expected_information_is_the_weighted_product_of_the_design(problem):
     cells, layout, at = problem
-    frame = layout.structure.frame(at.scores)
+    tangent = layout.structure.tangent(at.scores)
     here = evaluate(cells, at)
-    arrow = expected_information(cells, here, frame)
+    arrow = expected_information(cells, here, tangent)
     exact = free_information(arrow, cells)
-    design, is_tie = free_design(cells, frame), free_ties(cells, frame)
+    design, is_tie = free_design(cells, tangent), free_ties(cells, tangent)
     odds, ties = np.where(is_tie, 0, design), np.where(is_tie, design, 0)
     product = odds.T @ (here.curvature[:, None] * odds)
     if here.cross is not None:
@@ -152,8 +152,8 @@ def test_long_arrays_are_worked_on_in_parts_that_add_up(monkeypatch):
     eta, n = 3.0 * rng.normal(size=1000), rng.integers(1, 5, size=1000).astype(float)
     y = np.floor(n * rng.random(1000))
     whole = bernoulli(eta, n, y)
-    monkeypatch.setattr("hjastats.likelihood._LONG", 500)
-    monkeypatch.setattr("hjastats.likelihood._PART", 300)
+    monkeypatch.setattr("hjastats.model.likelihood._LONG", 500)
+    monkeypatch.setattr("hjastats.model.likelihood._PART", 300)
     parts = bernoulli(eta, n, y)
     assert parts.value == pytest.approx(whole.value, rel=1e-14)
     np.testing.assert_array_equal(parts.slope, whole.slope)

@@ -10,22 +10,22 @@ from statsmodels.base.optimizer import Optimizer
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
 from ..data.cells import Cells
-from ..geometry.parameters import Coefficients, ParameterLayout
-from ..geometry.structures import Frame
-from ..likelihood import (
+from ..model.layout import Coefficients, Layout
+from ..model.likelihood import (
     evaluate,
     expected_information,
     free_gradient,
     free_information,
     gradient,
 )
+from ..model.structures import TangentBasis
 
 STATSMODELS_METHODS = ("newton", "nm", "bfgs", "lbfgs", "powell", "cg", "ncg", "basinhopping", "minimize")
 
 
 def delegate(
     cells: Cells,
-    layout: ParameterLayout,
+    layout: Layout,
     start: Coefficients,
     method: str,
     settings: dict[str, Any],
@@ -46,7 +46,7 @@ def delegate(
         Where it stopped. Whether it converged does not matter: that is judged after the Newton steps that follow.
     """
     chart = _Chart(cells, layout, layout.structure.nearest(start.scores))
-    first = layout.to_free(Coefficients(chart.scores, start.judge, start.shared), chart.frame)
+    first = layout.to_free(Coefficients(chart.scores, start.judge, start.shared), chart.tangent)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", HessianInversionWarning)
@@ -61,19 +61,19 @@ def delegate(
             full_output=True,
             **settings,
         )
-    return layout.from_free(np.asarray(found), chart.frame)
+    return layout.from_free(np.asarray(found), chart.tangent)
 
 
 class _Chart:
     """The objective and its derivatives as functions of free coordinates anchored at one score matrix."""
 
-    def __init__(self, cells: Cells, layout: ParameterLayout, scores: np.ndarray) -> None:
+    def __init__(self, cells: Cells, layout: Layout, scores: np.ndarray) -> None:
         self.cells, self.layout, self.scores = cells, layout, scores
-        self.frame = layout.structure.frame(scores)
+        self.tangent = layout.structure.tangent(scores)
         self.total = float(cells.n.sum())
 
     def value(self, free: np.ndarray, *_: Any) -> float:
-        at = self.layout.from_free(free, self.frame)
+        at = self.layout.from_free(free, self.tangent)
         return evaluate(self.cells, at).value / self.total
 
     def slope(self, free: np.ndarray, *_: Any) -> np.ndarray:
@@ -89,8 +89,8 @@ class _Chart:
         information = free_information(arrow, self.cells)
         return change.T @ information @ change / self.total
 
-    def _local(self, free: np.ndarray) -> tuple[Coefficients, Frame, np.ndarray]:
-        """The point, its own frame, and the derivative of its coordinates by those of the chart."""
-        at = self.layout.from_free(free, self.frame)
-        local = self.layout.structure.frame(at.scores)
-        return at, local, np.linalg.inv(self.layout.chart_change(self.frame, local))
+    def _local(self, free: np.ndarray) -> tuple[Coefficients, TangentBasis, np.ndarray]:
+        """The point, its own tangent, and the derivative of its coordinates by those of the chart."""
+        at = self.layout.from_free(free, self.tangent)
+        local = self.layout.structure.tangent(at.scores)
+        return at, local, np.linalg.inv(self.layout.chart_change(self.tangent, local))

@@ -9,9 +9,8 @@ from scipy.linalg import eigh
 
 from ..data.cells import Cells
 from ..data.graph import groups_of_wins, levels_of_wins
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame, centred
-from ..likelihood import (
+from ..model.layout import Coefficients
+from ..model.likelihood import (
     Derivatives,
     evaluate,
     even_odds,
@@ -22,7 +21,8 @@ from ..likelihood import (
     linear_predictor,
     tie_predictor,
 )
-from .krylov import ProductSystem, coordinates, in_free_order, movement
+from ..model.structures import TangentBasis, centred
+from .products import ProductSystem, coordinates, in_free_order, movement
 
 # Along a direction that runs to infinity the fitted probabilities reach 0 or 1 and the information falls below this share of
 # what the same comparisons would give at even odds. A score 20 log-odds away from all others still has 1e-8.
@@ -97,7 +97,9 @@ class Separation:
         return names
 
 
-def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: bool = False) -> Separation | None:
+def find_separation(
+    cells: Cells, at: Coefficients, tangent: TangentBasis, *, diverges: bool = False
+) -> Separation | None:
     """Look for directions without information that even odds would have informed; None when the estimate is finite.
 
     The information at the estimate is compared with that of the same comparisons at even odds: scale-free, and blind to
@@ -113,14 +115,14 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
     here = evaluate(cells, at)
     if not diverges and (here.curvature > VANISHED * cells.n / 4.0).all() and _ties_are_open(cells, here):
         return None
-    if frame.n_free > MANY_FREE and not frame.shared_judges.shape[1] and not len(cells.is_free):
+    if tangent.n_free > MANY_FREE and not tangent.shared_judges.shape[1] and not len(cells.is_free):
         # Judges by themselves: what has no limit can be read off who beat whom.
-        return _separation_of_judges(cells, frame)
-    if frame.n_free > MANY_FREE:
+        return _separation_of_judges(cells, tangent)
+    if tangent.n_free > MANY_FREE:
         # One eigenvalue problem of this size takes longer than the fit.
-        return _separation_of_many(cells, here, frame, diverges=diverges)
-    estimated = free_information(expected_information(cells, here, frame), cells)
-    possible = free_information(expected_information(cells, even_odds(cells), frame), cells)
+        return _separation_of_many(cells, here, tangent, diverges=diverges)
+    estimated = free_information(expected_information(cells, here, tangent), cells)
+    possible = free_information(expected_information(cells, even_odds(cells), tangent), cells)
     basis = _informed(possible)
     share, vectors = eigh(basis.T @ estimated @ basis, basis.T @ possible @ basis)
     limit = max(VANISHED, min(30.0 * share[0], 1e-3)) if diverges else VANISHED
@@ -129,14 +131,14 @@ def find_separation(cells: Cells, at: Coefficients, frame: Frame, *, diverges: b
         return None
     vectors = basis @ vectors[:, gone]
     # The Newton step within the vanished directions: signed, and as long in each as the likelihood wants to go.
-    slope = vectors.T @ free_gradient(gradient(cells, here), frame, cells)
+    slope = vectors.T @ free_gradient(gradient(cells, here), tangent, cells)
     step = -vectors @ (slope / np.maximum(share[gone], 1e-300))
     if not np.isfinite(step).all() or not step.any():
         step = vectors[:, 0]
-    return _separation(step, cells, frame, basis @ np.linalg.inv(basis.T @ possible @ basis) @ basis.T)
+    return _separation(step, cells, tangent, basis @ np.linalg.inv(basis.T @ possible @ basis) @ basis.T)
 
 
-def _separation_of_judges(cells: Cells, frame: Frame) -> Separation | None:
+def _separation_of_judges(cells: Cells, tangent: TangentBasis) -> Separation | None:
     """The same for judges with scores of their own: within each, all that wins do not lead to and back from run away.
 
     The largest group that is linked both ways keeps finite differences; everything else moves away from it, in any direction.
@@ -150,25 +152,25 @@ def _separation_of_judges(cells: Cells, frame: Frame) -> Separation | None:
         main = own == np.bincount(own).argmax()
         moves[k] = np.where(main, 0.0, np.where(levels[k] >= levels[k][main][0], 1.0, -1.0))
     nothing = np.zeros((cells.n_judges, 0)), np.zeros(0)
-    return Separation(moves, *nothing, frame.coordinates(centred(moves)), np.zeros((0, 0)))
+    return Separation(moves, *nothing, tangent.coordinates(centred(moves)), np.zeros((0, 0)))
 
 
-def _separation_of_many(cells: Cells, here: Derivatives, frame: Frame, *, diverges: bool) -> Separation | None:
+def _separation_of_many(cells: Cells, here: Derivatives, tangent: TangentBasis, *, diverges: bool) -> Separation | None:
     """The same question answered by products with the information: a bound, and the next step where it does not suffice."""
-    system, possible = ProductSystem(cells, here, frame), ProductSystem(cells, even_odds(cells), frame)
+    system, possible = ProductSystem(cells, here, tangent), ProductSystem(cells, even_odds(cells), tangent)
     if not diverges and system.least_share(possible) > VANISHED:
         return None
     slopes = gradient(cells, here)
     # Enough damping to keep the step where information vanished from drowning in rounding error.
     damping = 1e-12 * max(float(diagonal.max(initial=0.0)) for diagonal in possible.diagonals())
-    solution = system.solve(*coordinates(slopes, frame), damping, damping, tolerance=1e-3)
+    solution = system.solve(*coordinates(slopes, tangent), damping, damping, tolerance=1e-3)
     if solution is None:
         return None
-    change = movement(*solution, frame)
+    change = movement(*solution, tangent)
     if not diverges and _largest_change(cells, change) < _STANDSTILL:
         return None
     step = -in_free_order(*solution, cells)
-    return _separation(step, cells, frame, np.zeros((0, 0))) if step.any() else None
+    return _separation(step, cells, tangent, np.zeros((0, 0))) if step.any() else None
 
 
 def _largest_change(cells: Cells, change: Coefficients) -> float:
@@ -191,15 +193,15 @@ def _informed(possible: np.ndarray) -> np.ndarray:
     return vectors[:, values > 1e-10 * values[-1]]
 
 
-def _separation(step: np.ndarray, cells: Cells, frame: Frame, open_covariance: np.ndarray) -> Separation:
+def _separation(step: np.ndarray, cells: Cells, tangent: TangentBasis, open_covariance: np.ndarray) -> Separation:
     m, e = cells.n_shared_terms, cells.n_judge_terms
     linear = np.zeros(len(cells.is_free))
     n_linear = int(cells.is_free.sum())
     linear[cells.is_free] = step[:n_linear]
-    own, shared = frame.split(step[n_linear:])
-    scores = own @ frame.judge_items.T + frame.shared_judges @ frame.to_items(shared)
+    own, shared = tangent.split(step[n_linear:])
+    scores = own @ tangent.judge_items.T + tangent.shared_judges @ tangent.to_items(shared)
     # Coefficients count by the change of log-odds they make in a typical comparison.
-    judge_terms = linear[m:].reshape(frame.n_judges, e) * np.abs(cells.judge_terms).mean(axis=0)
+    judge_terms = linear[m:].reshape(tangent.n_judges, e) * np.abs(cells.judge_terms).mean(axis=0)
     shared_terms = linear[:m] * np.abs(cells.shared_terms).mean(axis=0)
     parts = (scores, judge_terms, shared_terms)
     largest = max(float(np.abs(part).max(initial=0.0)) for part in parts) or 1.0

@@ -7,14 +7,14 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 import hjastats as hja
 from hjastats.data.cells import Cells, collapse
-from hjastats.estimation import quadratic
-from hjastats.estimation.pooled import maximise_pooled
-from hjastats.estimation.search import no_terms
-from hjastats.estimation.start import win_share_scores
-from hjastats.estimation.trust import maximise
-from hjastats.geometry.structures import Pooled
 from hjastats.inference.covariance import covariance_at
 from hjastats.inference.estimate import _pooled_condition
+from hjastats.model.structures import Pooled
+from hjastats.solve import quadratic
+from hjastats.solve.pooled import maximise_pooled
+from hjastats.solve.search import no_terms
+from hjastats.solve.starts import win_share_scores
+from hjastats.solve.trust import maximise
 
 
 def random_cells(rng, n_items=None, n_judges=None, spread=None):
@@ -95,7 +95,7 @@ def test_the_bound_on_the_condition_holds():
         found = maximise_pooled(cells)
         if found is None:
             continue
-        covariance = covariance_at(cells, found.at, Pooled().frame(found.at.scores))
+        covariance = covariance_at(cells, found.at, Pooled().tangent(found.at.scores))
         assert covariance.condition <= cells.n_items * _pooled_condition(cells, found.at.scores[0])
 
 

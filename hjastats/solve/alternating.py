@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.cells import Cells
-from ..geometry.decomposition import AnchoringError, Decomposition, canonical, reanchor
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame, centred_basis
-from ..likelihood import Derivatives, evaluate, expected_information, gradient
+from ..model.decomposition import AnchoringError, Decomposition, canonical, reanchor
+from ..model.layout import Coefficients
+from ..model.likelihood import Derivatives, evaluate, expected_information, gradient
+from ..model.structures import TangentBasis, centred_basis
 
 # Newton steps inside a block stop when the next one promises less than this much log-likelihood.
 _BLOCK_GAIN = 1e-11
@@ -131,7 +131,7 @@ def _update_judges(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
 
     def system(x: np.ndarray, at: Derivatives) -> tuple[np.ndarray, np.ndarray]:
         slopes = gradient(cells, at)
-        arrow = expected_information(cells, at, Frame(here.items, nobody, np.zeros(0), no_items))
+        arrow = expected_information(cells, at, TangentBasis(here.items, nobody, np.zeros(0), no_items))
         slope = np.hstack([slopes.scores @ here.items, slopes.judge]) + tau * (x - centre)
         inverse = np.linalg.inv(arrow.judge + proximal)
         free = np.einsum("kab,kb->ka", inverse, slope)
@@ -154,8 +154,8 @@ def _update_items(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
 
     def system(x: np.ndarray, at: Derivatives) -> tuple[np.ndarray, np.ndarray]:
         slopes = gradient(cells, at)
-        frame = Frame(np.zeros((n_items, 0)), here.judges, np.zeros(0), basis)
-        matrix = expected_information(cells, at, frame).shared + tau * np.eye(len(x))
+        tangent = TangentBasis(np.zeros((n_items, 0)), here.judges, np.zeros(0), basis)
+        matrix = expected_information(cells, at, tangent).shared + tau * np.eye(len(x))
         moves = here.judges.T @ slopes.scores @ basis
         slope = np.concatenate([moves.ravel(), slopes.shared]) + tau * (x - centre)
         return -np.linalg.solve(matrix, slope), slope

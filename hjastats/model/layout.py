@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ComparisonError, shown
 from .decomposition import AnchoringError, Decomposition, canonical
 from .jacobians import consensus_jacobian, decomposition_derivative, decomposition_jacobian, scores_jacobian
-from .structures import Frame, LowRank, Pooled, ScoreStructure, centred
+from .structures import LowRank, Pooled, ScoreStructure, TangentBasis, centred
 
 # Log tie propensity of judges that never tie: small enough to leave the other outcomes' probabilities exact.
 NEVER = -50.0
@@ -35,7 +35,7 @@ class Coefficients:
 
 
 @dataclass(frozen=True)
-class ParameterLayout:
+class Layout:
     """Order and names of the reported parameters of one model.
 
     Shared terms come first, then the judges' own terms, then the scores in the form the structure reports them: ``mu`` for
@@ -43,7 +43,7 @@ class ParameterLayout:
 
     Examples
     --------
-    >>> layout = ParameterLayout(LowRank(0), ("j1", "j2"), ("a", "b", "c"), judge_terms=("position",))
+    >>> layout = Layout(LowRank(0), ("j1", "j2"), ("a", "b", "c"), judge_terms=("position",))
     >>> layout.names[:4]
     ['position[j1]', 'position[j2]', 'gamma[j1]', 'gamma[j2]']
     >>> layout.slices["mu"]
@@ -112,7 +112,7 @@ class ParameterLayout:
 
         Examples
         --------
-        >>> layout = ParameterLayout(LowRank(1), ("j1", "j2"), ("a", "b", "c"), judge_terms=("position",))
+        >>> layout = Layout(LowRank(1), ("j1", "j2"), ("a", "b", "c"), judge_terms=("position",))
         >>> layout.names[11], layout.quantity(11)
         ('V[c,1]', ('V', (2, 0)))
         """
@@ -204,35 +204,35 @@ class ParameterLayout:
             scores = rest.reshape(n_judges, n_items)
         return Coefficients(scores, judge, params[:m])
 
-    def to_free(self, at: Coefficients, frame: Frame) -> np.ndarray:
-        """Free coordinates in the chart of a frame."""
-        return np.concatenate([at.shared, at.judge[self._own_is_free], frame.coordinates(centred(at.scores))])
+    def to_free(self, at: Coefficients, tangent: TangentBasis) -> np.ndarray:
+        """Free coordinates in the chart of a tangent."""
+        return np.concatenate([at.shared, at.judge[self._own_is_free], tangent.coordinates(centred(at.scores))])
 
-    def from_free(self, free: np.ndarray, frame: Frame) -> Coefficients:
+    def from_free(self, free: np.ndarray, tangent: TangentBasis) -> Coefficients:
         """Coefficients at free coordinates; inverse of ``to_free``."""
         m = len(self.shared_terms)
         judge = np.full((len(self.judges), len(self.judge_terms)), NEVER)
         judge[self._own_is_free] = free[m : self.n_linear]
-        return Coefficients(self.structure.from_free(free[self.n_linear :], frame), judge, free[:m])
+        return Coefficients(self.structure.from_free(free[self.n_linear :], tangent), judge, free[:m])
 
-    def jacobian(self, at: Coefficients, frame: Frame, parts: Decomposition | None = None) -> np.ndarray:
+    def jacobian(self, at: Coefficients, tangent: TangentBasis, parts: Decomposition | None = None) -> np.ndarray:
         """Derivative of the reported parameters with respect to the free coordinates, shape (n_params, n_free).
 
-        ``frame`` must be the one at the scores themselves, and ``parts`` their decomposition if it is known.
+        ``tangent`` must be the one at the scores themselves, and ``parts`` their decomposition if it is known.
         """
         if isinstance(self.structure, Pooled):
-            return self._with_linear(consensus_jacobian(frame))
+            return self._with_linear(consensus_jacobian(tangent))
         if isinstance(self.structure, LowRank):
-            return self._with_linear(decomposition_jacobian(parts or self.decompose(at), frame))
-        return self._with_linear(scores_jacobian(frame))
+            return self._with_linear(decomposition_jacobian(parts or self.decompose(at), tangent))
+        return self._with_linear(scores_jacobian(tangent))
 
-    def derivative(self, free: np.ndarray, frame: Frame, parts: Decomposition) -> np.ndarray:
+    def derivative(self, free: np.ndarray, tangent: TangentBasis, parts: Decomposition) -> np.ndarray:
         """Change of the reported parameters along one movement of the free coordinates, to first order: ``jacobian`` times it."""
         m = len(self.shared_terms)
         judge = np.zeros((len(self.judges), len(self.judge_terms)))
         judge[self._own_is_free] = free[m : self.n_linear]
-        own, shared = frame.split(free[self.n_linear :])
-        change = own @ frame.judge_items.T + frame.shared_judges @ frame.to_items(shared)
+        own, shared = tangent.split(free[self.n_linear :])
+        change = own @ tangent.judge_items.T + tangent.shared_judges @ tangent.to_items(shared)
         if isinstance(self.structure, Pooled):
             scores = change[0]
         elif isinstance(self.structure, LowRank):
@@ -256,10 +256,10 @@ class ParameterLayout:
         result[n_linear:, n_linear:] = block
         return result
 
-    def chart_change(self, anchor: Frame, local: Frame) -> np.ndarray:
-        """Derivative of the coordinates anchored at one frame along movements of another, shape (n_free, n_free).
+    def chart_change(self, anchor: TangentBasis, local: TangentBasis) -> np.ndarray:
+        """Derivative of the coordinates anchored at one tangent along movements of another, shape (n_free, n_free).
 
-        Coordinates are inner products of the scores with a frame's directions, so this is the overlap of the two bases.
+        Coordinates are inner products of the scores with a tangent's directions, so this is the overlap of the two bases.
         """
         overlap = scores_jacobian(anchor).T @ scores_jacobian(local)
         result = np.eye(self.n_linear + len(overlap))

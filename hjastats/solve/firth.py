@@ -10,11 +10,11 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..data.cells import Cells
 from ..errors import IdentificationError
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame, LowRank, ScoreStructure
-from ..likelihood import Derivatives, evaluate, expected_information, free_design, free_information
+from ..model.layout import Coefficients
+from ..model.likelihood import Derivatives, evaluate, expected_information, free_design, free_information
+from ..model.structures import LowRank, ScoreStructure, TangentBasis
 from .search import Search, no_terms, search
-from .start import pooled_scores
+from .starts import pooled_scores
 from .trust import Optimum, maximise
 
 
@@ -58,26 +58,26 @@ def firth(cells: Cells, structure: ScoreStructure, *, maxiter: int = 200) -> Sea
 
 
 def _adjusted(cells: Cells, structure: ScoreStructure, at: Coefficients, here: Derivatives) -> Cells:
-    frame = structure.frame(at.scores)
-    information = free_information(expected_information(cells, here, frame), cells)
+    tangent = structure.tangent(at.scores)
+    information = free_information(expected_information(cells, here, tangent), cells)
     covariance = cho_solve(cho_factor(information), np.eye(len(information)))
-    design = free_design(cells, frame)
+    design = free_design(cells, tangent)
     hat = here.curvature * np.einsum("cd,de,ce->c", design, covariance, design, optimize=True)
-    bending = _bending(cells, frame, covariance)
+    bending = _bending(cells, tangent, covariance)
     return replace(cells, n=cells.n + hat, y=cells.y + 0.5 * hat + 0.5 * here.curvature * bending)
 
 
-def _bending(cells: Cells, frame: Frame, covariance: np.ndarray) -> np.ndarray:
+def _bending(cells: Cells, tangent: TangentBasis, covariance: np.ndarray) -> np.ndarray:
     """Trace of the covariance times the second derivatives of each log-odds, shape (n_cells,)."""
-    f, n_judges, n_shared = len(frame.strength), frame.n_judges, frame.n_shared
+    f, n_judges, n_shared = len(tangent.strength), tangent.n_judges, tangent.n_shared
     if not f:
         return np.zeros(len(cells.n))
-    first = len(covariance) - frame.n_free
+    first = len(covariance) - tangent.n_free
     own = first + np.arange(n_judges * f).reshape(n_judges, f)
     shared = first + n_judges * f + np.arange(f * n_shared).reshape(f, n_shared)
     total = np.zeros((n_judges, n_shared))
-    for direction, strength in enumerate(frame.strength):
+    for direction, strength in enumerate(tangent.strength):
         total += covariance[np.ix_(own[:, direction], shared[direction])] / strength
-    total = 2.0 * (total - frame.shared_judges @ (frame.shared_judges.T @ total))
-    shift = (total @ frame.shared_items.T).ravel()
+    total = 2.0 * (total - tangent.shared_judges @ (tangent.shared_judges.T @ total))
+    shift = (total @ tangent.shared_items.T).ravel()
     return shift[cells.first_entry] - shift[cells.second_entry]

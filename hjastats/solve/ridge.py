@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..data.cells import Cells
-from ..geometry.parameters import Coefficients
-from ..geometry.structures import Frame
-from ..likelihood import Arrow, Gradient
+from ..model.layout import Coefficients
+from ..model.likelihood import Arrow, Gradient
+from ..model.structures import TangentBasis
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Ridge:
             slopes.shared + self.terms * at.shared,
         )
 
-    def add_to_information(self, cells: Cells, arrow: Arrow, frame: Frame) -> Arrow:
+    def add_to_information(self, cells: Cells, arrow: Arrow, tangent: TangentBasis) -> Arrow:
         """Information of the penalised objective; score coordinates are orthonormal, so the ridge is the same for all."""
         judge, shared = arrow.judge.copy(), arrow.shared.copy()
-        f, moves = frame.judge_items.shape[-1], frame.shared_judges.shape[-1] * frame.n_shared
+        f, moves = tangent.judge_items.shape[-1], tangent.shared_judges.shape[-1] * tangent.n_shared
         own, all_own = np.arange(f), np.arange(f, judge.shape[-1])
         judge[..., own, own] += self.scores
         judge[..., all_own, all_own] += self.terms
