@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
-from hjastats import __version__
+from hjastats import __version__, limits
 from hjastats.cli import main
 
 WIDTH = 100
@@ -271,8 +271,8 @@ def test_mt_bench_as_a_new_user_would_type_it(shared_data, capsys):
 
 
 def test_of_too_many_items_the_leading_ones_are_ranked(verdicts, capsys, monkeypatch):
-    monkeypatch.setattr("hjastats.results.inference.MOST_COMPARED", 5)
-    monkeypatch.setattr("hjastats.report.page.LEADING", 3)
+    monkeypatch.setattr(limits, "MOST_COMPARED", 5)
+    monkeypatch.setattr(limits, "RANKED_OF_MANY", 3)
     assert main(["fit", verdicts]) == 0
     text = capsys.readouterr().out
     assert "The leading 3 of 10 items, compared among themselves:" in text

@@ -9,17 +9,15 @@ import pytest
 from scipy import stats
 
 import hjastats as hja
+from hjastats import limits
 from hjastats.diagnostics.biclustering import bicluster
 from hjastats.diagnostics.consistency import cycle_rates
 from hjastats.diagnostics.effective import information_shares
 from hjastats.errors import ContrastError, CovarianceWarning, SizeError
-from hjastats.inference import covariance
 from hjastats.inference.covariance import LargeCovariance
 from hjastats.model.likelihood import evaluate
 from hjastats.model.structures import centred_basis
-from hjastats.results import hypotheses
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from hjastats.solve import search
 
 MODELS = {
     "BTL": (hja.BTLModel, {}),
@@ -38,10 +36,10 @@ def data():
 @pytest.fixture
 def large(monkeypatch):
     """Count every panel as too large for matrices of all parameters, and for more than thirty solutions."""
-    monkeypatch.setattr(covariance, "MANY", 3)
-    monkeypatch.setattr(covariance, "_TOO_MANY", 3)
-    monkeypatch.setattr(covariance, "_MANY_SOLUTIONS", 30)
-    monkeypatch.setattr(hypotheses, "WHOLE", 50)
+    monkeypatch.setattr(limits, "DENSE_SHARED", 3)
+    monkeypatch.setattr(limits, "LARGEST_MATRIX", 3)
+    monkeypatch.setattr(limits, "MOST_SOLUTIONS", 30)
+    monkeypatch.setattr(limits, "ENTRIES_AT_ONCE", 50)
 
 
 def text(result):
@@ -108,9 +106,9 @@ def test_rows_times_a_covariance_are_the_same_by_factors_and_by_products(data, m
     small = model.fit()
     rows = np.random.default_rng(1).normal(size=(3, int(small.df_model)))
     expected = small.estimate.free_covariance.times(rows)
-    monkeypatch.setattr(covariance, "MANY", 3)
+    monkeypatch.setattr(limits, "DENSE_SHARED", 3)
     for as_long in (0.0, 1e9):
-        monkeypatch.setattr(covariance, "_AS_LONG", as_long)
+        monkeypatch.setattr(limits, "AS_LONG_AS_FACTORS", as_long)
         known = model.fit().estimate.free_covariance
         np.testing.assert_allclose(known.times(rows), expected, atol=1e-6 * np.abs(expected).max())
         assert ("_factors" in known.__dict__) == (as_long == 0.0)
@@ -156,7 +154,7 @@ def test_a_separated_large_panel_empties_the_rows_that_have_no_limit(large):
 
 def test_cycles_of_many_items_are_those_of_few(data, monkeypatch):
     dense = cycle_rates(data.cells)
-    monkeypatch.setattr("hjastats.diagnostics.consistency._FEW_ITEMS", 2)
+    monkeypatch.setattr(limits, "DENSE_MARGINS", 2)
     np.testing.assert_allclose(cycle_rates(data.cells), dense)
 
 
@@ -175,8 +173,7 @@ def test_judges_alone_are_fitted_alike_by_sparse_products(data, ridge, monkeypat
     model = hja.JudgewiseBTLModel.from_comparisons(data)
     fit = model.fit if ridge == 0.0 else lambda: model.fit_regularized(ridge)
     small = fit()
-    monkeypatch.setattr(search, "MANY_OWN_ITEMS", 3)
-    monkeypatch.setattr("hjastats.inference.estimate.MANY_OWN_ITEMS", 3)
+    monkeypatch.setattr(limits, "DENSE_OWN_ITEMS", 3)
     other = fit()
     assert other.converged
     assert other.llf == pytest.approx(small.llf, abs=1e-8)
@@ -187,7 +184,7 @@ def test_judges_alone_are_fitted_alike_by_sparse_products(data, ridge, monkeypat
 def test_a_large_panel_is_loaded_as_it_was_saved(data, tmp_path, monkeypatch):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     result = model.fit()
-    monkeypatch.setattr("hjastats.inference.estimate.MANY_FREE", 3)
+    monkeypatch.setattr(limits, "MANY_FREE", 3)
     result.to_json(tmp_path / "fit.json")
     again = hja.load_results(tmp_path / "fit.json")
     assert again.converged
@@ -219,7 +216,7 @@ def test_places_of_too_many_items_are_refused_and_of_some_given(data, monkeypatc
         result.ranking(items=["model-A", "model-Z"])
     with pytest.raises(ContrastError, match="expected two or more different labels to compare, got"):
         result.pairwise(labels=["model-A", "model-A"])
-    monkeypatch.setattr("hjastats.results.inference.MOST_COMPARED", 5)
+    monkeypatch.setattr(limits, "MOST_COMPARED", 5)
     with pytest.raises(SizeError, match="places of 10 items need all 45 differences between them: name at most 5"):
         result.ranking()
     with pytest.raises(SizeError, match="differences of 10 items"):
@@ -228,8 +225,8 @@ def test_places_of_too_many_items_are_refused_and_of_some_given(data, monkeypatc
 
 def test_a_report_of_too_many_items_ranks_the_leading_ones(data, monkeypatch):
     result = hja.HJAModel.from_comparisons(data, rank=1).fit()
-    monkeypatch.setattr("hjastats.results.inference.MOST_COMPARED", 5)
-    monkeypatch.setattr("hjastats.report.page.LEADING", 4)
+    monkeypatch.setattr(limits, "MOST_COMPARED", 5)
+    monkeypatch.setattr(limits, "RANKED_OF_MANY", 4)
     page = result.report()
     assert "These are the 4 items with the highest scores, compared among themselves." in page
     assert "The 4 items of 10 with the highest scores, ranked among themselves." in page
@@ -275,17 +272,18 @@ def test_leaving_out_one_of_many_judges_eliminates_the_others(data, name, alpha,
     model = kind.from_comparisons(data, **options)
     result = model.fit_regularized(alpha) if alpha else model.fit()
     small = result.influence().table
-    monkeypatch.setattr("hjastats.diagnostics.deletion.MANY_FREE", 3)
+    monkeypatch.setattr(limits, "MANY_FREE", 3)
     large = result.influence().table
     pd.testing.assert_frame_equal(large, small, rtol=1e-7)
 
 
 def test_matrices_that_do_not_fit_are_refused_in_words(data, large, monkeypatch):
-    monkeypatch.setattr("hjastats.results.core.MOST_IN_A_MATRIX", 20)
+    monkeypatch.setattr(limits, "LARGEST_MATRIX", 20)
     result = hja.HJAModel.from_comparisons(data, rank=1).fit()
     for ask in (result.cov_params, lambda: result.cov_params_free, result.weakest_direction):
         with pytest.raises(SizeError, match=r"a covariance matrix of 3\d parameters would take 0 GB: ask for contrast"):
             ask()
+    monkeypatch.setattr(limits, "LARGEST_MATRIX", 3)
     with pytest.raises(SizeError, match="standard errors of 80 scores would take hours"):
         _ = result.scores_se
 
@@ -294,7 +292,7 @@ def test_predictions_of_many_items_are_those_of_few(data, monkeypatch):
     result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
     asked = {"judge": "judge-2", "item_a": "model-I", "item_b": ["model-A", "model-B"]}
     expected = result.get_prediction(**asked).summary_frame()
-    monkeypatch.setattr("hjastats.model.structures._FEW_ITEMS", 3)
+    monkeypatch.setattr(limits, "BASIS_ITEMS", 3)
     again = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
     assert again.estimate.tangent.complement is None
     np.testing.assert_allclose(again.get_prediction(**asked).summary_frame(), expected, rtol=1e-6)
@@ -340,8 +338,8 @@ def test_judges_alone_with_many_items_run_away_where_wins_lead_nowhere(monkeypat
                     rows.append((judge, f"i{i}", f"i{j}", float(wins)))
     data = hja.Comparisons.from_arrays(*(list(column) for column in zip(*rows, strict=True)))
     small = hja.JudgewiseBTLModel.from_comparisons(data).fit(warn_convergence=False)
-    for place, limit in (("search.MANY_OWN_ITEMS", 2), ("search.LARGE", 2), ("existence.MANY_FREE", 2)):
-        monkeypatch.setattr(f"hjastats.solve.{place}", limit)
+    for place, limit in (("DENSE_OWN_ITEMS", 2), ("MANY_STARTS_FREE", 2), ("MANY_FREE", 2)):
+        monkeypatch.setattr(limits, place, limit)
     with pytest.warns(hja.SeparationWarning, match="'champion', 'ordered'"):
         large = hja.JudgewiseBTLModel.from_comparisons(data).fit()
     empty = large.scores.isna()

@@ -10,14 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-# Below this many possible (judge, item, item) triples a dense count beats sorting the rows.
-_DENSE_LIMIT = 4_000_000
-# Below this many a table of all triples is smaller than what it takes to avoid it.
-_SMALL_PANEL = 50_000
-# Items up to which products with all their pairs are quicker than gathering and scattering, and cells of all pairs for each
-# that was compared, up to which it pays to add the empty ones.
-_FEW_ITEMS = 10
-_COMPLETE = 1.5
+from .. import limits
 
 
 @dataclass(frozen=True)
@@ -130,7 +123,7 @@ class Cells:
         """
         n_pairs = self.n_items * (self.n_items - 1) // 2
         has_terms = self.n_judge_terms or self.n_shared_terms
-        if has_terms or not 1 < self.n_items <= _FEW_ITEMS or len(self.n) != self.n_judges * n_pairs:
+        if has_terms or not 1 < self.n_items <= limits.COMPLETE_ITEMS or len(self.n) != self.n_judges * n_pairs:
             return None
         pairs = _all_pairs(self.n_items)
         everybody = (self.first.reshape(-1, n_pairs) == pairs.first) & (
@@ -144,7 +137,11 @@ class Cells:
         n_pairs = self.n_items * (self.n_items - 1) // 2
         size = self.n_judges * n_pairs
         has_terms = self.n_judge_terms or self.n_shared_terms
-        if has_terms or self.n_items > _FEW_ITEMS or not len(self.n) < size <= _COMPLETE * len(self.n):
+        if (
+            has_terms
+            or self.n_items > limits.COMPLETE_ITEMS
+            or not len(self.n) < size <= limits.COMPLETE_SHARE * len(self.n)
+        ):
             return self
         first, second = _all_pairs(self.n_items)[:2]
         table = np.zeros((2, self.n_judges, self.n_items, self.n_items))
@@ -185,7 +182,7 @@ class Cells:
     @property
     def has_dense_laplacians(self) -> bool:
         """Whether the judges' Laplacians are so small that they are cheaper than what it takes to avoid them."""
-        return self.n_judges * self.n_items**2 <= _SMALL_PANEL
+        return self.n_judges * self.n_items**2 <= limits.DENSE_LAPLACIANS
 
     @cached_property
     def _laplacian_entries(self) -> np.ndarray:
@@ -229,7 +226,7 @@ class _Pairs(NamedTuple):
     laplacians: np.ndarray
 
 
-@lru_cache(maxsize=_FEW_ITEMS)
+@lru_cache(maxsize=limits.COMPLETE_ITEMS)
 def _all_pairs(n_items: int) -> _Pairs:
     first, second = np.triu_indices(n_items, 1)
     incidence = np.eye(n_items)[first] - np.eye(n_items)[second]
@@ -273,7 +270,7 @@ def collapse(rows: Cells) -> Cells:
     n_judges, n_items = rows.n_judges, rows.n_items
     terms = [block for block in (rows.judge_terms, rows.shared_terms) if block.shape[1] > 0]
     is_constant = all((block == block[:1]).all() for block in terms)
-    if is_constant and n_judges * n_items**2 <= _DENSE_LIMIT:
+    if is_constant and n_judges * n_items**2 <= limits.DENSE_COUNTS:
         totals = _table_of_pairs(rows)
         if not terms:
             totals = _without_order(totals)

@@ -14,13 +14,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
+from .. import limits
 from ..errors import ComparisonError
 
 EngineFrame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 PARQUET_ENDINGS = (".parquet", ".pq")
 _USUAL = 1.0
-# Possible combinations of labels up to which a table of all of them is counted into.
-_FEW_ROWS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -173,7 +172,7 @@ def _counted_codes(frame: EngineFrame, n_rows: str) -> pd.DataFrame | None:
         coded = table[name].dictionary_encode().combine_chunks()
         labels[name] = coded.dictionary.to_pylist()
         size *= len(labels[name])
-        if size > _FEW_ROWS:
+        if size > limits.DISTINCT_CODES:
             return None
         key *= len(labels[name])
         key += coded.indices.to_numpy()

@@ -10,13 +10,9 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from .. import limits
 from ..errors import shown
 from .cells import Cells
-
-# Entries of a table of all judges and pairs of items that is cheaper than a sparse graph.
-_SMALL_TABLE = 20_000
-# Items up to which the same is true of one judge.
-_FEW_ITEMS = 1500
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -86,7 +82,7 @@ class Connectivity:
     @cached_property
     def is_connected(self) -> bool:
         """Whether the pooled comparison graph is connected."""
-        return _links_all(self.cells) if len(self.items) <= _FEW_ITEMS else len(self.pooled_groups) == 1
+        return _links_all(self.cells) if len(self.items) <= limits.DENSE_LINKS else len(self.pooled_groups) == 1
 
     @property
     def is_connected_for_every_judge(self) -> bool:
@@ -174,7 +170,7 @@ def _is_one_sided(cells: Cells) -> bool:
     """Whether some item may stand above others for a judge: False only if wins lead back from every loser to its winner."""
     n_judges, n_items = cells.n_judges, cells.n_items
     one_sided = (cells.n > 0) & ((cells.y <= 0) | (cells.y >= cells.n))
-    if not one_sided.any() or n_judges * n_items**2 > _SMALL_TABLE:
+    if not one_sided.any() or n_judges * n_items**2 > limits.DENSE_WINS:
         return bool(one_sided.any())
     wins = np.zeros((n_judges, n_items, n_items), dtype=np.float32)
     winner, loser = _wins(cells, cells.first_entry, cells.second_entry)

@@ -13,13 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from .. import limits
 from ..errors import ComparisonError, shown
 
 Labels: TypeAlias = "Sequence[object] | np.ndarray | pd.Series[Any] | pd.Categorical[Any]"
 # The codes of a column and its distinct values, being worked out.
 Coding: TypeAlias = "Future[tuple[np.ndarray, list[object]]]"
-# Rows beyond which a column is worth a thread of its own.
-_LONG = 30_000
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ def code_columns(columns: Sequence[Labels]) -> list[Coding]:
             except Exception as error:
                 coding.set_exception(error)
 
-    n_threads = min(len(columns), os.cpu_count() or 1) if len(columns[0]) > _LONG else 1
+    n_threads = min(len(columns), os.cpu_count() or 1) if len(columns[0]) > limits.LONG_COLUMN else 1
     # This thread works, too.
     others = [Thread(target=work) for _ in range(n_threads - 1)]
     for thread in others:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from .. import limits
 from ..errors import ContrastError
 from .wording import shortened
 
 # Largest number of groups chosen by itself: more are no summary.
 MOST_GROUPS = 6
-# Leaves beyond which their optimal order, which takes the cube of their number, is not looked for.
-MOST_ORDERED = 500
 # Labels of a group that are printed.
 MOST_NAMED = 20
 
@@ -99,7 +98,7 @@ def _clustered(
         raise ContrastError(f"n_groups must lie between 1 and {n}, the number of {role}s, got {n_groups!r}.")
     if n == 1:
         return [str(labels[0])], pd.Series([1], index=pd.Index(labels, name=role), name="group"), np.zeros((0, 4))
-    tree = linkage(rows, method="ward", optimal_ordering=n <= MOST_ORDERED)
+    tree = linkage(rows, method="ward", optimal_ordering=n <= limits.ORDERED_LEAVES)
     leaves = leaves_list(tree)
     # A tree can be read from either end; the end whose label comes first makes the order unique.
     if labels[leaves[-1]] < labels[leaves[0]]:

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .. import limits
 from ..data.cells import Cells
 from ..model.layout import Coefficients
 from ..model.likelihood import evaluate
-
-# Items up to which a table of all pairs is quicker than a list of those compared.
-_FEW_ITEMS = 200
 
 
 def mean_squares(rows: Cells, at: Coefficients) -> tuple[np.ndarray, np.ndarray]:
@@ -77,7 +75,7 @@ def cycle_rates(cells: Cells) -> np.ndarray:
         own = np.flatnonzero(cells.judge == k)
         margin = sparse.coo_array((lead[own], (cells.first[own], cells.second[own])), shape=(cells.n_items,) * 2)
         # Most pairs of many items were never compared by one judge.
-        margin = margin.tocsr() if cells.n_items > _FEW_ITEMS else margin.toarray()
+        margin = margin.tocsr() if cells.n_items > limits.DENSE_MARGINS else margin.toarray()
         prefers = (margin - margin.T > 0).astype(float)
         # Each triangle is counted six times, each directed cycle three times.
         triples = _closed_walks(prefers + prefers.T) / 6.0

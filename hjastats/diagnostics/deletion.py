@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .. import limits
 from ..data.cells import Cells, take
 from ..inference.covariance import invert
 from ..model.layout import Coefficients
@@ -20,7 +21,6 @@ from ..model.likelihood import (
     gradient,
 )
 from ..model.structures import TangentBasis
-from ..solve.existence import MANY_FREE
 from ..solve.products import coordinates, in_free_order
 from ..solve.quadratic import remainder, solve_arrow
 from ..solve.ridge import NO_RIDGE, Ridge
@@ -80,7 +80,7 @@ def one_step(cells: Cells, at: Coefficients, tangent: TangentBasis, judge: int, 
         slopes = ridge.add_to_gradient(rest, slopes, without)
     kept = np.flatnonzero(~_belongs_to(judge, cells, tangent))
     expected = _information(rest, here, tangent, judge, ridge)
-    note, solve = "", _solved_by_elimination if len(kept) > MANY_FREE else _solved_by_inverse
+    note, solve = "", _solved_by_elimination if len(kept) > limits.MANY_FREE else _solved_by_inverse
     found = solve(_bent(expected, tangent, slopes), slopes, tangent, rest, kept, judge)
     if found is None:
         found = solve(expected, slopes, tangent, rest, kept, judge)

@@ -9,12 +9,10 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
+from .. import limits
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
 from .findings import Finding
-
-# Judges that are printed.
-MOST_JUDGES = 60
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,8 +47,10 @@ class Diagnosis:
             lines.append(
                 f"  Likelihood ratio of position effects per judge: {statistic:.1f} on {df} df, p = {p_value:.3g}."
             )
-        table = self.judges.head(MOST_JUDGES).to_string(float_format=lambda value: f"{value:.3f}", na_rep="-")
-        more = [f"and {len(self.judges) - MOST_JUDGES:,} more in .judges"] * (len(self.judges) > MOST_JUDGES)
+        table = self.judges.head(limits.PRINTED_JUDGES).to_string(float_format=lambda value: f"{value:.3f}", na_rep="-")
+        more = [f"and {len(self.judges) - limits.PRINTED_JUDGES:,} more in .judges"] * (
+            len(self.judges) > limits.PRINTED_JUDGES
+        )
         return "\n".join([*lines, "", table, *more])
 
 

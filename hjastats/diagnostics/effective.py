@@ -13,8 +13,6 @@ from .wording import shortened
 
 # Reciprocal condition number below which the information about the consensus is singular.
 _SINGULAR = 1e-13
-# Items whose information about the consensus still fits in memory several times.
-MANY_ITEMS = 10_000
 
 
 @dataclass(frozen=True, repr=False, eq=False)

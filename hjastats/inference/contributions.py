@@ -11,14 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .. import limits
 from ..data.cells import Cells, distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..model.layout import Coefficients
 from ..model.likelihood import Derivatives, evaluate
 from ..model.structures import TangentBasis
-
-# Contributions of comparisons times movements that are held at a time.
-_ENTRIES = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class Contributions:
     def _parts(self, movements: np.ndarray, tangent: TangentBasis) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Counts and contributions of some units at a time."""
         moves = _Moves.of(movements, tangent, self.rows)
-        at_once = max(_ENTRIES // max(len(movements), 1), 1)
+        at_once = max(limits.ENTRIES_AT_ONCE // max(len(movements), 1), 1)
         first, n_units = 0, len(self.count)
         while first < n_units:
             last = int(np.searchsorted(self.starts, self.starts[first] + at_once, side="right")) - 1

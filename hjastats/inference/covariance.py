@@ -10,6 +10,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from .. import limits
 from ..data.cells import Cells
 from ..model.layout import Coefficients
 from ..model.likelihood import (
@@ -22,24 +23,11 @@ from ..model.likelihood import (
     observed_information,
 )
 from ..model.structures import TangentBasis
-from ..solve.existence import MANY_FREE
-from ..solve.products import MAX_PRODUCTS, ProductSystem, in_free_order
-from ..solve.quadratic import MANY
+from ..solve.products import ProductSystem, in_free_order
 from ..solve.ridge import NO_RIDGE, Ridge
 
 # Beyond this condition number of the information, standard errors are rounding error.
 SINGULAR_CONDITION = 1e13
-# Shared coordinates beyond which their covariance does not fit in memory, so that every quantity is solved for by itself.
-_TOO_MANY = 12_000
-# Quantities that are solved for by themselves, of panels that large: a few minutes.
-_MANY_SOLUTIONS = 1000
-# Quantities that take as long to solve for one by one as the factors of a thousand shared coordinates take; of more coordinates the
-# number grows with their square.
-_AS_LONG = 2.0
-# Free coordinates up to which a panel that looks undetermined from products alone is looked at as a matrix.
-_SECOND_LOOK = 3000
-# Quantities whose variances are computed at a time.
-BLOCK = 500
 
 
 class Covariance(Protocol):
@@ -179,8 +167,8 @@ class LargeCovariance:
             eliminated = (inverse @ arrow.coupling).reshape(n_judges * width, n_shared)
             # In place and in pieces: this is the largest matrix of all.
             left = np.asfortranarray(arrow.shared)
-            for start in range(0, n_shared, BLOCK):
-                left[:, start : start + BLOCK] -= coupling.T @ eliminated[:, start : start + BLOCK]
+            for start in range(0, n_shared, limits.BLOCK):
+                left[:, start : start + limits.BLOCK] -= coupling.T @ eliminated[:, start : start + limits.BLOCK]
             return inverse, eliminated, cholesky(left, lower=True, overwrite_a=True, check_finite=False)
         except LinAlgError:
             return None
@@ -199,13 +187,15 @@ class LargeCovariance:
         if not self.is_identified:
             return np.full(len(jacobian), np.nan)
         result = np.empty(len(jacobian))
-        for start in range(0, len(jacobian), BLOCK):
-            rows = jacobian[start : start + BLOCK]
+        for start in range(0, len(jacobian), limits.BLOCK):
+            rows = jacobian[start : start + limits.BLOCK]
             if (solved := self._solved(rows)) is not None:
-                result[start : start + BLOCK] = np.einsum("md,md->m", solved, rows)
+                result[start : start + limits.BLOCK] = np.einsum("md,md->m", solved, rows)
                 continue
             own, weighted, half = self._halves(rows)
-            result[start : start + BLOCK] = np.einsum("md,md->m", weighted, own) + np.einsum("sm,sm->m", half, half)
+            result[start : start + limits.BLOCK] = np.einsum("md,md->m", weighted, own) + np.einsum(
+                "sm,sm->m", half, half
+            )
         return result
 
     def times(self, jacobian: np.ndarray) -> np.ndarray:
@@ -240,18 +230,20 @@ class LargeCovariance:
 
     def can_solve(self, n: int) -> bool:
         """Whether so many quantities can be had in reasonable time."""
-        return n <= _MANY_SOLUTIONS or self._n_shared <= _TOO_MANY
+        return n <= limits.MOST_SOLUTIONS or self._n_shared <= limits.LARGEST_MATRIX
 
     def _solved(self, jacobian: np.ndarray) -> np.ndarray | None:
         """Each row times the covariance, by conjugate gradients; None where the factors are at hand, sooner made, or needed."""
-        n_shared, is_too_large = self._n_shared, self._n_shared > _TOO_MANY
+        n_shared, is_too_large = self._n_shared, self._n_shared > limits.LARGEST_MATRIX
         self._n_solved += len(jacobian)
-        is_quicker = "_factors" not in self.__dict__ and self._n_solved <= _AS_LONG * (n_shared / 1000.0) ** 2
+        is_quicker = (
+            "_factors" not in self.__dict__ and self._n_solved <= limits.AS_LONG_AS_FACTORS * (n_shared / 1000.0) ** 2
+        )
         if not (is_too_large or is_quicker):
             return None
         result = np.empty_like(jacobian)
         own, shared = self._in_arrow(jacobian)
-        shape, patience = self._system.own_ridge.shape, MAX_PRODUCTS * (10 if is_too_large else 1)
+        shape, patience = self._system.own_ridge.shape, limits.SOLUTION_PRODUCTS * (10 if is_too_large else 1)
         for m in range(len(jacobian)):
             solution = self._system.solve(own[m].reshape(shape), shared[m], tolerance=1e-8, max_products=patience)
             if solution is None and not is_too_large:
@@ -283,10 +275,10 @@ def covariance_at(
     """Inverse information at some coefficients: a matrix, or a promise of its parts where judges or items are many."""
     n_shared = tangent.shared_judges.shape[1] * tangent.n_shared + cells.n_shared_terms
     n_free = tangent.n_free + int(cells.is_free.sum())
-    if n_shared > MANY or n_free > MANY_FREE:
+    if n_shared > limits.DENSE_SHARED or n_free > limits.MANY_FREE:
         large = LargeCovariance(cells, at, tangent, kind, ridge)
         # An item that runs to infinity spoils the preconditioner for all others, and with it the condition number.
-        if n_free > _SECOND_LOOK or large.is_identified:
+        if n_free > limits.SECOND_LOOK or large.is_identified:
             return large
     return invert(information_at(cells, at, tangent, kind, ridge))
 

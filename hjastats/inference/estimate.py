@@ -10,16 +10,17 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg import cho_factor, cho_solve
 
+from .. import limits
 from ..data.cells import Cells
 from ..errors import shown
 from ..model.layout import Coefficients, Layout
 from ..model.likelihood import evaluate, free_gradient, gradient
 from ..model.structures import ScoreStructure, TangentBasis
 from ..solve.alternating import AlternatingRun
-from ..solve.existence import MANY_FREE, Separation, find_separation
+from ..solve.existence import Separation, find_separation
 from ..solve.products import ProductSystem, coordinates
 from ..solve.ridge import NO_RIDGE, Ridge
-from ..solve.search import MANY_OWN_ITEMS, Search
+from ..solve.search import Search
 from ..solve.trust import Optimum
 from ..solve.validation import CrossValidation
 from .covariance import SINGULAR_CONDITION, FreeCovariance, LargeCovariance, covariance_at, information_at
@@ -101,7 +102,7 @@ class Estimate:
                 and _pooled_condition(self.cells, self.at.scores[0]) < SINGULAR_CONDITION
             ):
                 return True
-            if not self.tangent.shared_judges.shape[1] and self.cells.n_items > MANY_OWN_ITEMS:
+            if not self.tangent.shared_judges.shape[1] and self.cells.n_items > limits.DENSE_OWN_ITEMS:
                 curvature = evaluate(self.cells, self.at).curvature
                 return bool(curvature.min() > curvature.max() / SINGULAR_CONDITION)
         return self.free_covariance.is_identified
@@ -259,7 +260,7 @@ def stationarity(cells: Cells, at: Coefficients, tangent: TangentBasis, ridge: R
     if ridge:
         slopes = ridge.add_to_gradient(cells, slopes, at)
     # Judges who share nothing have blocks as large as the items are many: nothing to precondition products with.
-    if tangent.n_free > MANY_FREE and tangent.shared_judges.shape[1]:
+    if tangent.n_free > limits.MANY_FREE and tangent.shared_judges.shape[1]:
         right = coordinates(slopes, tangent)
         solution = ProductSystem(cells, here, tangent, ridge.scores, ridge.terms, slopes.scores).solve(*right)
         squared = None if solution is None else sum(float(np.vdot(a, b)) for a, b in zip(solution, right, strict=True))

@@ -7,10 +7,8 @@ import pandas as pd
 from scipy import sparse, stats
 from scipy.optimize import least_squares
 
+from .. import limits
 from .simultaneous import largest_differences, pairwise_differences
-
-# Items up to which all pairs are a dense matrix.
-_FEW = 60
 
 
 def ranking_table(
@@ -146,7 +144,7 @@ def quasi_variances(covariance: np.ndarray) -> np.ndarray:
         q = np.exp(log_q)
         return np.log(q[low] + q[high]) - np.log(target)
 
-    rows, is_small = np.arange(len(low)), n <= _FEW
+    rows, is_small = np.arange(len(low)), n <= limits.DENSE_PAIRS
 
     def jacobian(log_q: np.ndarray) -> np.ndarray | sparse.csr_array:
         q = np.exp(log_q)

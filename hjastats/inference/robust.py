@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from .. import limits
 from ..data.cells import Cells, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError, shown
@@ -17,13 +18,9 @@ from ..model.layout import Coefficients
 from ..model.likelihood import Derivatives, evaluate, expected_information, free_information, times_predictor
 from ..model.structures import TangentBasis
 from .contributions import Contributions, single, weighted_slopes
-from .covariance import BLOCK, Covariance, DenseCovariance, FreeCovariance, LargeCovariance
+from .covariance import Covariance, DenseCovariance, FreeCovariance, LargeCovariance
 
 FEW_CLUSTERS = 20
-# Gradients of clusters times free coordinates that are held at a time.
-_ENTRIES = 20_000_000
-# Free coordinates beyond which a robust covariance of all of them takes longer than the quantities anybody asks for.
-_LARGE = 6000
 DESCRIPTIONS = {
     "expected": "Standard errors from the expected information (eq. fisher-plugin).",
     "observed": "Standard errors from the observed information.",
@@ -66,7 +63,7 @@ class Sandwich:
 
     def variances(self, jacobian: np.ndarray) -> np.ndarray:
         """Variances of quantities with the given Jacobian, shape (m,)."""
-        parts = [jacobian[start : start + BLOCK] for start in range(0, len(jacobian), BLOCK)]
+        parts = [jacobian[start : start + limits.BLOCK] for start in range(0, len(jacobian), limits.BLOCK)]
         squares = [self.contributions.squares(self.bread.times(part), self.tangent) for part in parts]
         return self.correction * np.concatenate([np.zeros(0), *squares])
 
@@ -97,7 +94,7 @@ def robust_covariance(
     if cov_type == "HC0":
         _no_further(cov_kwds, ())
         known = {"description": DESCRIPTIONS["HC0"]}
-        if k > _LARGE:
+        if k > limits.LARGEST_SANDWICH:
             return Sandwich(bread, Contributions.of_comparisons(rows, data, at), tangent), known
         return DenseCovariance(_sandwich(bread.covariance, single_meat(rows, data, at, tangent))), known
     _no_further(cov_kwds, ("groups", "use_correction"))
@@ -106,7 +103,7 @@ def robust_covariance(
     check_clusters(cluster, g, data, k, has_judge_parameters=has_judge_parameters)
     correction = (g / (g - 1.0)) * ((n - 1.0) / (n - k)) if cov_kwds.get("use_correction", True) else 1.0
     covariance: Covariance
-    if k > _LARGE:
+    if k > limits.LARGEST_SANDWICH:
         covariance = Sandwich(bread, Contributions.of_clusters(rows, data, at, cluster, g), tangent, correction)
     else:
         meat = cluster_meat(rows, data, at, tangent, cluster, g)
@@ -148,7 +145,7 @@ def cluster_meat(
     order = np.argsort(cluster, kind="stable")
     ends = np.searchsorted(cluster[order], np.arange(n_clusters + 1))
     n_free = int(rows.is_free.sum()) + tangent.n_free
-    at_once = max(_ENTRIES // n_free, 1)
+    at_once = max(limits.ENTRIES_AT_ONCE // n_free, 1)
     meat = np.zeros((n_free, n_free))
     for start in range(0, n_clusters, at_once):
         stop = min(start + at_once, n_clusters)

@@ -6,12 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Draws of the maximum. Their Monte-Carlo error at the 5% point is 0.0007 in probability.
-N_DRAWS = 100_000
-# Numbers held at once: few enough to stay in the processor's cache.
-_CHUNK = 200_000
-# Differences drawn in all: with more than a hundred items fewer draws have to do, 11,000 for 300 items and 2,000 for 700 or more.
-_WORK = 1e9
+from .. import limits
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,11 @@ def pairwise_differences(estimate: np.ndarray, covariance: np.ndarray) -> Pairwi
 
 
 def largest_differences(
-    covariance: np.ndarray, *, per_item: bool = False, n_draws: int = N_DRAWS, rng: int | np.random.Generator | None = 0
+    covariance: np.ndarray,
+    *,
+    per_item: bool = False,
+    n_draws: int = limits.DRAWS,
+    rng: int | np.random.Generator | None = 0,
 ) -> np.ndarray:
     """Draws of the largest absolute z among all pairs under equality of all estimates.
 
@@ -71,8 +70,8 @@ def largest_differences(
     kept = values > 1e-12 * max(values.max(initial=0.0), 1e-300)
     root = vectors[:, kept] * np.sqrt(values[kept])
     # Maxima over half a million pairs need fewer draws for the same work; their distribution is also tighter.
-    n_draws = max(2_000, min(n_draws, int(_WORK / max(n * n, 1))))
-    size = max(_CHUNK // (n * n), 1)
+    n_draws = max(2_000, min(n_draws, int(limits.DRAWN_DIFFERENCES / max(n * n, 1))))
+    size = max(limits.DRAWS_AT_ONCE // (n * n), 1)
     result = []
     for start in range(0, n_draws, size):
         draw = rng.standard_normal((min(size, n_draws - start), root.shape[1])) @ root.T

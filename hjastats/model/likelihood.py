@@ -13,13 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import limits
 from ..data.cells import Cells
 from .layout import Coefficients
 from .structures import TangentBasis
-
-# Cells beyond which intermediate results would travel to memory and back, and how many are worked on instead.
-_LONG = 32_768
-_PART = 8_192
 
 
 class Derivatives(NamedTuple):
@@ -117,7 +114,7 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     >>> bool(np.isclose(far.value, np.exp(-40.0))), bool(np.isclose(far.slope[0], -np.exp(-40.0)))
     (True, True)
     """
-    if eta.ndim == 1 and len(eta) > _LONG:
+    if eta.ndim == 1 and len(eta) > limits.LONG_ARRAY:
         return _in_parts(eta, n, y)
     size = np.abs(eta)
     small = np.exp(-size)
@@ -134,8 +131,8 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
 def _in_parts(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     """The same, a part at a time that stays in the processor's cache."""
     value, slope, curvature = 0.0, np.empty_like(eta), np.empty_like(eta)
-    for start in range(0, len(eta), _PART):
-        part = slice(start, start + _PART)
+    for start in range(0, len(eta), limits.ARRAY_PART):
+        part = slice(start, start + limits.ARRAY_PART)
         here = bernoulli(eta[part], n[part], y[part])
         value, slope[part], curvature[part] = value + here.value, here.slope, here.curvature
     return Derivatives(value, slope, curvature, eta)

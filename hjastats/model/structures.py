@@ -14,10 +14,7 @@ import numpy as np
 from scipy.linalg import helmert
 from scipy.linalg.lapack import dgeqrf, dgesdd, dorgqr
 
-# Score matrices up to this size are decomposed whole: it is quicker than reducing them first.
-_SMALL = 1000
-# Up to so many items a full product with a basis that is at hand is quicker than reflections.
-_FEW_ITEMS = 60
+from .. import limits
 
 
 @dataclass(frozen=True)
@@ -209,7 +206,7 @@ class ScoreStructure(Protocol):
 
 def is_small(n_judges: int, n_items: int) -> bool:
     """Whether score matrices of this size are decomposed whole, in a way that knows stacks."""
-    return n_judges * n_items <= _SMALL
+    return n_judges * n_items <= limits.WHOLE_SCORES
 
 
 @lru_cache(maxsize=8)
@@ -226,7 +223,7 @@ def in_centred_basis(rows: np.ndarray) -> np.ndarray:
     The basis is a table for few items; for many, a reflection that turns the constant into the first item.
     """
     n_items = rows.shape[1]
-    if n_items <= _FEW_ITEMS:
+    if n_items <= limits.BASIS_ITEMS:
         return rows @ centred_basis(n_items)
     root = np.sqrt(n_items)
     along = (rows.sum(axis=1) + root * rows[:, 0]) / (n_items + root)
@@ -236,7 +233,7 @@ def in_centred_basis(rows: np.ndarray) -> np.ndarray:
 def from_centred_basis(rows: np.ndarray) -> np.ndarray:
     """Item vectors (m, n_items) from their coordinates in that basis (m, n_items - 1)."""
     n_items = rows.shape[1] + 1
-    if n_items <= _FEW_ITEMS:
+    if n_items <= limits.BASIS_ITEMS:
         return rows @ centred_basis(n_items).T
     root, total = np.sqrt(n_items), rows.sum(axis=1, keepdims=True)
     return np.hstack([-total / root, rows - total / (n_items + root)])
@@ -259,7 +256,7 @@ class Pooled:
         """Shared movements only, with the same weight for every judge."""
         n_judges, n_items = scores.shape
         weights = np.full((n_judges, 1), n_judges**-0.5)
-        basis = centred_basis(n_items) if n_items <= _FEW_ITEMS else None
+        basis = centred_basis(n_items) if n_items <= limits.BASIS_ITEMS else None
         return TangentBasis(np.zeros((n_items, 0)), weights, np.zeros(0), basis)
 
     def move(
@@ -341,7 +338,7 @@ class LowRank:
         left, strength, items = left[:, :q], strength[:q], from_centred_basis(right[:q]).T
         sign = np.sign(items[np.abs(items).argmax(axis=0), np.arange(q)])
         items = items * sign
-        complement = _complement(items) if len(items) <= _FEW_ITEMS else None
+        complement = _complement(items) if len(items) <= limits.BASIS_ITEMS else None
         return TangentBasis(items, left * sign, strength, complement)
 
     def _small_tangent(self, scores: np.ndarray) -> TangentBasis:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from .. import limits
 from ..errors import IdentificationError, SizeError
 from ..inference.comparison import compare
 from .pictures import Picture, picture
@@ -55,8 +56,6 @@ MODELS = {
     "note": ("note", ""),
 }
 
-# Items that are ranked when there are too many to rank all, and scores that are listed without places.
-LEADING, MOST_LISTED = 100, 1000
 
 # Whose families a figure shows in colour.
 COLOURED = {
@@ -117,13 +116,13 @@ def places(results: Any) -> pd.DataFrame | None:
     try:
         return results.ranking()
     except SizeError:
-        return results.ranking(items=list(results._best_first.index[:LEADING]))
+        return results.ranking(items=list(results._best_first.index[: limits.RANKED_OF_MANY]))
 
 
 def _ranking_table(results: Any, ranking: pd.DataFrame | None) -> Table:
     n = len(results.model.items)
     if ranking is None:
-        shown = results.consensus.head(MOST_LISTED)
+        shown = results.consensus.head(limits.LISTED_OF_MANY)
         shown = shown.assign(interval=_interval(shown))
         return table(shown, "Consensus scores; items without one run to infinity", SCORES, "item")
     places = [_range(low, high) for low, high in zip(ranking["place_lower"], ranking["place_upper"], strict=True)]

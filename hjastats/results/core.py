@@ -13,6 +13,7 @@ from scipy.special import xlogy
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults, LikelihoodResultsWrapper
 from statsmodels.base.wrapper import populate_wrapper
 
+from .. import limits
 from ..diagnostics.diagnosis import Diagnosis, judge_facts
 from ..diagnostics.findings import Finding, find
 from ..diagnostics.influence import fitted_alike
@@ -30,9 +31,6 @@ from .tables import TableMethods
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
-
-# Parameters whose covariance is made into a matrix.
-MOST_IN_A_MATRIX = 12_000
 
 
 class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMethods, GenericLikelihoodModelResults):
@@ -182,7 +180,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         ------
         SizeError
         """
-        if n > MOST_IN_A_MATRIX:
+        if n > limits.LARGEST_MATRIX:
             raise SizeError(
                 f"a covariance matrix of {n:,} parameters would take {8e-9 * n**2:,.0f} GB: ask for contrast, t_test, wald_test or "
                 "estimates of those that matter."

@@ -7,22 +7,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .. import limits
 from ..data.rows import check_option
 from ..diagnostics.affinity import Affinity, affinity, family_labels
 from ..diagnostics.biclustering import Bicluster, bicluster
 from ..diagnostics.cards import JudgeCard, judge_sentence, nearest_judges
 from ..diagnostics.consistency import cycle_rates, mean_squares
 from ..diagnostics.diagnosis import judge_facts
-from ..diagnostics.effective import MANY_ITEMS, EffectiveJudges, effective_judges, information_shares
+from ..diagnostics.effective import EffectiveJudges, effective_judges, information_shares
 from ..diagnostics.influence import Influence, by_one_step, by_refitting, influence_table
 from ..errors import ContrastError, IdentificationError, SizeError
 from ..inference.covariance import Covariance
 from ..model.likelihood import evaluate
 from ..model.structures import Unrestricted
 from ..solve.ridge import NO_RIDGE
-
-# Free parameters up to which the consensus without a judge is found by one step.
-MOST_STEPPED = 12_000
 
 
 class ExaminationMethods:
@@ -90,7 +88,7 @@ class ExaminationMethods:
             without = by_refitting(model, at, penalty, n_jobs)
         elif penalty is not None and penalty.kind == "firth":
             raise IdentificationError("bias-reduced estimates maximise no likelihood to step on: use method='refit'.")
-        elif (n_free := model.layout.n_free) > MOST_STEPPED:
+        elif (n_free := model.layout.n_free) > limits.LARGEST_MATRIX:
             raise SizeError(
                 f"a step of {n_free:,} parameters without each judge takes a matrix of all of them: use method='refit'."
             )
@@ -186,8 +184,8 @@ class ExaminationMethods:
         nothing = np.full(len(model.judges), np.nan)
         if self.estimate.separation is not None:
             return effective_judges(nothing, model.judges, "Some scores run to infinity, where verdicts tell nothing.")
-        if len(model.items) > MANY_ITEMS:
-            reason = f"It takes the inverse of a matrix of all pairs, of at most {MANY_ITEMS:,} items."
+        if len(model.items) > limits.INVERTED_ITEMS:
+            reason = f"It takes the inverse of a matrix of all pairs, of at most {limits.INVERTED_ITEMS:,} items."
             return effective_judges(nothing, model.judges, reason)
         shares = information_shares(model.cells, evaluate(model.cells, at).curvature, self.decomposition.gamma)
         return effective_judges(shares, model.judges)

@@ -11,6 +11,7 @@ import pandas as pd
 from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
+from .. import limits
 from ..errors import ContrastError, CovarianceWarning, IdentificationError, shown
 from ..inference.bootstrap import check_options
 from ..inference.covariance import Covariance
@@ -23,9 +24,6 @@ from ..inference.likelihood_ratio import (
 )
 from ..inference.wald import hypothesis_labels, linear_hypotheses, wald_statistic
 from ..model.jacobians import mean_rows
-
-# Entries of rows over the free coordinates, of parameters or of predictions, that are made at a time.
-WHOLE = 20_000_000
 
 
 class HypothesisMethods:
@@ -45,13 +43,13 @@ class HypothesisMethods:
 
     def _in_parts(self, n_rows: int) -> list[np.ndarray]:
         """Positions of rows over the free coordinates, as many at a time as fit."""
-        everything, n_parts = np.arange(n_rows), math.ceil(n_rows * self.model.layout.n_free / WHOLE)
+        everything, n_parts = np.arange(n_rows), math.ceil(n_rows * self.model.layout.n_free / limits.ENTRIES_AT_ONCE)
         return np.array_split(everything, min(n_parts, n_rows)) if n_parts > 1 else [everything]
 
     def _parameter_rows(self, positions: np.ndarray) -> np.ndarray:
         """The Jacobian of some of the parameters; row by row where that of all does not fit."""
         layout = self.model.layout
-        if len(self.params) * layout.n_free <= WHOLE:
+        if len(self.params) * layout.n_free <= limits.ENTRIES_AT_ONCE:
             return self._jacobian[positions]
         rows, quantities = np.zeros((len(positions), layout.n_free)), self._quantities
         mu = layout.slices.get("mu", slice(0, 0))

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import expit
 from statsmodels.base._prediction_inference import PredictionResultsMonotonic
 
+from .. import limits
 from ..data.cells import Cells, take
 from ..errors import ContrastError, IdentificationError, SizeError, shown
 from ..inference.bootstrap import Bootstrap, bootstrap, check_options
@@ -26,9 +27,6 @@ from ..inference.simultaneous import exceedance, largest_differences, pairwise_d
 from ..model.likelihood import free_design, free_ties, linear_predictor
 from ..model.structures import Pooled
 from .hypotheses import HypothesisMethods
-
-# Items of which all pairs are compared.
-MOST_COMPARED = 3000
 
 
 class InferenceMethods(HypothesisMethods):
@@ -502,8 +500,8 @@ def _check_pairs(n: int, what: str, of: str) -> None:
     ------
     SizeError
     """
-    if n > MOST_COMPARED:
+    if n > limits.MOST_COMPARED:
         raise SizeError(
-            f"{what} {n:,} {of} need all {n * (n - 1) // 2:,} differences between them: name at most {MOST_COMPARED:,}, such as "
-            "the leading ones, or ask for contrasts."
+            f"{what} {n:,} {of} need all {n * (n - 1) // 2:,} differences between them: name at most {limits.MOST_COMPARED:,}, "
+            "such as the leading ones, or ask for contrasts."
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from .. import plots
+from .. import limits, plots
 from ..diagnostics.affinity import family_labels
 from ..diagnostics.biclustering import bicluster
 from ..diagnostics.calibration import calibration_table
@@ -18,7 +18,6 @@ from ..diagnostics.preferences import comparison_counts, preference_probabilitie
 from ..errors import shown
 from ..inference.covariance import Covariance
 from ..summary import shown_rows
-from .inference import MOST_COMPARED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
 # Judges shown in colour when there are too many to show all.
 N_HIGHLIGHTED = 4
-# Items, or judges, that a figure has room for; of more it shows some, and says so.
-MAX_ROWS = 60
 
 
 class PictureMethods:
@@ -65,7 +62,7 @@ class PictureMethods:
         *,
         level: float = 0.95,
         family: Family | str | None = None,
-        max_rows: int = MAX_ROWS,
+        max_rows: int = limits.FIGURE_ROWS,
         ax: Axes | None = None,
     ) -> Axes:
         """Items, best first, with intervals, comparison intervals and tied groups.
@@ -105,7 +102,7 @@ class PictureMethods:
         )
 
     def plot_sensitivity(
-        self, *, family: Family | str | None = None, max_rows: int = MAX_ROWS, ax: Axes | None = None
+        self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
     ) -> Axes:
         """Sensitivity of each judge with 95% intervals, against one, the panel's average.
 
@@ -128,7 +125,7 @@ class PictureMethods:
         )
 
     def plot_position(
-        self, *, family: Family | str | None = None, max_rows: int = MAX_ROWS, ax: Axes | None = None
+        self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
     ) -> Axes:
         """Position effects with 95% intervals, against zero.
 
@@ -152,7 +149,7 @@ class PictureMethods:
         )
 
     def plot_disagreement(
-        self, *, family: Family | str | None = None, max_rows: int = MAX_ROWS, ax: Axes | None = None
+        self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
     ) -> Figure | Axes:
         """Residual heatmap, similar judges and items side by side, with consensus, sensitivity and leverage at the margins.
 
@@ -189,7 +186,7 @@ class PictureMethods:
         *,
         highlight: Sequence[str] | None = None,
         family: Family | str | None = None,
-        max_rows: int = MAX_ROWS,
+        max_rows: int = limits.FIGURE_ROWS,
         ax: Axes | None = None,
     ) -> Axes:
         """Scores of every judge over the items in the order of the consensus.
@@ -250,7 +247,7 @@ class PictureMethods:
         judge: str | None = None,
         *,
         family: Family | str | None = None,
-        max_rows: int = MAX_ROWS,
+        max_rows: int = limits.FIGURE_ROWS,
         ax: Axes | None = None,
     ) -> Axes:
         """Probability that one item is preferred to another, position left aside, by the consensus or one judge.
@@ -308,7 +305,7 @@ class PictureMethods:
         )
 
     def plot_comparisons(
-        self, *, family: Family | str | None = None, max_rows: int = MAX_ROWS, ax: Axes | None = None
+        self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
     ) -> Axes:
         """Which items were compared how often, items in the order of the consensus.
 
@@ -342,7 +339,7 @@ class PictureMethods:
         if judge is not None:
             scores = self.scores.loc[self._judge(judge)].sort_values(ascending=False, kind="stable")
         some, title = _ends(scores, max_rows, "items")
-        is_ranked = not scores.isna().any() and len(scores) <= MOST_COMPARED and self._covariance.is_finite
+        is_ranked = not scores.isna().any() and len(scores) <= limits.MOST_COMPARED and self._covariance.is_finite
         if not is_ranked and judge is not None:
             return pd.DataFrame({"score": some, "ci_lower": np.nan, "ci_upper": np.nan}), title
         if not is_ranked:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
+from .. import limits
 from ..data.cells import Cells
 from ..data.graph import groups_of_wins, levels_of_wins
 from ..model.layout import Coefficients
@@ -29,8 +30,6 @@ from .products import ProductSystem, coordinates, in_free_order, movement
 VANISHED = 1e-8
 # Log-odds up to which a verdict's information has certainly not: there it is 1e-6 of that at even odds.
 _OPEN = 15.0
-# Free score coordinates beyond which directions without information are not looked for one by one.
-MANY_FREE = 2000
 # On the way to infinity every step is about one log-odds long; one so short is the rounding error of an optimum.
 _STANDSTILL = 1e-2
 # A judge, an item or a coefficient takes part in a direction when it has at least this share of the largest movement.
@@ -115,10 +114,10 @@ def find_separation(
     here = evaluate(cells, at)
     if not diverges and (here.curvature > VANISHED * cells.n / 4.0).all() and _ties_are_open(cells, here):
         return None
-    if tangent.n_free > MANY_FREE and not tangent.shared_judges.shape[1] and not len(cells.is_free):
+    if tangent.n_free > limits.MANY_FREE and not tangent.shared_judges.shape[1] and not len(cells.is_free):
         # Judges by themselves: what has no limit can be read off who beat whom.
         return _separation_of_judges(cells, tangent)
-    if tangent.n_free > MANY_FREE:
+    if tangent.n_free > limits.MANY_FREE:
         # One eigenvalue problem of this size takes longer than the fit.
         return _separation_of_many(cells, here, tangent, diverges=diverges)
     estimated = free_information(expected_information(cells, here, tangent), cells)

@@ -11,13 +11,12 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
 
+from .. import limits
 from ..data.cells import Cells
 from ..model.layout import Coefficients
 from ..model.likelihood import Derivatives, Gradient, gradient, linear_predictor, tie_predictor
 from ..model.structures import TangentBasis
 
-# Products with the information after which a solution is good enough whatever it is.
-MAX_PRODUCTS = 1000
 # Of these steps only the direction counts; close to the optimum the tolerance follows the gradient down.
 LOOSEST = 0.1
 
@@ -261,7 +260,7 @@ def conjugate_gradients(
     if tolerance is None:
         # About the length of the step in standard errors: a step of 0.001 is worth three digits.
         tolerance = float(np.clip(np.sqrt(first), 1e-6, LOOSEST))
-    for _ in range(max_products or MAX_PRODUCTS):
+    for _ in range(max_products or limits.MOST_PRODUCTS):
         if length <= tolerance**2 * first:
             return x
         product = times(direction)

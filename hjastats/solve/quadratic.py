@@ -11,6 +11,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from .. import limits
 from ..data.cells import Cells
 from ..model.layout import Coefficients
 from ..model.likelihood import Arrow, Derivatives, evaluate, expected_information, gradient, observed_information
@@ -18,17 +19,13 @@ from ..model.structures import ScoreStructure, TangentBasis
 from .products import ProductSystem, coordinates
 from .ridge import Ridge
 
-# Coordinates shared by the judges beyond which their information is not made into a matrix to be factorised at every step.
-MANY = 500
-# Coordinates up to which linear algebra uses one thread.
-_SINGLE_THREADED = 64
 # Share of the strongest direction below which the weakest of a low-rank structure is absent: it has no curvature to use.
 _ABSENT = 1e-7
 
 
 def is_many(n_shared: int) -> bool:
     """Whether so many shared coordinates are left to products with the information."""
-    return n_shared > MANY
+    return n_shared > limits.DENSE_SHARED
 
 
 class Point(NamedTuple):
@@ -351,7 +348,7 @@ def _solve_definite(matrix: np.ndarray, right: np.ndarray) -> np.ndarray | None:
     """Solve by Cholesky factors; None if the matrix is not positive definite, or not finite."""
     if not len(right):
         return right
-    if len(right) <= _SINGLE_THREADED:
+    if len(right) <= limits.SINGLE_THREADED:
         factor, failed = dpotrf(matrix, lower=True)
         if failed:
             return None

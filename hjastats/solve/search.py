@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .. import limits
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
 from ..model.layout import NEVER, Coefficients
@@ -29,16 +30,10 @@ FURTHER_STARTS = 12
 SPARSE = 20.0
 # Starts added when the data are few: the likelihood surface is rough, and a run is cheap.
 SPARSE_STARTS = 30
-# Free parameters beyond which a run costs so much that only the two most promising starts are run.
-LARGE = 2000
-# Items beyond which judges with scores of their own are fitted by products with sparse Laplacians.
-MANY_OWN_ITEMS = 100
 # Ridge that holds scores which would run to infinity some ten log-odds out.
 HELD = 1e-4
 # Share of a gain by which the quadratic model may err near an optimum.
 _SURPRISE = 0.2
-# Cells of all runs that move at the same time: beyond, the arithmetic takes longer than the calls, and nothing is saved.
-_STACKED_CELLS = 20_000
 
 
 @dataclass(frozen=True)
@@ -121,12 +116,19 @@ def search(
         pooled = maximise_pooled(cells, maxiter)
         if pooled is not None:
             return Search(pooled, (pooled.value,), (1,), 0, (pooled.path,))
-    if starts is None and isinstance(structure, Unrestricted) and not has_terms and cells.n_items > MANY_OWN_ITEMS:
+    if (
+        starts is None
+        and isinstance(structure, Unrestricted)
+        and not has_terms
+        and cells.n_items > limits.DENSE_OWN_ITEMS
+    ):
         alone = maximise_judgewise(cells, ridge.scores, maxiter)
         if alone is not None:
             return Search(alone, (alone.value,), (1,), 0, (alone.path,))
         has_limit = ~levels_of_wins(cells).any(axis=1)
-        is_large = structure.n_free(cells.n_judges, cells.n_items) > LARGE and not (ridge or has_limit.all())
+        is_large = structure.n_free(cells.n_judges, cells.n_items) > limits.MANY_STARTS_FREE and not (
+            ridge or has_limit.all()
+        )
         if is_large and (held := maximise_judgewise(cells, np.where(has_limit, 0.0, HELD), maxiter)) is not None:
             # The likelihood rises to infinity for some judges; how far out one stops does not matter.
             far = replace(held, value=held.negative_loglike, distance=np.inf, is_minimum=False, diverges=True)
@@ -136,7 +138,7 @@ def search(
     if starts is not None:
         return runs.after(stacked(starts))
     rng = np.random.default_rng(rng)
-    if structure.n_free(cells.n_judges, cells.n_items) > LARGE:
+    if structure.n_free(cells.n_judges, cells.n_items) > limits.MANY_STARTS_FREE:
         return runs.after(no_terms(cells, starting_scores(cells, structure, 0, rng)[:2]))
     found = runs.after(no_terms(cells, starting_scores(cells, structure, n_random, rng)))
     if isinstance(structure, LowRank) and (n := _n_further(cells, structure, found.best)):
@@ -184,7 +186,7 @@ class _Optima:
 
     def after(self, starts: Coefficients) -> Search:
         """Run a stack of further starts and sum up all so far."""
-        at_once = max(_STACKED_CELLS // max(len(self.cells.n), 1), 1) if self.runs.can_stack else 1
+        at_once = max(limits.STACKED_CELLS // max(len(self.cells.n), 1), 1) if self.runs.can_stack else 1
         for first in range(0, len(starts.scores), at_once):
             self.runs.start(part_of(starts, slice(first, first + at_once)))
             self.paths += [tuple(run.path) for run in self._run_to_the_end()]

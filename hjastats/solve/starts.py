@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
+from .. import limits
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
 from ..model.likelihood import Derivatives, bernoulli, score_differences
@@ -19,9 +20,6 @@ START_RIDGE = 0.1
 _LEAST_RIDGE = 1e-12
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
-# Entries of the judges' Laplacians, and items, up to which they are solved as dense matrices.
-DENSE = 2_000_000
-DENSE_ITEMS = 200
 # A judge that breaks away starts at this many log-odds, and weighs so much more than the others that its scores become the
 # leading direction of the panel.
 BREAKAWAY = 12.0
@@ -155,7 +153,7 @@ def _solve_laplacians(cells: Cells, weight: np.ndarray, right: np.ndarray, ridge
     are never compared by one judge.
     """
     n_items, size = cells.n_items, right.size
-    if size * n_items <= DENSE and n_items <= DENSE_ITEMS:
+    if size * n_items <= limits.DENSE_START and n_items <= limits.DENSE_START_ITEMS:
         return np.linalg.solve(_with_ridge(cells.laplacians(weight), ridge), right[..., None])[..., 0]
     links = sparse.coo_array((weight, (cells.first_entry, cells.second_entry)), shape=(size, size)).tocsr()
     degree = links.sum(axis=0) + links.sum(axis=1) + ridge

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hjastats import limits
 from hjastats.data import graph
 from hjastats.data.cells import Cells
 from hjastats.data.comparisons import Comparisons
@@ -73,12 +74,12 @@ def test_undefeated_and_winless_items_equal_brute_force(rows):
 @given(ROWS)
 def test_levels_of_wins_are_the_same_with_and_without_a_shortcut(rows):
     cells = report(rows).cells
-    levels, shortcut = graph.levels_of_wins(cells), graph._SMALL_TABLE
+    levels, shortcut = graph.levels_of_wins(cells), limits.DENSE_WINS
     try:
-        graph._SMALL_TABLE = 0
+        limits.DENSE_WINS = 0
         np.testing.assert_array_equal(graph.levels_of_wins(cells), levels)
     finally:
-        graph._SMALL_TABLE = shortcut
+        limits.DENSE_WINS = shortcut
     for k, judge in enumerate(sorted({row[0] for row in rows})):
         own = wins_of([row for row in rows if row[0] == judge])
         items = sorted({item for _, pair, _ in rows for item in pair})
@@ -91,12 +92,12 @@ def test_levels_of_wins_are_the_same_with_and_without_a_shortcut(rows):
 
 @given(ROWS)
 def test_connection_is_the_same_for_many_items(rows):
-    few, limit = report(rows).is_connected, graph._FEW_ITEMS
+    few, limit = report(rows).is_connected, limits.DENSE_LINKS
     try:
-        graph._FEW_ITEMS = 0
+        limits.DENSE_LINKS = 0
         assert report(rows).is_connected == few
     finally:
-        graph._FEW_ITEMS = limit
+        limits.DENSE_LINKS = limit
 
 
 @given(ROWS)

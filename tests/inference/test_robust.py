@@ -7,6 +7,7 @@ import pytest
 from statsmodels.stats.sandwich_covariance import cov_cluster, cov_white_simple
 
 import hjastats as hja
+from hjastats import limits
 from hjastats.data.comparisons import Comparisons
 from hjastats.errors import ComparisonError, CovarianceWarning, IdentificationError
 from hjastats.inference import robust
@@ -101,9 +102,7 @@ def test_ties_as_half_wins_make_robust_errors_smaller(data):
     """Half-ties vary less than Bernoulli verdicts: the model-based errors are too wide."""
     frame = data.to_frame()
     frame["outcome"] = np.where(np.arange(len(frame)) % 2 == 0, 0.5, frame["outcome"])
-    result = hja.BTLModel(
-        frame["outcome"], judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]
-    ).fit()
+    result = hja.BTLModel(frame["outcome"], judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]).fit()
     ratio = result.with_covariance("HC0").bse / result.bse
     assert (ratio < 0.85).all()
 
@@ -183,8 +182,7 @@ def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
     by_comparison = Contributions.of_comparisons(rows, data, at)
     by_cluster = Contributions.of_clusters(rows, data, at, cluster, 60)
     for entries in (10, 500, 10**6):
-        monkeypatch.setattr("hjastats.inference.robust._ENTRIES", entries)
-        monkeypatch.setattr("hjastats.inference.contributions._ENTRIES", entries)
+        monkeypatch.setattr(limits, "ENTRIES_AT_ONCE", entries)
         np.testing.assert_allclose(cluster_meat(rows, data, at, tangent, cluster, 60), sums.T @ sums, **close)
         np.testing.assert_allclose(by_cluster.along(movements, tangent), sums @ movements.T, **close)
         for found, meat in ((by_comparison, expected), (by_cluster, sums.T @ sums)):
@@ -200,8 +198,8 @@ def test_a_robust_covariance_too_large_for_a_matrix_is_the_same(data, cov_type, 
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     kwds = {"groups": "prompt"} if cov_type == "cluster" else None
     whole = model.fit(cov_type=cov_type, cov_kwds=kwds)
-    monkeypatch.setattr(robust, "_LARGE", 3)
-    monkeypatch.setattr("hjastats.inference.covariance.MANY", many)
+    monkeypatch.setattr(limits, "LARGEST_SANDWICH", 3)
+    monkeypatch.setattr(limits, "DENSE_SHARED", many)
     parts = model.fit(cov_type=cov_type, cov_kwds=kwds)
     assert isinstance(parts._covariance, robust.Sandwich)
     np.testing.assert_allclose(parts.bse, whole.bse, rtol=1e-6)

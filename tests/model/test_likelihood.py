@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit, log_expit
 from statsmodels.tools.numdiff import approx_fprime, approx_hess
 
-import hjastats.data.cells as cells_module
+from hjastats import limits
 from hjastats.model.layout import NEVER, Coefficients, Layout
 from hjastats.model.likelihood import (
     bernoulli,
@@ -69,7 +69,7 @@ def test_information_of_large_panels_is_that_of_small_ones(problem, monkeypatch)
     cells, layout, at = problem
     tangent, here = layout.structure.tangent(at.scores), evaluate(cells, at)
     dense = expected_information(cells, here, tangent)
-    monkeypatch.setattr(cells_module, "_SMALL_PANEL", 0)
+    monkeypatch.setattr(limits, "DENSE_LAPLACIANS", 0)
     sparse = expected_information(cells, here, tangent)
     for name in ("judge", "coupling", "shared"):
         np.testing.assert_allclose(getattr(sparse, name), getattr(dense, name), atol=1e-10)
@@ -152,8 +152,8 @@ def test_long_arrays_are_worked_on_in_parts_that_add_up(monkeypatch):
     eta, n = 3.0 * rng.normal(size=1000), rng.integers(1, 5, size=1000).astype(float)
     y = np.floor(n * rng.random(1000))
     whole = bernoulli(eta, n, y)
-    monkeypatch.setattr("hjastats.model.likelihood._LONG", 500)
-    monkeypatch.setattr("hjastats.model.likelihood._PART", 300)
+    monkeypatch.setattr(limits, "LONG_ARRAY", 500)
+    monkeypatch.setattr(limits, "ARRAY_PART", 300)
     parts = bernoulli(eta, n, y)
     assert parts.value == pytest.approx(whole.value, rel=1e-14)
     np.testing.assert_array_equal(parts.slope, whole.slope)

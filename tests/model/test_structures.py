@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from statsmodels.tools.numdiff import approx_fprime
 
-from hjastats.model import structures
+from hjastats import limits
 from hjastats.model.decomposition import canonical
 from hjastats.model.jacobians import (
     anchor_jacobian,
@@ -65,7 +65,7 @@ def test_charts_invert_and_their_derivative_is_the_frame(structure, n_judges, n_
 def test_moving_stays_in_the_structure_and_follows_the_frame_to_first_order(
     structure, n_judges, n_items, whole, monkeypatch
 ):
-    monkeypatch.setattr(structures, "_SMALL", 1000 if whole else 0)
+    monkeypatch.setattr(limits, "WHOLE_SCORES", 1000 if whole else 0)
     rng = np.random.default_rng(4)
     scores = structure.nearest(rng.normal(size=(n_judges, n_items)))
     tangent = structure.tangent(scores)

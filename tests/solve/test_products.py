@@ -7,12 +7,11 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
-from hjastats.inference import covariance
+from hjastats import limits
 from hjastats.inference.covariance import LargeCovariance, information_at
 from hjastats.model.likelihood import evaluate, gradient
 from hjastats.model.structures import LowRank, Pooled
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from hjastats.solve import existence, quadratic
 from hjastats.solve.products import ProductSystem, conjugate_gradients, in_free_order
 from hjastats.solve.ridge import NO_RIDGE
 from hjastats.solve.search import no_terms
@@ -37,8 +36,7 @@ def data():
 @pytest.fixture
 def many(monkeypatch):
     """Count every panel as one with many items."""
-    monkeypatch.setattr(quadratic, "MANY", 3)
-    monkeypatch.setattr(covariance, "MANY", 3)
+    monkeypatch.setattr(limits, "DENSE_SHARED", 3)
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
@@ -51,8 +49,7 @@ def test_products_and_matrices_give_the_same_fit(data, rank, options, many, monk
     )
     large = model.fit()
     assert isinstance(large.estimate.free_covariance, LargeCovariance)
-    monkeypatch.setattr(quadratic, "MANY", 500)
-    monkeypatch.setattr(covariance, "MANY", 500)
+    monkeypatch.setattr(limits, "DENSE_SHARED", 500)
     small = model.fit()
     assert large.converged
     assert large.llf == pytest.approx(small.llf, abs=1e-8)
@@ -73,7 +70,7 @@ def test_many_judges_who_share_nothing(data, name, monkeypatch):
         else hja.HJAModel.from_comparisons(few, rank=2)
     )
     small = model.fit()
-    monkeypatch.setattr(covariance, "MANY_FREE", 3)
+    monkeypatch.setattr(limits, "MANY_FREE", 3)
     large = model.fit()
     assert isinstance(large.estimate.free_covariance, LargeCovariance)
     assert large.converged
@@ -86,7 +83,7 @@ def test_a_covariance_too_large_for_memory_is_solved_for(data, kind, many, monke
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     result = model.fit(information=kind)
     by_factors = result.bse
-    monkeypatch.setattr(covariance, "_TOO_MANY", 3)
+    monkeypatch.setattr(limits, "LARGEST_MATRIX", 3)
     again = model.fit(information=kind)
     np.testing.assert_allclose(again.bse, by_factors, rtol=1e-6)
     spec = f"mu[{data.items[0]}] - mu[{data.items[1]}]"
@@ -97,7 +94,7 @@ def test_few_contrasts_are_solved_for_and_many_wait_for_the_factors(data, many, 
     specs = ["gamma[judge-1] / gamma[judge-2]", f"S[judge-1, {data.items[0]}]", f"V[{data.items[0]}, 1]"]
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     n_shared = 2 * (9 - 1 - 2)
-    monkeypatch.setattr(covariance, "_AS_LONG", 2.5 * len(specs) / (n_shared / 1000) ** 2)
+    monkeypatch.setattr(limits, "AS_LONG_AS_FACTORS", 2.5 * len(specs) / (n_shared / 1000) ** 2)
     result = model.fit()
     known = result.estimate.free_covariance
     solved = [result.contrast(specs).cov for _ in range(2)]
@@ -110,8 +107,7 @@ def test_few_contrasts_are_solved_for_and_many_wait_for_the_factors(data, many, 
 def test_ridge_and_its_effective_parameters(data, many, monkeypatch):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     large = model.fit_regularized(alpha=0.5, terms=True)
-    monkeypatch.setattr(quadratic, "MANY", 500)
-    monkeypatch.setattr(covariance, "MANY", 500)
+    monkeypatch.setattr(limits, "DENSE_SHARED", 500)
     small = model.fit_regularized(alpha=0.5, terms=True)
     np.testing.assert_allclose(large.params, small.params, atol=1e-6)
     np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5)
@@ -155,7 +151,7 @@ def test_what_the_design_does_not_determine_has_no_condition_number(many):
 
 
 def test_a_large_design_that_determines_too_little_is_not_called_separated(data, many, monkeypatch):
-    monkeypatch.setattr(existence, "MANY_FREE", 3)
+    monkeypatch.setattr(limits, "MANY_FREE", 3)
     rng = np.random.default_rng(2)
     # One verdict far out on the scale of a covariate tells nothing any more, and the covariate is there twice.
     length = rng.standard_normal(data.n_rows)
@@ -211,18 +207,18 @@ def test_contrasts_along_a_long_chain_are_exact(many, monkeypatch):
         "j", *pairs, np.repeat([1.0, 0.0], n_items - 1), np.concatenate([wins, n - wins]).astype(float)
     )
     exact = np.sqrt((n / (wins * (n - wins))).sum())
-    monkeypatch.setattr(covariance, "_AS_LONG", 1e6)
+    monkeypatch.setattr(limits, "AS_LONG_AS_FACTORS", 1e6)
     for most, is_factored in ((1000, False), (5, True)):
         # Too few products to get from one end to the other.
-        monkeypatch.setattr(covariance, "MAX_PRODUCTS", most)
+        monkeypatch.setattr(limits, "SOLUTION_PRODUCTS", most)
         result = hja.BTLModel.from_comparisons(data).fit()
         known = result.estimate.free_covariance
         assert isinstance(known, LargeCovariance)
         assert result.contrast(f"mu[{items[0]}] - mu[{items[-1]}]").std_err[0] == pytest.approx(exact, rel=1e-8)
         assert ("_factors" in known.__dict__) == is_factored
     # Too large for factors, it is not known.
-    monkeypatch.setattr(covariance, "_TOO_MANY", 3)
-    monkeypatch.setattr(covariance, "MAX_PRODUCTS", 1)
+    monkeypatch.setattr(limits, "LARGEST_MATRIX", 3)
+    monkeypatch.setattr(limits, "SOLUTION_PRODUCTS", 1)
     result = hja.BTLModel.from_comparisons(data).fit()
     assert np.isnan(result.contrast(f"mu[{items[0]}] - mu[{items[-1]}]").std_err[0])
 
@@ -239,7 +235,7 @@ def test_parameters_one_by_one_have_the_same_errors_as_all_at_once(data, options
         bse, hypothesis = result.bse, f"{model.param_names[-1]} - {model.param_names[-2]} = 0"
         test = result.t_test(hypothesis)
         predicted = result.get_prediction().summary_frame()
-        monkeypatch.setattr("hjastats.results.hypotheses.WHOLE", 500)
+        monkeypatch.setattr(limits, "ENTRIES_AT_ONCE", 500)
         again = model.fit()
         np.testing.assert_allclose(again.bse, bse, rtol=1e-8)
         np.testing.assert_allclose(again.get_prediction().summary_frame(), predicted, rtol=1e-8)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hjastats import limits
 from hjastats.model.layout import NEVER, Coefficients
 from hjastats.model.likelihood import Arrow
 from hjastats.model.structures import LowRank
@@ -154,7 +155,7 @@ def test_runs_together_end_where_each_of_them_ends_alone(kind):
 def test_a_search_finds_the_same_however_many_runs_move_at_once(monkeypatch):
     cells = panel("incomplete")
     together = search(cells, LowRank(1))
-    monkeypatch.setattr("hjastats.solve.search._STACKED_CELLS", 0)
+    monkeypatch.setattr(limits, "STACKED_CELLS", 0)
     alone = search(cells, LowRank(1))
     np.testing.assert_allclose(together.values, alone.values, atol=1e-7)
     assert together.n_starts == alone.n_starts

@@ -1,0 +1,95 @@
+"""Every size that decides how something is computed, whether it is computed, or how much of it is shown.
+
+A second way to compute the same thing stands here with the case of a user that it is worth 1.3 times to. Read a limit as
+``limits.NAME`` where it decides, so that there is one place to change it, and one for tests to lower it.
+"""
+
+# Counting
+
+# Possible (judge, item, item) triples up to which a table of all of them is counted into instead of sorting the rows.
+DENSE_COUNTS = 4_000_000
+# Possible combinations of labels in an arrow table up to which the same is done.
+DISTINCT_CODES = 10_000_000
+# Rows beyond which a column is worth a thread of its own.
+LONG_COLUMN = 30_000
+# Entries of a table of all judges and pairs of items up to which it is cheaper than a sparse graph, and items of a single table.
+DENSE_WINS = 20_000
+DENSE_LINKS = 1500
+# Items up to which a judge's margins are a table of all pairs.
+DENSE_MARGINS = 200
+
+# Likelihood
+
+# Cells beyond which intermediate results would travel to memory and back, and how many are worked on instead.
+LONG_ARRAY = 32_768
+ARRAY_PART = 8_192
+# Entries of the judges' Laplacians up to which they are made as matrices.
+DENSE_LAPLACIANS = 50_000
+# Items up to which products with all their pairs are quicker than gathering and scattering, and cells of all pairs for each
+# that was compared, up to which it pays to add the empty ones.
+COMPLETE_ITEMS = 10
+COMPLETE_SHARE = 1.5
+# Entries of a score matrix up to which it is decomposed whole instead of being reduced first.
+WHOLE_SCORES = 1000
+# Items up to which a product with a basis that is at hand is quicker than reflections.
+BASIS_ITEMS = 60
+
+# Maximisation
+
+# Entries of the judges' Laplacians, and items, up to which starting values solve them as dense matrices.
+DENSE_START = 2_000_000
+DENSE_START_ITEMS = 200
+# Free parameters beyond which a run costs so much that only the two most promising starts are run.
+MANY_STARTS_FREE = 2000
+# Cells of all runs that move at the same time: beyond, the arithmetic takes longer than the calls, and nothing is saved.
+STACKED_CELLS = 20_000
+# Items beyond which judges with scores of their own are fitted by products with sparse Laplacians.
+DENSE_OWN_ITEMS = 100
+# Coordinates shared by the judges beyond which their information is not made into a matrix to be factorised at every step.
+DENSE_SHARED = 500
+# Coordinates up to which linear algebra uses one thread.
+SINGLE_THREADED = 64
+# Products with the information after which a solution is good enough whatever it is.
+MOST_PRODUCTS = 1000
+# Free score coordinates beyond which directions without information are not looked for one by one.
+MANY_FREE = 2000
+
+# Inference
+
+# Parameters whose covariance is made into a matrix, as large as memory allows; beyond, quantities are solved for one by one.
+LARGEST_MATRIX = 12_000
+# Quantities that are solved for by themselves, of panels that large: a few minutes.
+MOST_SOLUTIONS = 1000
+# Quantities that take as long to solve for one by one as the factors of a thousand shared coordinates take; of more coordinates the
+# number grows with their square.
+AS_LONG_AS_FACTORS = 2.0
+# Products with the information after which such a solution is given up.
+SOLUTION_PRODUCTS = 1000
+# Free coordinates up to which a panel that looks undetermined from products alone is looked at as a matrix.
+SECOND_LOOK = 3000
+# Free coordinates beyond which a robust covariance of all of them takes longer than the quantities anybody asks for.
+LARGEST_SANDWICH = 6000
+# Quantities whose variances are computed at a time, and entries of any other table that are held at a time.
+BLOCK = 500
+ENTRIES_AT_ONCE = 20_000_000
+# Items of which all pairs are compared, and up to which the pairs are a dense matrix.
+MOST_COMPARED = 3000
+DENSE_PAIRS = 60
+# Draws of the largest difference: their Monte-Carlo error at the 5% point is 0.0007 in probability. Numbers held at once stay in
+# the cache; differences drawn in all leave 11,000 draws for 300 items and 2,000 for 700 or more.
+DRAWS = 100_000
+DRAWS_AT_ONCE = 200_000
+DRAWN_DIFFERENCES = 1e9
+
+# Diagnostics and what is shown
+
+# Leaves beyond which their optimal order, which takes the cube of their number, is not looked for.
+ORDERED_LEAVES = 500
+# Items whose information about the consensus still fits in memory several times.
+INVERTED_ITEMS = 10_000
+# Items that are ranked when there are too many to rank all, and scores that are listed without places.
+RANKED_OF_MANY = 100
+LISTED_OF_MANY = 1000
+# Judges that are printed; items or judges that a figure has room for.
+PRINTED_JUDGES = 60
+FIGURE_ROWS = 60
