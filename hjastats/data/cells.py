@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -29,12 +29,8 @@ class Cells:
         Regressors whose coefficients differ between judges.
     shared_terms : ndarray, shape (n_cells, m)
         Regressors with one coefficient for all judges.
-    ties : ndarray, shape (n_cells,), optional
-        Weight of the ties, for models in which a tie is an outcome of its own; ``y`` counts them as half wins all the same.
-    tie : {"", "common", "judge"}
-        Whose last term is the log tie propensity instead of a term of the log-odds: nobody's, the shared or the judges'.
-    never_tie : tuple of int
-        Judges without ties, whose own tie propensity is zero and no parameter.
+    counts : ndarray, shape (n_cells, c)
+        What else of the verdicts counts, such as the weight of ties where they are no half wins; equal from both sides of a pair.
     """
 
     judge: np.ndarray
@@ -46,36 +42,16 @@ class Cells:
     n_items: int
     judge_terms: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     shared_terms: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    ties: np.ndarray | None = None
-    tie: str = ""
-    never_tie: tuple[int, ...] = ()
+    counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
-        for name in ("judge_terms", "shared_terms"):
+        for name in ("judge_terms", "shared_terms", "counts"):
             block = getattr(self, name)
             if len(block) == len(self.n):
                 continue
             if block.size:
                 raise ValueError(f"{name} has {len(block)} rows for {len(self.n)} cells: pass one row per cell.")
             object.__setattr__(self, name, np.zeros((len(self.n), 0)))
-
-    @property
-    def odds_judge_terms(self) -> np.ndarray:
-        """The judges' own terms of the log-odds."""
-        return self.judge_terms[:, :-1] if self.tie == "judge" else self.judge_terms
-
-    @property
-    def odds_shared_terms(self) -> np.ndarray:
-        """The shared terms of the log-odds."""
-        return self.shared_terms[:, :-1] if self.tie == "common" else self.shared_terms
-
-    @cached_property
-    def is_free(self) -> np.ndarray:
-        """Which of the linear coefficients (shared, then judge by judge) are parameters, shape (m + n_judges * e,)."""
-        m, e = self.n_shared_terms, self.n_judge_terms
-        result = np.ones(m + e * self.n_judges, dtype=bool)
-        result[[m + e * k + e - 1 for k in self.never_tie]] = False
-        return result
 
     @property
     def n_judge_terms(self) -> int:
@@ -115,47 +91,27 @@ class Cells:
         sums = [np.bincount(self.judge, column, minlength=self.n_judges) for column in values.T]
         return np.stack(sums, axis=1)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether there may be one cell for every judge and pair of few items, and nothing else."""
+        n_pairs = self.n_items * (self.n_items - 1) // 2
+        return 1 < self.n_items <= limits.COMPLETE_ITEMS and len(self.n) == self.n_judges * n_pairs
+
     @cached_property
     def pairs(self) -> np.ndarray | None:
         """Signed incidence of all pairs of items, shape (n_pairs, n_items), if every judge has a cell for each; None otherwise.
 
         The arithmetic of such a panel is matrix products instead of gathering and scattering.
         """
-        n_pairs = self.n_items * (self.n_items - 1) // 2
-        has_terms = self.n_judge_terms or self.n_shared_terms
-        if has_terms or not 1 < self.n_items <= limits.COMPLETE_ITEMS or len(self.n) != self.n_judges * n_pairs:
+        if not self.is_complete:
             return None
-        pairs = _all_pairs(self.n_items)
+        pairs = all_pairs(self.n_items)
+        n_pairs = len(pairs.first)
         everybody = (self.first.reshape(-1, n_pairs) == pairs.first) & (
             self.second.reshape(-1, n_pairs) == pairs.second
         )
         judges = self.judge.reshape(-1, n_pairs) == np.arange(self.n_judges)[:, None]
         return pairs.incidence if (everybody & judges).all() else None
-
-    def completed(self) -> Cells:
-        """The same cells with empty ones for what was not compared, if these are few; otherwise the cells themselves."""
-        n_pairs = self.n_items * (self.n_items - 1) // 2
-        size = self.n_judges * n_pairs
-        has_terms = self.n_judge_terms or self.n_shared_terms
-        if (
-            has_terms
-            or self.n_items > limits.COMPLETE_ITEMS
-            or not len(self.n) < size <= limits.COMPLETE_SHARE * len(self.n)
-        ):
-            return self
-        first, second = _all_pairs(self.n_items)[:2]
-        table = np.zeros((2, self.n_judges, self.n_items, self.n_items))
-        table[:, self.judge, self.first, self.second] = self.n, self.y
-        return replace(
-            self,
-            judge=np.repeat(np.arange(self.n_judges), n_pairs),
-            first=np.tile(first, self.n_judges),
-            second=np.tile(second, self.n_judges),
-            n=table[0][:, first, second].ravel(),
-            y=table[1][:, first, second].ravel(),
-            judge_terms=np.zeros((size, 0)),
-            shared_terms=np.zeros((size, 0)),
-        )
 
     def sum_by_score(self, values: np.ndarray) -> np.ndarray:
         """Sums of ``values`` (n_cells,) over the cells of each judge and first item minus those of second items.
@@ -195,7 +151,7 @@ class Cells:
         """Weighted graph Laplacian of the items for every judge, shape (n_judges, n_items, n_items)."""
         if self.pairs is not None:
             sums = (
-                weight.reshape(*weight.shape[:-1], self.n_judges, len(self.pairs)) @ _all_pairs(self.n_items).laplacians
+                weight.reshape(*weight.shape[:-1], self.n_judges, len(self.pairs)) @ all_pairs(self.n_items).laplacians
             )
             return sums.reshape(*sums.shape[:-1], self.n_items, self.n_items)
         values = np.concatenate([-weight, -weight, weight, weight], axis=-1)
@@ -208,7 +164,10 @@ class Cells:
         return np.bincount(self._pair, values, minlength=n_items**2).reshape(n_items, n_items)
 
 
-class _Pairs(NamedTuple):
+AnyCells = TypeVar("AnyCells", bound=Cells)
+
+
+class Pairs(NamedTuple):
     """All pairs of some items.
 
     Attributes
@@ -227,11 +186,11 @@ class _Pairs(NamedTuple):
 
 
 @lru_cache(maxsize=limits.COMPLETE_ITEMS)
-def _all_pairs(n_items: int) -> _Pairs:
+def all_pairs(n_items: int) -> Pairs:
     first, second = np.triu_indices(n_items, 1)
     incidence = np.eye(n_items)[first] - np.eye(n_items)[second]
     laplacians = (incidence[:, :, None] * incidence[:, None, :]).reshape(len(first), n_items**2)
-    pairs = _Pairs(first, second, incidence, laplacians)
+    pairs = Pairs(first, second, incidence, laplacians)
     for array in pairs:
         array.flags.writeable = False
     return pairs
@@ -254,7 +213,7 @@ def sums_at(position: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
     return np.bincount(everywhere, values.ravel(), n_stack * size).reshape(*stack, size)
 
 
-def collapse(rows: Cells) -> Cells:
+def collapse(rows: AnyCells) -> AnyCells:
     """Collapse rows to cells.
 
     Without linear terms the order of presentation carries no information and (i, j) is merged with (j, i). With them a
@@ -292,25 +251,22 @@ def collapse(rows: Cells) -> Cells:
         order = weighted[np.argsort(judge[some[weighted]], kind="stable")]
         totals, some = [values[order] for values in totals], some[order]
         judge, first, second = judge[some], first[some], second[some]
-    return Cells(
+    return replace(
+        rows,
         judge=judge,
         first=first,
         second=second,
         n=totals[0],
         y=totals[1],
-        n_judges=n_judges,
-        n_items=n_items,
         judge_terms=rows.judge_terms[some],
         shared_terms=rows.shared_terms[some],
-        ties=None if rows.ties is None else totals[2],
-        tie=rows.tie,
-        never_tie=rows.never_tie,
+        counts=np.column_stack([np.zeros((len(judge), 0)), *totals[2:]]),
     )
 
 
 def _summed(rows: Cells) -> list[np.ndarray]:
-    """What is added up within a cell: n, y and, where they count, ties."""
-    return [rows.n, rows.y] if rows.ties is None else [rows.n, rows.y, rows.ties]
+    """What is added up within a cell."""
+    return [rows.n, rows.y, *rows.counts.T]
 
 
 def _table_of_pairs(rows: Cells) -> list[np.ndarray]:
@@ -335,13 +291,13 @@ def _without_order(totals: list[np.ndarray]) -> list[np.ndarray]:
 
     Done on the table, which is smaller than the rows it was counted from.
     """
-    n, y, *ties = totals
+    n, y, *counts = totals
     n_swapped = n.swapaxes(1, 2)
     total = np.triu(n + n_swapped, 1)
-    return [total, y + (n_swapped - y.swapaxes(1, 2)), *(tied + tied.swapaxes(1, 2) for tied in ties)]
+    return [total, y + (n_swapped - y.swapaxes(1, 2)), *(count + count.swapaxes(1, 2) for count in counts)]
 
 
-def take(rows: Cells, index: np.ndarray) -> Cells:
+def take(rows: AnyCells, index: np.ndarray) -> AnyCells:
     """The rows at some positions."""
     return replace(
         rows,
@@ -352,7 +308,7 @@ def take(rows: Cells, index: np.ndarray) -> Cells:
         y=rows.y[index],
         judge_terms=rows.judge_terms[index],
         shared_terms=rows.shared_terms[index],
-        ties=None if rows.ties is None else rows.ties[index],
+        counts=rows.counts[index],
     )
 
 

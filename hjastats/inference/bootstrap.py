@@ -9,17 +9,19 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ..data.cells import Cells
-from ..errors import ContrastError, IdentificationError
+from ..errors import ContrastError
+from ..fit import Fit, Observations
 from ..model.decomposition import AnchoringError
-from ..model.layout import Coefficients, Layout
+from ..model.design import Coefficients
+from ..model.layout import Layout
+from ..model.quantities import Quantities
 from ..model.structures import ScoreStructure
-from ..solve.firth import firth
-from ..solve.trust import maximise
-from .contrasts import Contrast, Spec, contrast
-from .estimate import Penalty
+from ..solve.penalties import Penalty
+from ..solve.trust import Optimum, maximise
+from .contrasts import Contrast, Spec, contrast_at
+from .contributions import Contributions
+from .covariances import Sandwich, check_clusters, cluster_codes
 from .resampling import ParametricDraw, RowDraw, replicate
-from .robust import Sandwich
 
 
 @dataclass(frozen=True)
@@ -32,20 +34,14 @@ class _Refit:
     penalty: Penalty | None
 
     def __call__(self, rng: np.random.Generator) -> Coefficients | None:
-        cells: Cells = self.source.draw(rng)
-        if not len(cells.n):
+        design = self.source.draw(rng)
+        if not len(design.n):
             return None
         if self.penalty is None:
-            found = maximise(cells, self.structure, self.start)
-        elif self.penalty.kind == "ridge":
-            found = maximise(cells, self.structure, self.start, ridge=self.penalty.ridge)
+            found: Optimum | None = maximise(design, self.structure, self.start)
         else:
-            try:
-                found = firth(cells, self.structure).best
-            except IdentificationError:
-                # An item may have got lost among the draws.
-                return None
-        return found.at if found.converged else None
+            found = self.penalty.refit(design, self.structure, self.start)
+        return found.at if found is not None and found.converged else None
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,7 +117,7 @@ class Bootstrap:
             return None
 
     def _evaluate(self, spec: Spec, at: Coefficients) -> Contrast:
-        return contrast(spec, self.layout, at, self.layout.structure.tangent(at.scores), None)
+        return contrast_at(spec, Quantities(self.layout, at, self.layout.structure.tangent(at.scores)), None)
 
     def _limits(
         self, draws: np.ndarray, estimate: float, gradient: np.ndarray, alpha: float, method: str
@@ -146,22 +142,45 @@ class Bootstrap:
 
 
 def bootstrap(
-    source: ParametricDraw | RowDraw,
-    layout: Layout,
-    estimate: Coefficients,
+    fit: Fit,
+    observations: Observations,
     *,
     n: int,
     kind: str,
-    penalty: Penalty | None = None,
-    sandwich: Sandwich | None = None,
+    groups: Any = None,
     rng: int | np.random.Generator | None,
     n_jobs: int,
     progress: bool,
 ) -> Bootstrap:
-    """Draw, refit, collect."""
-    found = replicate(_Refit(source, layout.structure, estimate, penalty), n, rng=rng, n_jobs=n_jobs, progress=progress)
-    usable = [at for at in found if at is not None and _can_be_anchored(layout, at)]
-    return Bootstrap(layout, estimate, usable, len(found) - len(usable), kind, sandwich)
+    """Draw, refit, collect.
+
+    Raises
+    ------
+    IdentificationError
+        If there is no estimate to start from.
+    """
+    fit.need_converged("the fit did not converge or is not identified: resampling it would repeat the failure.")
+    source, contributions = _source(fit, observations, kind, groups)
+    sandwich = None if contributions is None else Sandwich(fit.model_covariance, contributions, fit.tangent)
+    task = _Refit(source, fit.layout.structure, fit.at, fit.penalty)
+    found = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress)
+    usable = [at for at in found if at is not None and _can_be_anchored(fit.layout, at)]
+    return Bootstrap(fit.layout, fit.at, usable, len(found) - len(usable), kind, sandwich)
+
+
+def _source(
+    fit: Fit, observations: Observations, kind: str, groups: Any
+) -> tuple[ParametricDraw | RowDraw, Contributions | None]:
+    """Where new data come from, and what single comparisons or clusters contribute to the estimate."""
+    rows, data = observations.rows, observations.data
+    if kind == "parametric":
+        return ParametricDraw.from_fit(fit.design, data, fit.at), None
+    if kind == "rows":
+        return RowDraw.from_data(rows, data), Contributions.of_comparisons(rows, data, fit.at)
+    cluster, labels, _ = cluster_codes(groups, data)
+    has_own = fit.layout.has_judge_parameters
+    check_clusters(cluster, len(labels), data, fit.layout.n_free, has_judge_parameters=has_own)
+    return RowDraw.from_data(rows, data, cluster), Contributions.of_clusters(rows, data, fit.at, cluster, len(labels))
 
 
 def _can_be_anchored(layout: Layout, at: Coefficients) -> bool:

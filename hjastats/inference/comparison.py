@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,106 +13,114 @@ from scipy import stats
 from ..data.cells import Cells
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, shown
+from ..fit import Fit, Observations
 from ..model.decomposition import max_rank
 from ..model.layout import Layout
-from ..model.structures import LowRank, Pooled
-
-_POSITIONS = [None, "common", "judge"]
-_TIES = ["", "common", "judge"]
+from ..model.terms import SCOPES, Term
 
 
-def structure_order(layout: Layout) -> int:
+@dataclass(frozen=True)
+class Candidate:
+    """A fit to be compared with others, with what it was made from; None after that was removed."""
+
+    fit: Fit
+    observed: Observations | None
+
+    @property
+    def data(self) -> Comparisons | None:
+        """The comparisons; None after they were removed."""
+        return None if self.observed is None else self.observed.data
+
+    @property
+    def name(self) -> str:
+        """Short name of the model."""
+        return self.fit.layout.description
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion."""
+        return -2.0 * self.fit.loglike + 2.0 * self.fit.df
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's information criterion."""
+        return -2.0 * self.fit.loglike + np.log(self.fit.design.n.sum()) * self.fit.df
+
+    @property
+    def has_soft_preferences(self) -> bool:
+        """Whether the likelihood is a quasi-likelihood, whose ratios are not chi-squared."""
+        return self.data is not None and self.data.has_soft_preferences
+
+
+def level(layout: Layout) -> int:
     """Place of the score structure in the chain BTL < JA < HJA(1) < ... < judge-wise BTL."""
-    if isinstance(layout.structure, Pooled):
-        return -1
-    largest = max_rank(len(layout.judges), len(layout.items))
-    return layout.structure.rank if isinstance(layout.structure, LowRank) else largest
+    return layout.structure.level(len(layout.judges), len(layout.items))
 
 
-def is_nested(small: Any, large: Any) -> bool:
-    """Whether the first result's model is a special case of the second's."""
-    positions = _POSITIONS.index(small.model.position) <= _POSITIONS.index(large.model.position)
-    structures = structure_order(small.model.layout) <= structure_order(large.model.layout)
-    ties = bool(small.model.tie) == bool(large.model.tie) and _TIES.index(small.model.tie) <= _TIES.index(
-        large.model.tie
-    )
-    return positions and structures and ties and _covariates_within(small, large)
-
-
-def _covariates_within(small: Any, large: Any) -> bool:
-    """Whether every covariate of the smaller model, by name and by value, is in the larger one."""
-    shared, own = _covariate_values(small)
-    other_shared, other_own = _covariate_values(large)
-    # A slope common to all judges is a special case of one slope per judge.
-    pairs = [(shared, other_own | other_shared), (own, other_own)]
-    return all(
-        name in others and np.array_equal(values, others[name])
-        for mine, others in pairs
-        for name, values in mine.items()
+def is_nested(small: Candidate, large: Candidate) -> bool:
+    """Whether the first model is a special case of the second."""
+    return level(small.fit.layout) <= level(large.fit.layout) and all(
+        _is_within(term, small, large) for term in small.fit.layout.terms
     )
 
 
-def _covariate_values(results: Any) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Covariates with a common slope and with one slope per judge, by name."""
-    model = results.model
-    shared = {} if model.exog is None else dict(zip(model.exog_names, np.asarray(model.exog).T, strict=True))
-    own = (
-        {} if model.judge_exog is None else {str(name): model.judge_exog[name].to_numpy() for name in model.judge_exog}
-    )
-    return shared, own
+def _is_within(term: Term, small: Candidate, large: Candidate) -> bool:
+    """Whether the larger model has a term, by name and by value; a slope common to all judges is a special case of one for each."""
+    other = large.fit.layout.terms.named(term.name)
+    if other is None or SCOPES.index(term.scope) > SCOPES.index(other.scope) or (term.kind is None) != (other.kind is None):
+        return False
+    return np.array_equal(_column(term, small), _column(other, large))
 
 
-def is_regular(small: Any, large: Any) -> bool:
+def _column(term: Term, candidate: Candidate) -> np.ndarray:
+    """The regressor of a term, row by row."""
+    assert candidate.observed is not None
+    rows = candidate.observed.rows
+    if term.scope == "common":
+        return rows.shared_terms[:, rows.terms.shared_names.index(term.name)]
+    return rows.judge_terms[:, rows.terms.own_names.index(term.name)]
+
+
+def is_regular(small: Candidate, large: Candidate) -> bool:
     """Whether twice the log-likelihood difference of nested models is chi-squared under the smaller one.
 
-    Adding disagreement directions is not regular: under the smaller model the direction is undefined and the statistic is
-    stochastically larger than chi-squared. Judge-wise BTL (and the largest rank, which is the same model) has no such
-    direction, and JA extends BTL smoothly.
+    An added direction of disagreement has no sensible value under the smaller model, except where it makes the scores unrestricted.
+    A parameter of the larger model on its boundary, such as the propensity of a judge that never ties, is not regular either.
     """
-    low, high = structure_order(small.model.layout), structure_order(large.model.layout)
-    layout = large.model.layout
-    if small.model.tie != large.model.tie and layout.never_tie:
-        # Judges without ties sit on the boundary of the larger model.
+    layout = large.fit.layout
+    low, high = level(small.fit.layout), level(layout)
+    scopes = {term.name: term.scope for term in small.fit.layout.terms}
+    if any(term.held and scopes.get(term.name) != term.scope for term in layout.terms):
         return False
     return low == high or (low, high) == (-1, 0) or high == max_rank(len(layout.judges), len(layout.items))
 
 
-def _covariates(results: Any) -> list[str]:
-    return [name for name in results.model.layout.shared_terms if name not in ("position", "tie")]
-
-
-def has_soft_preferences(results: Any) -> bool:
-    """Whether the likelihood is a quasi-likelihood, whose ratios are not chi-squared."""
-    outcome = results.model.comparisons.outcome
-    return bool(((outcome > 0) & (outcome < 1) & (outcome != 0.5)).any())
-
-
-def check_same_data(results: Sequence[Any]) -> None:
+def check_same_data(candidates: Sequence[Candidate]) -> None:
     """Refuse to compare fits to different data.
 
     Raises
     ------
     ComparisonError
     """
-    penalised = [describe(result) for result in results if result.estimate.penalty is not None]
+    penalised = [candidate.name for candidate in candidates if candidate.fit.penalty is not None]
     if penalised:
         raise ComparisonError(f"likelihoods of regularised fits are not maxima and do not compare: {shown(penalised)}.")
-    first: Comparisons = results[0].model.comparisons
+    first, response = candidates[0].data, candidates[0].fit.design.response
     if first is None:
         raise ComparisonError("the data of these results were removed: compare models before remove_data().")
-    for other in results[1:]:
-        if (other.model.ties == "davidson") != (results[0].model.ties == "davidson"):
+    for other in candidates[1:]:
+        if other.fit.design.response.name != response.name:
             raise ComparisonError(
                 "models with ties as an outcome and models without have different outcomes: their likelihoods do not compare."
             )
-        data: Comparisons = other.model.comparisons
+        data = other.data
         if data is first:
             continue
         if data is None or (data.judges, data.items) != (first.judges, first.items):
             raise ComparisonError(
                 "the models were fitted to different judges or items: their likelihoods do not compare."
             )
-        ordered = any(result.model.cells.n_judge_terms or result.model.cells.n_shared_terms for result in results)
+        ordered = any(candidate.fit.layout.terms for candidate in candidates)
         if not _same_cells(_counts(data, ordered), _counts(first, ordered)):
             raise ComparisonError(
                 f"the models were fitted to different verdicts ({first.n_comparisons:g} and {data.n_comparisons:g} "
@@ -131,83 +140,40 @@ def _same_cells(left: Cells, right: Cells) -> bool:
     return same and np.allclose(left.n, right.n) and np.allclose(left.y, right.y)
 
 
-def describe(results: Any) -> str:
-    """Short name of a fitted model: ``HJA(1) + position``."""
-    layout, position = results.model.layout, results.model.position
-    if isinstance(layout.structure, Pooled):
-        name = "BTL"
-    elif isinstance(layout.structure, LowRank):
-        name = f"HJA({layout.rank})" if layout.rank else "JA"
-    else:
-        name = "judge-wise BTL"
-    parts = [name]
-    if position is not None:
-        parts.append("position" if position == "judge" else "common position")
-    if results.model.tie:
-        parts.append("ties" if results.model.tie == "judge" else "common ties")
-    own = [name for name in layout.judge_terms if name not in ("position", "tie")]
-    return " + ".join([*parts, *_covariates(results), *(f"{name} per judge" for name in own)])
-
-
-def compare(*results: Any) -> pd.DataFrame:
-    """Analysis of deviance of models fitted to the same comparisons.
-
-    Each row is tested against the closest smaller model above it that is nested in it. Where that test is not regular (one
-    more direction of disagreement) no p-value is given: chi-squared would reject too often.
-
-    Parameters
-    ----------
-    *results : HJAResults
-        Fits to the same data.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Ordered by degrees of freedom: df, llf, aic, bic, against, lr, lr_df, p_value, note.
+def comparison_table(candidates: Sequence[Candidate]) -> pd.DataFrame:
+    """Analysis of deviance of models fitted to the same comparisons, from the smallest up.
 
     Raises
     ------
     ComparisonError
-        If the data differ.
-
-    Examples
-    --------
-    >>> import hjastats as hja
-    >>> data = hja.datasets.load_panel()
-    >>> btl = hja.BTLModel.from_comparisons(data).fit()
-    >>> ja = hja.JAModel.from_comparisons(data).fit()
-    >>> hja.compare(btl, ja)[["df", "lr_df", "against"]]
-         df  lr_df against
-    BTL   9   <NA>
-    JA   16      7     BTL
+        For different data.
     """
-    if len(results) < 2 or not all(hasattr(result, "estimate") for result in results):
-        raise ComparisonError("pass at least two fitted models to compare.")
-    check_same_data(results)
-    ordered = sorted(results, key=lambda result: (result.df_model, -result.llf))
-    rows = [_row(result, ordered[:place]) for place, result in enumerate(ordered)]
-    table = pd.DataFrame(rows, index=[describe(result) for result in ordered])
+    check_same_data(candidates)
+    ordered = sorted(candidates, key=lambda candidate: (candidate.fit.df, -candidate.fit.loglike))
+    rows = [_row(candidate, ordered[:place]) for place, candidate in enumerate(ordered)]
+    table = pd.DataFrame(rows, index=[candidate.name for candidate in ordered])
     return table.astype({"lr_df": "Int64"})
 
 
-def _row(result: Any, smaller: list[Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {"df": int(result.df_model), "llf": result.llf, "aic": result.aic, "bic": result.bic}
+def _row(candidate: Candidate, smaller: list[Candidate]) -> dict[str, Any]:
+    fit = candidate.fit
+    row: dict[str, Any] = {"df": int(fit.df), "llf": fit.loglike, "aic": candidate.aic, "bic": candidate.bic}
     row |= {"against": "", "lr": np.nan, "lr_df": None, "p_value": np.nan, "note": ""}
-    nested = [other for other in smaller if is_nested(other, result) and other.df_model < result.df_model]
+    nested = [other for other in smaller if is_nested(other, candidate) and other.fit.df < fit.df]
     if nested:
         against = nested[-1]
-        lr, df = 2.0 * (result.llf - against.llf), int(result.df_model - against.df_model)
-        row |= {"against": describe(against), "lr": lr, "lr_df": df}
+        lr, df = 2.0 * (fit.loglike - against.fit.loglike), int(fit.df - against.fit.df)
+        row |= {"against": against.name, "lr": lr, "lr_df": df}
         if lr < -1e-6:
             row["note"] = "worse than the nested model: a local optimum"
-        elif has_soft_preferences(result):
+        elif candidate.has_soft_preferences:
             row["note"] = "not chi-squared (soft preferences)"
-        elif is_regular(against, result):
+        elif is_regular(against, candidate):
             row["p_value"] = float(stats.chi2.sf(lr, df))
         else:
             row["note"] = "not chi-squared"
     elif smaller:
         row["note"] = "none above is nested"
-    if not result.converged:
+    if not fit.converged:
         row["note"] = "; ".join(filter(None, [row["note"], "not converged"]))
     return row

@@ -14,12 +14,11 @@ from statsmodels.stats.contrast import ContrastResults
 from statsmodels.tools.numdiff import approx_fprime
 
 from ..errors import ContrastError
-from ..model.layout import Coefficients, Layout
-from ..model.structures import TangentBasis
-from .covariance import Covariance
+from ..fit import Fit
+from ..model.quantities import ParameterView, Quantities
+from ..solve.covariance import Covariance
 from .expressions import evaluate
-from .quantities import ParameterView, Quantities
-from .wald import wald_statistic
+from .hypotheses import wald_statistic
 
 Spec = str | Callable[[ParameterView], Any] | Mapping[str, Any] | Sequence[Any]
 
@@ -154,25 +153,30 @@ def tests_table(estimate: np.ndarray, std_err: np.ndarray, z: np.ndarray, limits
     return pd.DataFrame(columns | {"ci_lower": limits[:, 0], "ci_upper": limits[:, 1]})
 
 
-def contrast(
+def contrast(fit: Fit, spec: Spec, *, null: float | Sequence[float] | None = None) -> Contrast:
+    """Contrasts of a fit given as strings, functions of the labelled parameters, or named collections of both.
+
+    Raises
+    ------
+    ContrastError
+    """
+    result = contrast_at(spec, fit.quantities, fit.covariance, null=null)
+    return result.without(fit.is_open(result.gradient))
+
+
+def contrast_at(
     spec: Spec,
-    layout: Layout,
-    at: Coefficients,
-    tangent: TangentBasis,
+    quantities: Quantities,
     covariance: Covariance | None,
     *,
     null: float | Sequence[float] | None = None,
 ) -> Contrast:
-    """Evaluate contrasts given as strings, functions of the labelled parameters, or named collections of both.
+    """Contrasts of any parameter values; without a covariance they have no standard errors.
 
-    Parameters
-    ----------
-    covariance : Covariance or None
-        Of the free coordinates; without it contrasts have estimates and gradients only.
-    null : float or sequence, optional
-        Values to test against, overriding those written in strings.
+    Raises
+    ------
+    ContrastError
     """
-    quantities = Quantities(layout, at, tangent)
     names: list[str] = []
     estimates: list[float] = []
     nulls: list[float] = []
@@ -183,7 +187,7 @@ def contrast(
             estimates.append(value)
             gradients.append(gradient)
             nulls.append(tested)
-    jacobian = np.array(gradients).reshape(len(names), layout.n_free)
+    jacobian = np.array(gradients).reshape(len(names), quantities.n_free)
     values = np.asarray(nulls, dtype=float)
     if null is not None:
         try:

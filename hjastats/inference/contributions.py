@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import limits
-from ..data.cells import Cells, distinct_rows, take
+from ..data.cells import distinct_rows, take
 from ..data.comparisons import Comparisons
-from ..model.layout import Coefficients
-from ..model.likelihood import Derivatives, evaluate
-from ..model.structures import TangentBasis
+from ..model.design import Coefficients, Design
+from ..model.likelihood import evaluate
+from ..model.responses import Derivatives
+from ..model.tangent import TangentBasis
+from ..model.terms import LOG_ODDS
 
 
 @dataclass(frozen=True)
@@ -25,43 +27,43 @@ class Contributions:
 
     Attributes
     ----------
-    rows : Cells
+    rows : Design
     slope : ndarray, shape (n_rows,)
-    tie_slope : ndarray, shape (n_rows,), optional
-        By the tie predictor.
+    own_slope : ndarray, shape (p, n_rows), optional
+        By the response's own predictors.
     starts : ndarray of int, shape (n_units + 1,)
         Where the rows of each unit begin, and where the last ones end.
     count : ndarray, shape (n_units,)
         How often each unit was seen.
     """
 
-    rows: Cells
+    rows: Design
     slope: np.ndarray
-    tie_slope: np.ndarray | None
+    own_slope: np.ndarray | None
     starts: np.ndarray
     count: np.ndarray
 
     @classmethod
-    def of_comparisons(cls, rows: Cells, data: Comparisons, at: Coefficients) -> Contributions:
+    def of_comparisons(cls, rows: Design, data: Comparisons, at: Coefficients) -> Contributions:
         """Every comparison by itself; those that cannot be told apart once, with their number."""
         columns = [rows.judge, rows.first, rows.second, data.outcome, *rows.judge_terms.T, *rows.shared_terms.T]
         code, some = distinct_rows(columns)
         distinct = take(rows, some)
         here = evaluate(single(distinct, data.outcome[some]), at)
-        tie_slope = None if here.tie_slope is None else -here.tie_slope
+        own_slope = None if here.own_slope is None else -here.own_slope
         count = np.bincount(code, data.weight, minlength=len(some))
-        return cls(distinct, -here.slope, tie_slope, np.arange(len(some) + 1), count)
+        return cls(distinct, -here.slope, own_slope, np.arange(len(some) + 1), count)
 
     @classmethod
     def of_clusters(
-        cls, rows: Cells, data: Comparisons, at: Coefficients, cluster: np.ndarray, n_clusters: int
+        cls, rows: Design, data: Comparisons, at: Coefficients, cluster: np.ndarray, n_clusters: int
     ) -> Contributions:
         """The comparisons of a cluster together."""
         order = np.argsort(cluster, kind="stable")
         here = weighted_slopes(rows, data, at)
-        tie_slope = None if here.tie_slope is None else here.tie_slope[order]
+        own_slope = None if here.own_slope is None else here.own_slope[:, order]
         starts = np.searchsorted(cluster[order], np.arange(n_clusters + 1))
-        return cls(take(rows, order), here.slope[order], tie_slope, starts, np.ones(n_clusters))
+        return cls(take(rows, order), here.slope[order], own_slope, starts, np.ones(n_clusters))
 
     def along(self, movements: np.ndarray, tangent: TangentBasis) -> np.ndarray:
         """Contribution of every unit along movements (m, n_free) of the free coordinates, shape (n_units, m)."""
@@ -92,8 +94,8 @@ class Contributions:
             some = np.arange(self.starts[first], self.starts[last])
             rows = take(self.rows, some)
             each = self.slope[some, None] * moves.odds(rows)
-            if self.tie_slope is not None:
-                each += self.tie_slope[some, None] * moves.ties(rows)
+            for p, slope in enumerate([] if self.own_slope is None else self.own_slope, start=1):
+                each += slope[some, None] * moves.by_terms(rows, p)
             if len(some) != last - first:
                 # Clusters are never empty, so that every sum has a beginning of its own.
                 each = np.add.reduceat(each, self.starts[first:last] - self.starts[first], axis=0)
@@ -120,8 +122,8 @@ class _Moves:
     shared: np.ndarray
 
     @classmethod
-    def of(cls, movements: np.ndarray, tangent: TangentBasis, rows: Cells) -> _Moves:
-        m, n_linear = len(movements), int(rows.is_free.sum())
+    def of(cls, movements: np.ndarray, tangent: TangentBasis, rows: Design) -> _Moves:
+        m, n_linear = len(movements), rows.n_linear
         f, g = tangent.judge_items.shape[1], tangent.shared_judges.shape[1]
         linear = np.zeros((len(rows.is_free), m))
         linear[rows.is_free] = movements[:, :n_linear].T
@@ -135,34 +137,33 @@ class _Moves:
             linear[: rows.n_shared_terms],
         )
 
-    def odds(self, rows: Cells) -> np.ndarray:
+    def odds(self, rows: Design) -> np.ndarray:
         """Change of the log-odds of rows, shape (n_rows, m), judge by judge: each has scores of its own that change."""
-        change = rows.odds_shared_terms @ self.shared[: rows.odds_shared_terms.shape[1]]
-        own_terms = rows.odds_judge_terms
+        change = self.by_terms(rows, LOG_ODDS)
         order = np.argsort(rows.judge, kind="stable")
         judges, starts = np.unique(rows.judge[order], return_index=True)
         for k, some in zip(judges.tolist(), np.split(order, starts[1:]), strict=True):
             scores = self.tangent.judge_items @ self.own[k] + np.tensordot(self.tangent.shared_judges[k], self.items, 1)
             change[some] += scores[rows.first[some]] - scores[rows.second[some]]
-            if own_terms.shape[1]:
-                change[some] += own_terms[some] @ self.judge[k, : own_terms.shape[1]]
         return change
 
-    def ties(self, rows: Cells) -> np.ndarray:
-        """Change of the tie predictor of rows, shape (n_rows, m)."""
-        if rows.tie == "judge":
-            return self.judge[rows.judge, -1]
-        return np.repeat(self.shared[-1:], len(rows.n), axis=0)
+    def by_terms(self, rows: Design, predictor: int) -> np.ndarray:
+        """Change that the terms of rows make to a predictor, shape (n_rows, m)."""
+        own, own_columns = rows.judge_terms_by_predictor[predictor]
+        shared, shared_columns = rows.shared_terms_by_predictor[predictor]
+        change = shared_columns @ self.shared[shared]
+        for column, coefficients in zip(own_columns.T, self.judge[:, own].swapaxes(0, 1), strict=True):
+            change += column[:, None] * coefficients[rows.judge]
+        return change
 
 
-def single(rows: Cells, outcome: np.ndarray) -> Cells:
+def single(rows: Design, outcome: np.ndarray) -> Design:
     """Every row as one comparison."""
-    each = replace(rows, n=np.ones(len(outcome)), y=outcome)
-    return each if rows.ties is None else replace(each, ties=(outcome == 0.5).astype(float))
+    return replace(rows, n=np.ones(len(outcome)), y=outcome, counts=rows.response.counts(outcome))
 
 
-def weighted_slopes(rows: Cells, data: Comparisons, at: Coefficients) -> Derivatives:
+def weighted_slopes(rows: Design, data: Comparisons, at: Coefficients) -> Derivatives:
     """Derivatives of the log-likelihood of every row by its predictors."""
     here = evaluate(single(rows, data.outcome), at)
-    tie_slope = None if here.tie_slope is None else -data.weight * here.tie_slope
-    return here._replace(slope=-data.weight * here.slope, tie_slope=tie_slope)
+    own_slope = None if here.own_slope is None else -data.weight * here.own_slope
+    return here._replace(slope=-data.weight * here.slope, own_slope=own_slope)

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import ContrastError
-from .quantities import Quantities
+from ..model.quantities import Quantities
+from .functions import FUNCTIONS
 from .tokens import Token, excerpt, tokenize
 
 MAX_LENGTH = 20_000
@@ -48,16 +49,6 @@ def _combine(value: float, *parts: tuple[float, Dual]) -> Dual:
     """Value with the weighted sum of the gradients of its parts."""
     gradients = [weight * part.gradient for weight, part in parts if not part.is_constant]
     return Dual(value, np.sum(gradients, axis=0) if gradients else np.zeros(0))
-
-
-FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {
-    "exp": (math.exp, math.exp),
-    "log": (math.log, lambda x: 1.0 / x),
-    "sqrt": (math.sqrt, lambda x: 0.5 / math.sqrt(x)),
-    "abs": (abs, lambda x: math.copysign(1.0, x)),
-    "logit": (lambda x: math.log(x) - math.log1p(-x), lambda x: 1.0 / (x * (1.0 - x))),
-    "expit": (lambda x: 0.5 * (1.0 + math.tanh(0.5 * x)), lambda x: 0.25 / math.cosh(0.5 * x) ** 2),
-}
 
 
 @dataclass(frozen=True)

@@ -12,25 +12,26 @@ from scipy import stats
 
 from ..data.comparisons import Comparisons
 from ..data.metadata import pair_metadata
-from ..errors import ContrastError, shown
+from ..errors import ContrastError, IdentificationError, shown
+from ..fit import Fit
+from ..model.quantities import Quantities
+from ..model.responses import KINDS
 from .contrasts import Contrast
-from .covariance import Covariance
-from .quantities import Quantities
-from .wald import wald_statistic
+from .hypotheses import wald_statistic
 
 NOTE = (
     "Fixed-panel inference: standard errors say how far the coefficients are from those of the true parameters of these very "
     "judges and items, not of a population they were drawn from."
 )
-_ROLES = {
+# What may stand on the left: whose it is.
+_ROLES: dict[str, tuple[str, ...]] = {
     "mu": ("item",),
     "gamma": ("judge",),
-    "position": ("judge",),
-    "tie": ("judge",),
+    **dict.fromkeys(KINDS, ("judge",)),
     "disagreement": ("judge", "item"),
     "scores": ("judge", "item"),
 }
-_KINDS = {"disagreement": "R", "scores": "S"}
+_QUANTITIES = {"disagreement": "R", "scores": "S"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +58,7 @@ class FormulaContrast(Contrast):
         return text
 
 
-def contrast_formula(formula: str, metadata: Any, quantities: Quantities, covariance: Covariance) -> FormulaContrast:
+def contrast_formula(fit: Fit, formula: str, metadata: Any) -> FormulaContrast:
     """Least squares of estimated parameters on a design made from metadata.
 
     The coefficients are linear functions ``(X'X)^-1 X' theta`` of the parameters, so their covariance is exact given that
@@ -71,6 +72,12 @@ def contrast_formula(formula: str, metadata: Any, quantities: Quantities, covari
     metadata : pandas.DataFrame
         One row per judge or item, in the index or a column called judge or item; for disagreement and scores one row per
         judge and item, with both.
+
+    Raises
+    ------
+    ContrastError
+    IdentificationError
+        If some of the parameters have no finite estimate.
     """
     left, separator, right = str(formula).partition("~")
     target = left.strip()
@@ -78,8 +85,8 @@ def contrast_formula(formula: str, metadata: Any, quantities: Quantities, covari
         raise ContrastError(
             f"expected a formula such as 'gamma ~ provider' with one of {shown(_ROLES, 9)} on the left, got {formula!r}."
         )
-    kind = _KINDS.get(target, target)
-    if kind in ("position", "tie") and kind not in quantities.kinds:
+    kind, quantities = _QUANTITIES.get(target, target), fit.quantities
+    if kind not in quantities.kinds:
         raise ContrastError(f"the model has no {kind} effect per judge: fit {kind}='judge'.")
     frame = _aligned(metadata, target, quantities)
     design, slices = _design(right.strip(), frame)
@@ -88,7 +95,12 @@ def contrast_formula(formula: str, metadata: Any, quantities: Quantities, covari
     jacobian = np.array([quantities.gradient(kind, place) for place in index])
     weights = np.linalg.pinv(design.to_numpy())
     gradient = weights @ jacobian
-    cov = covariance.of(gradient)
+    if fit.is_open(gradient).any():
+        raise IdentificationError(
+            f"some of the parameters in {formula!r} have no finite estimate: use fit_regularized(), or a fit without the "
+            "judges or items concerned."
+        )
+    cov = fit.covariance.of(gradient)
     names = [str(name) for name in design.columns]
     estimate = weights @ theta
     return FormulaContrast(

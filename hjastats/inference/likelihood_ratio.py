@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import stats
 from statsmodels.regression.linear_model import CompareLRTestResult
 
-from ..errors import ComparisonError, NonRegularWarning
+from ..data.comparisons import Comparisons
+from ..errors import ComparisonError, IdentificationError, NonRegularWarning
+from ..fit import Fit
 from ..model.decomposition import max_rank
-from ..model.layout import Coefficients
+from ..model.design import Coefficients
 from ..model.structures import LowRank
 from ..solve.search import no_terms, search
 from ..solve.starts import starting_scores
-from .comparison import check_same_data, describe, has_soft_preferences, is_nested, is_regular
+from .comparison import Candidate, check_same_data, is_nested, is_regular
 from .resampling import ParametricDraw, replicate
 
 
@@ -61,45 +62,59 @@ class RankTest:
         return f"{text}\n  {self.note}" if self.note else text
 
 
-def compare_lr_test(large: Any, restricted: Any) -> CompareLRTestResult:
+def compare_lr_test(large: Candidate, restricted: Candidate) -> CompareLRTestResult:
     """Likelihood-ratio test of a restricted model against a larger one.
 
     Raises
     ------
     ComparisonError
-        If the data differ or the models are not nested.
+        For different data, or models that are not nested.
     """
     check_same_data([large, restricted])
-    if not is_nested(restricted, large) or restricted.df_model >= large.df_model:
-        raise ComparisonError(f"{describe(restricted)} is not nested in {describe(large)}.")
-    statistic, df = 2.0 * (large.llf - restricted.llf), int(large.df_model - restricted.df_model)
-    if has_soft_preferences(large) or not is_regular(restricted, large):
+    if not is_nested(restricted, large) or restricted.fit.df >= large.fit.df:
+        raise ComparisonError(f"{restricted.name} is not nested in {large.name}.")
+    statistic, df = _ratio(restricted.fit, large.fit)
+    if large.has_soft_preferences or not is_regular(restricted, large):
         soft = "soft preferences make the likelihood a quasi-likelihood"
         bound = "an added direction is undefined, or a parameter on the boundary, under the smaller model"
         warnings.warn(
-            f"{describe(restricted)} against {describe(large)} is not a chi-squared test "
-            f"({soft if has_soft_preferences(large) else bound}): no p-value is given. For ranks use rank_test('bootstrap').",
+            f"{restricted.name} against {large.name} is not a chi-squared test "
+            f"({soft if large.has_soft_preferences else bound}): no p-value is given. For ranks use rank_test('bootstrap').",
             NonRegularWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
         return CompareLRTestResult(statistic, np.nan, df)
     return CompareLRTestResult(statistic, float(stats.chi2.sf(statistic, df)), df)
 
 
-def saturated_rank_test(results: Any, unrestricted: Any) -> RankTest:
+def _ratio(small: Fit, large: Fit) -> tuple[float, int]:
+    """Twice the difference of log-likelihoods, and of numbers of parameters."""
+    return 2.0 * (large.loglike - small.loglike), int(large.df - small.df)
+
+
+def saturated_rank_test(fit: Fit, unrestricted: Fit) -> RankTest:
     """The fitted rank against judge-wise BTL: regular, (K - 1 - r)(N - 2 - r) degrees of freedom."""
-    statistic, df = 2.0 * (unrestricted.llf - results.llf), int(unrestricted.df_model - results.df_model)
+    statistic, df = _ratio(fit, unrestricted)
     p_value = float(stats.chi2.sf(statistic, df))
     note = (
         "" if unrestricted.converged else "judge-wise estimates do not exist for all judges: the p-value is approximate"
     )
-    return RankTest(describe(results), describe(unrestricted), statistic, p_value, df, "saturated", note=note)
+    names = fit.layout.description, unrestricted.layout.description
+    return RankTest(*names, statistic, p_value, df, "saturated", note=note)
 
 
-def can_grow(results: Any) -> bool:
-    """Whether there is a model with one more direction."""
-    layout = results.model.layout
-    return layout.rank < max_rank(len(layout.judges), len(layout.items))
+def check_rank(fit: Fit, model: str) -> None:
+    """Refuse to test a rank that there is none of, or none above.
+
+    Raises
+    ------
+    IdentificationError
+    """
+    layout = fit.layout
+    if not layout.structure.has_sensitivities:
+        raise IdentificationError(f"{model} has no rank to test; compare models with compare_lr_test.")
+    if layout.rank >= max_rank(len(layout.judges), len(layout.items)):
+        raise IdentificationError(f"rank {layout.rank} is the largest possible: there is nothing to test it against.")
 
 
 @dataclass(frozen=True)
@@ -120,8 +135,9 @@ class _LikelihoodRatio:
 
 
 def bootstrap_rank_test(
-    results: Any,
-    larger: Any,
+    fit: Fit,
+    larger: Fit,
+    data: Comparisons,
     *,
     n: int,
     rng: int | np.random.Generator | None,
@@ -129,13 +145,11 @@ def bootstrap_rank_test(
     progress: bool,
 ) -> RankTest:
     """The fitted rank against one direction more, by parametric bootstrap under the fitted rank."""
-    statistic = 2.0 * (larger.llf - results.llf)
-    model = results.model
-    source = ParametricDraw.from_fit(model.cells, model.comparisons, results.estimate.at)
-    task = _LikelihoodRatio(source, model.rank, results.estimate.at)
+    statistic, _ = _ratio(fit, larger)
+    source = ParametricDraw.from_fit(fit.design, data, fit.at)
+    task = _LikelihoodRatio(source, fit.layout.rank, fit.at)
     drawn = np.array(replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="rank test"))
     p_value = (1.0 + float((drawn >= statistic).sum())) / (n + 1.0)
     error = float(np.sqrt(p_value * (1.0 - p_value) / n))
-    return RankTest(
-        describe(results), describe(larger), statistic, p_value, None, "bootstrap", n, error, replications=drawn
-    )
+    names = fit.layout.description, larger.layout.description
+    return RankTest(*names, statistic, p_value, None, "bootstrap", n, error, replications=drawn)

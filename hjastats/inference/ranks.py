@@ -2,13 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from scipy import sparse, stats
 from scipy.optimize import least_squares
 
 from .. import limits
+from ..errors import ContrastError, IdentificationError, SizeError
+from ..fit import Fit
+from .pairs import check_pairs, compared_positions
 from .simultaneous import largest_differences, pairwise_differences
+
+
+def ranking(
+    fit: Fit,
+    judge: str | None = None,
+    *,
+    level: float = 0.95,
+    simultaneous: bool = True,
+    rng: int | np.random.Generator | None = 0,
+    items: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Places with intervals and tied groups, of the consensus or of one judge.
+
+    Raises
+    ------
+    ContrastError
+        For a level or labels that are none.
+    IdentificationError
+        Without a finite estimate or standard errors.
+    SizeError
+        For more items than pairs of them can be compared.
+    """
+    if not 0 < level < 1:
+        raise ContrastError(f"level must lie between 0 and 1, got {level!r}.")
+    if fit.separation is not None:
+        raise IdentificationError(
+            "some scores or effects run to infinity, so there are no places with intervals: use fit_regularized(), with "
+            "terms=True if it is a position effect that runs away."
+        )
+    some = compared_positions(fit, "mu", items)
+    check_pairs(len(some), "places of", "items")
+    if judge is None:
+        labels, estimate, rows = fit.vector("mu", some)
+    else:
+        quantities = fit.quantities
+        k = quantities.resolve("gamma", (str(judge),))[0]
+        labels, estimate = tuple(fit.layout.items[i] for i in some), fit.at.scores[k, some]
+        rows = np.array([quantities.gradient("S", (k, i)) for i in some])
+    covariance = fit.covariance.of(rows)
+    if not np.isfinite(covariance).all():
+        raise IdentificationError("standard errors are not available for this fit, so places have no intervals.")
+    return ranking_table(labels, estimate, covariance, level=level, simultaneous=simultaneous, rng=rng)
+
+
+def leading_places(fit: Fit) -> pd.DataFrame | None:
+    """Places of all items, or of the leading ones among themselves if there are too many; None if the fit has none."""
+    if not fit.converged:
+        return None
+    try:
+        return ranking(fit)
+    except SizeError:
+        leading = fit.best_first[0][: limits.RANKED_OF_MANY]
+        return ranking(fit, items=[fit.layout.items[i] for i in leading])
 
 
 def ranking_table(

@@ -8,29 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from ..data.cells import Cells, collapse, distinct_rows, take
+from ..data.cells import collapse, distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
-from ..model.layout import Coefficients
-from ..model.likelihood import davidson_probabilities, linear_predictor, probability, tie_predictor
+from ..model.design import Coefficients, Design
+from ..model.likelihood import log_odds, own_predictors
 
 
 @dataclass(frozen=True)
 class ParametricDraw:
-    """Draws verdict counts of every cell from a fitted model: ties with ``tie_share``, the rest wins with ``win_share``.
+    """Draws verdict counts of every cell from a fitted model.
 
-    A half-tie likelihood says nothing about how ties arise. They are drawn with each judge's observed share (at most twice the
-    smaller of the two win probabilities), and the remaining verdicts so that the expected preference is the model's: the
-    mean is kept exactly and the dispersion of the data approximately.
+    Attributes
+    ----------
+    cells : Design
+    outcomes : ndarray, shape (n_outcomes,)
+        What each verdict is worth to the first item; those next to a tie are drawn first.
+    shares : ndarray, shape (n_outcomes, n_cells)
+        Probability of each verdict among those not drawn before it.
     """
 
-    cells: Cells
-    win_share: np.ndarray
-    tie_share: np.ndarray
+    cells: Design
+    outcomes: np.ndarray
+    shares: np.ndarray
 
     @classmethod
-    def from_fit(cls, cells: Cells, data: Comparisons, at: Coefficients) -> ParametricDraw:
-        """Prepare draws from an estimate."""
+    def from_fit(cls, cells: Design, data: Comparisons, at: Coefficients) -> ParametricDraw:
+        """Prepare draws from an estimate.
+
+        Where ties count as half wins they are drawn as often as each judge gave them, as far as the model's win rates allow it.
+
+        Raises
+        ------
+        ComparisonError
+            For weights that are no counts, and for soft preferences.
+        """
         count = np.round(cells.n)
         if np.abs(cells.n - count).max(initial=0.0) > 1e-9 * max(cells.n.max(initial=1.0), 1.0):
             raise ComparisonError(
@@ -40,42 +52,55 @@ class ParametricDraw:
             raise ComparisonError(
                 "soft preferences have no model to be drawn from; resample them, kind='rows' or 'cluster'."
             )
-        eta = linear_predictor(cells, at)
-        if cells.ties is not None:
-            first, tie, second = davidson_probabilities(eta, tie_predictor(cells, at))
-            return cls(cells, first / (first + second), tie)
-        p = probability(eta)
-        share = data.first_share()
-        tie = (share["ties"] / share["comparisons"]).to_numpy()[cells.judge]
-        tie = np.minimum(tie, 2.0 * np.minimum(p, 1.0 - p))
-        return cls(cells, np.clip((p - 0.5 * tie) / np.maximum(1.0 - tie, 1e-300), 0.0, 1.0), tie)
+        probabilities = cells.response.probabilities(log_odds(cells, at), own_predictors(cells, at))
+        outcomes = np.array(list(cells.response.verdicts.values()))
+        if 0.5 not in outcomes:
+            outcomes, probabilities = _with_ties(outcomes, probabilities, cells, data)
+        order = np.argsort(np.abs(outcomes - 0.5), kind="stable")
+        left = 1.0 - np.cumsum(probabilities[order], axis=0) + probabilities[order]
+        shares = np.clip(probabilities[order] / np.maximum(left, 1e-300), 0.0, 1.0)
+        return cls(cells, outcomes[order], shares)
 
-    def draw(self, rng: np.random.Generator) -> Cells:
+    def draw(self, rng: np.random.Generator) -> Design:
         """Cells with new counts."""
-        n = np.round(self.cells.n).astype(np.int64)
-        ties = rng.binomial(n, self.tie_share)
-        wins = rng.binomial(n - ties, self.win_share)
-        return replace(self.cells, y=wins + 0.5 * ties, ties=None if self.cells.ties is None else ties.astype(float))
+        left = np.round(self.cells.n).astype(np.int64)
+        y, counts = np.zeros(len(left)), np.zeros(self.cells.counts.shape)
+        for outcome, share in zip(self.outcomes, self.shares, strict=True):
+            number = rng.binomial(left, share) if outcome != self.outcomes[-1] else left
+            left = left - number
+            y += outcome * number
+            counts += number[:, None] * self.cells.response.counts(np.array([outcome]))
+        return replace(self.cells, y=y, counts=counts)
+
+
+def _with_ties(
+    outcomes: np.ndarray, probabilities: np.ndarray, cells: Design, data: Comparisons
+) -> tuple[np.ndarray, np.ndarray]:
+    """Wins and losses with as many ties taken from both as the judges gave, where a tie is half of each."""
+    share = data.first_share()
+    ties = (share["ties"] / share["comparisons"]).to_numpy()[cells.judge]
+    ties = np.minimum(ties, 2.0 * probabilities.min(axis=0))
+    return np.append(outcomes, 0.5), np.vstack([probabilities - 0.5 * ties, ties])
 
 
 @dataclass(frozen=True)
 class RowDraw:
     """Resamples single comparisons, or whole clusters of them, with replacement."""
 
-    rows: Cells
+    rows: Design
     outcome: np.ndarray
     weight: np.ndarray
     cluster: np.ndarray | None = None
 
     @classmethod
-    def from_data(cls, rows: Cells, data: Comparisons, cluster: np.ndarray | None = None) -> RowDraw:
+    def from_data(cls, rows: Design, data: Comparisons, cluster: np.ndarray | None = None) -> RowDraw:
         """Prepare resampling; rows that cannot be told apart are kept once with their total weight."""
         columns = [rows.judge, rows.first, rows.second, data.outcome, *rows.judge_terms.T, *rows.shared_terms.T]
         code, some = distinct_rows(columns if cluster is None else [cluster, *columns])
         weight = np.bincount(code, data.weight, minlength=len(some))
         return cls(take(rows, some), data.outcome[some], weight, None if cluster is None else cluster[some])
 
-    def draw(self, rng: np.random.Generator) -> Cells:
+    def draw(self, rng: np.random.Generator) -> Design:
         """Cells of one resample."""
         if self.cluster is None:
             total = self.weight.sum()
@@ -85,8 +110,8 @@ class RowDraw:
             weight = self.weight * rng.multinomial(n_clusters, np.full(n_clusters, 1.0 / n_clusters))[self.cluster]
         kept = np.flatnonzero(weight)
         rows, weight, outcome = take(self.rows, kept), weight[kept], self.outcome[kept]
-        ties = None if rows.ties is None else weight * (outcome == 0.5)
-        return collapse(replace(rows, n=weight, y=weight * outcome, ties=ties))
+        counts = weight[:, None] * rows.response.counts(outcome)
+        return collapse(replace(rows, n=weight, y=weight * outcome, counts=counts))
 
 
 def replicate(

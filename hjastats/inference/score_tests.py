@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from ..data.cells import Cells
-from ..model.layout import Coefficients
-from ..model.likelihood import Derivatives, evaluate, times_predictor
-from ..model.structures import TangentBasis
+from ..model.design import Coefficients, Design
+from ..model.likelihood import evaluate, weighted
+from ..model.responses import Derivatives
+from ..model.tangent import TangentBasis
+from ..solve.covariance import FreeCovariance, LargeCovariance
 from .contributions import Contributions
-from .covariance import FreeCovariance, LargeCovariance
 
 # Share of a term's information that must be left after the other parameters, for the term to be told from them: more than rounding
 # error, which is larger where these were solved for by products.
@@ -29,7 +29,7 @@ class ScoreTest:
 
 
 def judge_term_test(
-    cells: Cells,
+    cells: Design,
     at: Coefficients,
     tangent: TangentBasis,
     others: FreeCovariance | LargeCovariance,
@@ -80,7 +80,7 @@ def judge_term_test(
     return ScoreTest(statistic, df, float(stats.chi2.sf(statistic, df)))
 
 
-def _coupling(cells: Cells, here: Derivatives, tangent: TangentBasis) -> tuple[np.ndarray, np.ndarray]:
+def _coupling(cells: Design, here: Derivatives, tangent: TangentBasis) -> tuple[np.ndarray, np.ndarray]:
     """Which free coordinates are the first judge term's, and the information they share with the others, judge by judge.
 
     Returns
@@ -90,8 +90,8 @@ def _coupling(cells: Cells, here: Derivatives, tangent: TangentBasis) -> tuple[n
     """
     n_judges, e, m, f = cells.n_judges, cells.n_judge_terms, cells.n_shared_terms, tangent.judge_items.shape[1]
     term, judges = cells.judge_terms[:, :1], np.arange(n_judges)
-    own_terms = term * times_predictor(cells.judge_terms, here.curvature, here.cross, cells.tie == "judge")
-    all_terms = term * times_predictor(cells.shared_terms, here.curvature, here.cross, cells.tie == "common")
+    own_terms = term * weighted(cells.judge_terms, cells.terms.own_moves, here.curvature, here.cross)
+    all_terms = term * weighted(cells.shared_terms, cells.terms.shared_moves, here.curvature, here.cross)
     own = np.zeros((n_judges, n_judges, e))
     own[judges, judges] = cells.sum_by_judge(own_terms)
     linear = np.hstack([cells.sum_by_judge(all_terms), own.reshape(n_judges, n_judges * e)])

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 
 from ..errors import ContrastError
-from .quantities import Quantities
+from ..model.quantities import Quantities
+from .functions import FUNCTIONS
 
-FUNCTION_NAMES = ("exp", "log", "sqrt", "abs", "logit", "expit")
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
 _NAME = re.compile(r"[^\W\d]\w*")
 _OPERATORS = ("**", "+", "-", "*", "/", "^", "(", ")", "=")
@@ -51,7 +51,7 @@ def _next_token(text: str, at: int, quantities: Quantities) -> tuple[Token, int]
         return _indexed(text, at, kind, quantities)
     if match := _NAME.match(text, at):
         name = match.group()
-        if name in FUNCTION_NAMES:
+        if name in FUNCTIONS:
             return Token("function", name, at), match.end()
         raise ContrastError(_unknown_name(text, name, at, quantities))
     raise ContrastError(f"unexpected {text[at]!r} at position {at + 1} of {excerpt(text)}.")
@@ -86,7 +86,7 @@ def _ends_a_name(text: str, end: int, name: str) -> bool:
 
 def _unknown_name(text: str, name: str, at: int, quantities: Quantities) -> str:
     known = [*(f"{kind}[{', '.join(roles)}]" for kind, roles in quantities.kinds.items()), *quantities.plain_names]
-    listed = ", ".join([*known, *FUNCTION_NAMES])
+    listed = ", ".join([*known, *FUNCTIONS])
     return f"unknown name {name!r} at position {at + 1} of {excerpt(text)}; known are {listed}."
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .decomposition import Decomposition
-from .structures import TangentBasis
+from .tangent import TangentBasis
 
 
 def consensus_jacobian(tangent: TangentBasis) -> np.ndarray:

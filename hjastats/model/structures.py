@@ -1,190 +1,51 @@
-"""Which score matrices a model allows, and how to move among them.
+"""Which score matrices a model allows: how to move among them, and how each structure packs, names and differentiates itself.
 
-All three structures are the set of matrices reached by ``d scores = a B' + P D'`` from a point: every judge has free
-coordinates ``a`` along item directions ``B``, and all judges share movements ``D`` of the items with judge weights ``P``.
+All three are reached by the movements of a :class:`~hjastats.model.tangent.TangentBasis`. What differs between them stands here and
+nowhere else.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import helmert
-from scipy.linalg.lapack import dgeqrf, dgesdd, dorgqr
+from scipy.linalg.lapack import dgesdd
 
 from .. import limits
-
-
-@dataclass(frozen=True)
-class TangentBasis:
-    """Orthonormal directions that span the allowed movements at one score matrix.
-
-    A tangent with a complement may also hold those of a stack of matrices, along one more axis in front.
-
-    Attributes
-    ----------
-    judge_items : ndarray, shape (n_items, f)
-        Item directions along which every judge moves by itself.
-    shared_judges : ndarray, shape (n_judges, g)
-        Judge weights of the movements all judges share.
-    strength : ndarray, shape (f,) or (0,)
-        Singular values of the scores; they set the curvature of a low-rank structure, flat structures have none.
-    complement : ndarray, shape (n_items, n_items - 1 - f), optional
-        ``shared_items`` where they come for free.
-    """
-
-    judge_items: np.ndarray
-    shared_judges: np.ndarray
-    strength: np.ndarray
-    complement: np.ndarray | None = None
-
-    @property
-    def n_judges(self) -> int:
-        """Number of judges."""
-        return self.shared_judges.shape[-2]
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return self.judge_items.shape[-2]
-
-    @property
-    def n_shared(self) -> int:
-        """Number of item directions of the shared movements."""
-        return self.n_items - 1 - self.judge_items.shape[1] if self.complement is None else self.complement.shape[-1]
-
-    @cached_property
-    def shared_items(self) -> np.ndarray:
-        """Item directions of the shared movements: orthonormal, orthogonal to the constant and to ``judge_items``."""
-        if self.complement is not None:
-            return self.complement
-        vectors, factor = self._reflectors
-        n_fixed = len(factor)
-        rest = -vectors @ (factor @ vectors[n_fixed:].T)
-        rest[np.arange(n_fixed, self.n_items), np.arange(self.n_items - n_fixed)] += 1.0
-        return rest
-
-    @cached_property
-    def _reflectors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Householder vectors V (n_items, m) and factor T such that the last columns of ``I - V T V'`` are ``shared_items``."""
-        fixed = _with_constant(self.judge_items)
-        packed, tau = dgeqrf(fixed)[:2]
-        vectors = np.tril(packed, -1)
-        m = fixed.shape[1]
-        vectors[np.arange(m), np.arange(m)] = 1.0
-        factor = np.zeros((m, m))
-        for i in range(m):
-            factor[:i, i] = -tau[i] * factor[:i, :i] @ (vectors[:, :i].T @ vectors[:, i])
-            factor[i, i] = tau[i]
-        return vectors, factor
-
-    def along_shared(self, rows: np.ndarray) -> np.ndarray:
-        """Item vectors in the rows (m, n_items) times ``shared_items``, shape (m, n_shared)."""
-        if self.complement is not None:
-            return rows @ self.complement
-        vectors, factor = self._reflectors
-        n_fixed = len(factor)
-        return rows[:, n_fixed:] - (rows @ vectors) @ (factor @ vectors[n_fixed:].T)
-
-    def to_items(self, rows: np.ndarray) -> np.ndarray:
-        """Shared coordinates in the rows (m, n_shared) as item vectors: times ``shared_items'``, shape (m, n_items)."""
-        if self.complement is not None:
-            return rows @ self.complement.swapaxes(-1, -2)
-        vectors, factor = self._reflectors
-        n_fixed = len(factor)
-        items = -((rows @ vectors[n_fixed:]) @ factor.T) @ vectors.T
-        items[:, n_fixed:] += rows
-        return items
-
-    def between_shared(self, matrices: np.ndarray) -> np.ndarray:
-        """``shared_items' M shared_items`` of several matrices (m, n_items, n_items), shape (m, n_shared, n_shared).
-
-        By reflections, at the cost of a few vectors instead of two full products.
-        """
-        if self.complement is not None:
-            complement = self.complement[..., None, :, :]
-            return complement.swapaxes(-1, -2) @ matrices @ complement
-        vectors, factor = self._reflectors
-        n_fixed = len(factor)
-        right = matrices[:, :, n_fixed:] - (matrices @ vectors) @ (factor @ vectors[n_fixed:].T)
-        return right[:, n_fixed:] - vectors[n_fixed:] @ (factor.T @ (vectors.T @ right))
-
-    @property
-    def n_free(self) -> int:
-        """Number of free coordinates of the scores."""
-        n_own, n_shared = self.judge_items.shape[1], self.shared_judges.shape[1]
-        return self.n_judges * n_own + n_shared * (self.n_items - 1 - n_own)
-
-    def direction_times(self, vectors: np.ndarray) -> np.ndarray:
-        """Each basis direction times item vectors (n_items, m): shape (m, n_judges, n_free)."""
-        m, judges = vectors.shape[1], np.arange(self.n_judges)
-        own = np.zeros((m, self.n_judges, self.n_judges, self.judge_items.shape[1]))
-        own[:, judges, judges] = (vectors.T @ self.judge_items)[:, None]
-        shared = self.shared_judges[:, :, None] * (vectors.T @ self.shared_items)[:, None, None]
-        return self._side_by_side(own, shared)
-
-    def transposed_direction_times(self, vectors: np.ndarray) -> np.ndarray:
-        """Transpose of each basis direction times judge vectors (n_judges, m): shape (m, n_items, n_free)."""
-        own = vectors.T[:, None, :, None] * self.judge_items[:, None]
-        shared = (vectors.T @ self.shared_judges)[:, None, :, None] * self.shared_items[:, None]
-        return self._side_by_side(own, shared)
-
-    def _side_by_side(self, own: np.ndarray, shared: np.ndarray) -> np.ndarray:
-        """Join arrays (m, n, n_judges, f) and (m, n, g, n_shared) along the free coordinates."""
-        m, n = own.shape[:2]
-        n_own = own.shape[2] * own.shape[3]
-        return np.concatenate([own.reshape(m, n, n_own), shared.reshape(m, n, self.n_free - n_own)], axis=2)
-
-    def coordinates(self, scores: np.ndarray) -> np.ndarray:
-        """Inner products of a score matrix with the basis directions: the free coordinates, shape (n_free,)."""
-        own = scores @ self.judge_items
-        shared = self.along_shared(self.shared_judges.T @ scores)
-        return np.concatenate([own.ravel(), shared.ravel()])
-
-    def split(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Free coordinates as (n_judges, f) of the judges and (g, n_shared) of the shared movements."""
-        n_own = self.n_judges * self.judge_items.shape[1]
-        own = free[:n_own].reshape(self.n_judges, self.judge_items.shape[1])
-        return own, free[n_own:].reshape(self.shared_judges.shape[1], self.n_shared)
-
-
-def _with_constant(directions: np.ndarray) -> np.ndarray:
-    """Item directions (n_items, f) after the constant one."""
-    return np.hstack([np.full((len(directions), 1), len(directions) ** -0.5), directions])
-
-
-def _complement(directions: np.ndarray) -> np.ndarray:
-    """Orthonormal item directions orthogonal to the constant and to others, shape (n_items, n_items - 1 - f)."""
-    fixed = _with_constant(directions)
-    n_items, n_fixed = fixed.shape
-    packed, tau = dgeqrf(fixed)[:2]
-    whole = np.zeros((n_items, n_items), order="F")
-    whole[:, :n_fixed] = packed
-    return dorgqr(whole, tau, overwrite_a=True)[0][:, n_fixed:]
-
-
-def _singular_values(matrix: np.ndarray, *, full: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Singular value decomposition of a matrix, or of a stack; of a single small one in half of the time numpy takes.
-
-    Raises
-    ------
-    LinAlgError
-    """
-    if matrix.ndim > 2:
-        return np.linalg.svd(matrix, full_matrices=full)
-    left, strength, right, failed = dgesdd(matrix, full_matrices=full)
-    if failed:
-        raise np.linalg.LinAlgError("the singular values did not converge.")
-    return left, strength, right
+from ..data.cells import Cells
+from .decomposition import AnchoringError, Decomposition, canonical, max_rank
+from .jacobians import consensus_jacobian, decomposition_derivative, decomposition_jacobian, scores_jacobian
+from .likelihood import by_judge
+from .tangent import TangentBasis, centred, centred_basis, complement_of, from_centred_basis, in_centred_basis
 
 
 class ScoreStructure(Protocol):
-    """A family of score matrices: its tangent bases, its projection, and its charts."""
+    """A family of score matrices: its tangent bases, its projection, its charts, and its reported parameters."""
+
+    @property
+    def name(self) -> str:
+        """Short name of the model."""
+
+    @property
+    def rank(self) -> int:
+        """Number of disagreement directions among the parameters."""
+
+    @property
+    def has_sensitivities(self) -> bool:
+        """Whether gamma is among the parameters."""
+
+    @property
+    def judges_differ(self) -> bool:
+        """Whether judges may have different scores."""
+
+    def level(self, n_judges: int, n_items: int) -> int:
+        """Place in the chain of nested structures BTL < JA < HJA(1) < ... < judge-wise BTL."""
 
     def n_free(self, n_judges: int, n_items: int) -> int:
         """Degrees of freedom."""
+
+    # Movements
 
     def tangent(self, scores: np.ndarray) -> TangentBasis:
         """Directions of movement at a member of the family."""
@@ -192,16 +53,48 @@ class ScoreStructure(Protocol):
     def move(
         self, scores: np.ndarray, tangent: TangentBasis, own: np.ndarray, shared: np.ndarray
     ) -> tuple[np.ndarray, TangentBasis]:
-        """Follow judge steps (n_judges, f) and shared steps (g, n_shared) to another member, with its tangent."""
+        """Follow judge steps (n_judges, f) and shared steps (g, n_shared) to another member, with its tangent basis."""
 
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Closest member of the family to any score matrix, in least squares."""
 
     def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
-        """The closest member with a tangent, for a computation that does not depend on the tangent's orientation."""
+        """The closest member with a tangent basis, for a computation that does not depend on the basis's orientation."""
 
     def from_free(self, free: np.ndarray, tangent: TangentBasis) -> np.ndarray:
         """Member of the family whose coordinates in ``tangent`` are ``free``; inverse of ``tangent.coordinates``."""
+
+    # Reported parameters
+
+    def blocks(self, judges: tuple[str, ...], items: tuple[str, ...]) -> dict[str, list[str]]:
+        """Parameter names by kind, in order."""
+
+    def index(self, kind: str, position: int, n_judges: int, n_items: int) -> tuple[int, ...]:
+        """Indices of the parameter at a position within its kind."""
+
+    def decompose(self, scores: np.ndarray) -> Decomposition:
+        """Consensus, sensitivity and disagreement of the scores."""
+
+    def pack(self, parts: Decomposition, scores: np.ndarray) -> np.ndarray:
+        """Reported parameters of some scores and their decomposition."""
+
+    def unpack(self, values: np.ndarray, n_judges: int, n_items: int) -> np.ndarray:
+        """Scores of reported parameters; the normalisation need not hold."""
+
+    def jacobian(self, parts: Decomposition, tangent: TangentBasis) -> np.ndarray:
+        """Derivative of the reported parameters by the free coordinates, shape (n_reported, n_free)."""
+
+    def derivative(self, parts: Decomposition, change: np.ndarray) -> np.ndarray:
+        """Change of the reported parameters along one movement of the scores, to first order."""
+
+    def regressors(self, values: np.ndarray, cells: Cells) -> np.ndarray:
+        """Derivative of each cell's log-odds by the reported parameters, the normalisation ignored, shape (n_cells, n_reported)."""
+
+    def chain(self, values: np.ndarray, by_scores: np.ndarray) -> np.ndarray:
+        """Gradient by the reported parameters of one by the scores (n_judges, n_items), the normalisation ignored."""
+
+    def bending(self, by_scores: np.ndarray) -> np.ndarray:
+        """Second derivatives of the scores by the reported parameters times a gradient by the scores."""
 
 
 def is_small(n_judges: int, n_items: int) -> bool:
@@ -209,44 +102,25 @@ def is_small(n_judges: int, n_items: int) -> bool:
     return n_judges * n_items <= limits.WHOLE_SCORES
 
 
-@lru_cache(maxsize=8)
-def centred_basis(n_items: int) -> np.ndarray:
-    """Orthonormal basis of the item vectors that sum to zero, shape (n_items, n_items - 1)."""
-    basis = np.ascontiguousarray(helmert(n_items).T)
-    basis.flags.writeable = False
-    return basis
-
-
-def in_centred_basis(rows: np.ndarray) -> np.ndarray:
-    """Item vectors in the rows (m, n_items), in an orthonormal basis of those that sum to zero, shape (m, n_items - 1).
-
-    The basis is a table for few items; for many, a reflection that turns the constant into the first item.
-    """
-    n_items = rows.shape[1]
-    if n_items <= limits.BASIS_ITEMS:
-        return rows @ centred_basis(n_items)
-    root = np.sqrt(n_items)
-    along = (rows.sum(axis=1) + root * rows[:, 0]) / (n_items + root)
-    return rows[:, 1:] - along[:, None]
-
-
-def from_centred_basis(rows: np.ndarray) -> np.ndarray:
-    """Item vectors (m, n_items) from their coordinates in that basis (m, n_items - 1)."""
-    n_items = rows.shape[1] + 1
-    if n_items <= limits.BASIS_ITEMS:
-        return rows @ centred_basis(n_items).T
-    root, total = np.sqrt(n_items), rows.sum(axis=1, keepdims=True)
-    return np.hstack([-total / root, rows - total / (n_items + root)])
-
-
-def centred(scores: np.ndarray) -> np.ndarray:
-    """Remove the mean of every row."""
-    return scores - scores.mean(axis=1, keepdims=True)
+def _signed(cells: Cells) -> np.ndarray:
+    """One for the first item of each cell and minus one for the second, shape (n_cells, n_items)."""
+    signed, rows = np.zeros((len(cells.n), cells.n_items)), np.arange(len(cells.n))
+    signed[rows, cells.first], signed[rows, cells.second] = 1.0, -1.0
+    return signed
 
 
 @dataclass(frozen=True)
 class Pooled:
     """All judges share one score vector (Bradley-Terry-Luce)."""
+
+    name = "BTL"
+    rank = 0
+    has_sensitivities = False
+    judges_differ = False
+
+    def level(self, n_judges: int, n_items: int) -> int:
+        """Below all others."""
+        return -1
 
     def n_free(self, n_judges: int, n_items: int) -> int:
         """Degrees of freedom."""
@@ -270,17 +144,67 @@ class Pooled:
         return np.broadcast_to(centred(scores.mean(axis=0, keepdims=True)), scores.shape).copy()
 
     def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
-        """The mean over judges with its tangent."""
+        """The mean over judges with its tangent basis."""
         return self.nearest(scores), self.tangent(scores)
 
     def from_free(self, free: np.ndarray, tangent: TangentBasis) -> np.ndarray:
         """Scores from coordinates; the map is linear."""
         return tangent.shared_judges @ tangent.to_items(tangent.split(free)[1])
 
+    def blocks(self, judges: tuple[str, ...], items: tuple[str, ...]) -> dict[str, list[str]]:
+        """One score per item."""
+        return {"mu": [f"mu[{item}]" for item in items]}
+
+    def index(self, kind: str, position: int, n_judges: int, n_items: int) -> tuple[int, ...]:
+        """The item."""
+        return (position,)
+
+    def decompose(self, scores: np.ndarray) -> Decomposition:
+        """Sensitivities of one by definition, and no disagreement."""
+        n_judges, n_items = scores.shape
+        return Decomposition(np.ones(n_judges), scores[0], np.zeros((n_judges, 0)), np.zeros((n_items, 0)))
+
+    def pack(self, parts: Decomposition, scores: np.ndarray) -> np.ndarray:
+        """The scores of any judge."""
+        return scores[0]
+
+    def unpack(self, values: np.ndarray, n_judges: int, n_items: int) -> np.ndarray:
+        """The scores of every judge."""
+        return np.tile(values, (n_judges, 1))
+
+    def jacobian(self, parts: Decomposition, tangent: TangentBasis) -> np.ndarray:
+        """Derivative of the consensus."""
+        return consensus_jacobian(tangent)
+
+    def derivative(self, parts: Decomposition, change: np.ndarray) -> np.ndarray:
+        """The change of any judge."""
+        return change[0]
+
+    def regressors(self, values: np.ndarray, cells: Cells) -> np.ndarray:
+        """Signed items."""
+        return _signed(cells)
+
+    def chain(self, values: np.ndarray, by_scores: np.ndarray) -> np.ndarray:
+        """Sums over judges."""
+        return by_scores.sum(axis=0)
+
+    def bending(self, by_scores: np.ndarray) -> np.ndarray:
+        """None, the scores are linear in the parameters."""
+        return np.zeros((by_scores.shape[1], by_scores.shape[1]))
+
 
 @dataclass(frozen=True)
 class Unrestricted:
     """Every judge has a score vector of its own (judge-wise Bradley-Terry-Luce)."""
+
+    name = "judge-wise BTL"
+    rank = 0
+    has_sensitivities = False
+    judges_differ = True
+
+    def level(self, n_judges: int, n_items: int) -> int:
+        """That of the largest rank, with which scores are unrestricted."""
+        return max_rank(n_judges, n_items)
 
     def n_free(self, n_judges: int, n_items: int) -> int:
         """Degrees of freedom."""
@@ -302,12 +226,57 @@ class Unrestricted:
         return centred(scores)
 
     def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
-        """The centred scores with their tangent."""
+        """The centred scores with their tangent basis."""
         return self.nearest(scores), self.tangent(scores)
 
     def from_free(self, free: np.ndarray, tangent: TangentBasis) -> np.ndarray:
         """Scores from coordinates; the map is linear."""
         return tangent.split(free)[0] @ tangent.judge_items.T
+
+    def blocks(self, judges: tuple[str, ...], items: tuple[str, ...]) -> dict[str, list[str]]:
+        """One score per judge and item."""
+        return {"S": [f"S[{judge},{item}]" for judge in judges for item in items]}
+
+    def index(self, kind: str, position: int, n_judges: int, n_items: int) -> tuple[int, ...]:
+        """Judge and item."""
+        return divmod(position, n_items)
+
+    def decompose(self, scores: np.ndarray) -> Decomposition:
+        """Consensus and sensitivities implied by the scores; those are not a number where there is no consensus."""
+        try:
+            return canonical(scores, 0)
+        except AnchoringError:
+            n_judges, n_items = scores.shape
+            nothing = np.zeros((n_judges, 0)), np.zeros((n_items, 0))
+            return Decomposition(np.full(n_judges, np.nan), scores.mean(axis=0), *nothing)
+
+    def pack(self, parts: Decomposition, scores: np.ndarray) -> np.ndarray:
+        """All scores."""
+        return scores.ravel()
+
+    def unpack(self, values: np.ndarray, n_judges: int, n_items: int) -> np.ndarray:
+        """All scores."""
+        return values.reshape(n_judges, n_items)
+
+    def jacobian(self, parts: Decomposition, tangent: TangentBasis) -> np.ndarray:
+        """The basis directions themselves."""
+        return scores_jacobian(tangent)
+
+    def derivative(self, parts: Decomposition, change: np.ndarray) -> np.ndarray:
+        """The change itself."""
+        return change.ravel()
+
+    def regressors(self, values: np.ndarray, cells: Cells) -> np.ndarray:
+        """Signed items of the cell's judge."""
+        return by_judge(_signed(cells), cells).reshape(len(cells.n), -1)
+
+    def chain(self, values: np.ndarray, by_scores: np.ndarray) -> np.ndarray:
+        """The gradient itself."""
+        return by_scores.ravel()
+
+    def bending(self, by_scores: np.ndarray) -> np.ndarray:
+        """None, the scores are the parameters."""
+        return np.zeros((by_scores.size, by_scores.size))
 
 
 @dataclass(frozen=True)
@@ -318,11 +287,22 @@ class LowRank:
     """
 
     rank: int
+    has_sensitivities = True
+    judges_differ = True
+
+    @property
+    def name(self) -> str:
+        """JA, or HJA with its rank."""
+        return f"HJA({self.rank})" if self.rank else "JA"
 
     @property
     def matrix_rank(self) -> int:
         """Rank of the score matrix."""
         return self.rank + 1
+
+    def level(self, n_judges: int, n_items: int) -> int:
+        """The rank."""
+        return self.rank
 
     def n_free(self, n_judges: int, n_items: int) -> int:
         """Degrees of freedom: (r + 1)(K + N - 2 - r)."""
@@ -338,7 +318,7 @@ class LowRank:
         left, strength, items = left[:, :q], strength[:q], from_centred_basis(right[:q]).T
         sign = np.sign(items[np.abs(items).argmax(axis=0), np.arange(q)])
         items = items * sign
-        complement = _complement(items) if len(items) <= limits.BASIS_ITEMS else None
+        complement = complement_of(items) if len(items) <= limits.BASIS_ITEMS else None
         return TangentBasis(items, left * sign, strength, complement)
 
     def _small_tangent(self, scores: np.ndarray) -> TangentBasis:
@@ -390,3 +370,90 @@ class LowRank:
         own, shared = tangent.split(free)
         completed = np.linalg.solve(tangent.shared_judges.T @ own, shared)
         return own @ (tangent.judge_items.T + tangent.to_items(completed))
+
+    def blocks(self, judges: tuple[str, ...], items: tuple[str, ...]) -> dict[str, list[str]]:
+        """Sensitivities, consensus, and the loadings and coordinates of each direction."""
+        directions = range(1, self.rank + 1)
+        blocks = {"gamma": [f"gamma[{judge}]" for judge in judges], "mu": [f"mu[{item}]" for item in items]}
+        if self.rank:
+            blocks["U"] = [f"U[{judge},{d}]" for d in directions for judge in judges]
+            blocks["V"] = [f"V[{item},{d}]" for d in directions for item in items]
+        return blocks
+
+    def index(self, kind: str, position: int, n_judges: int, n_items: int) -> tuple[int, ...]:
+        """Judge or item, and the direction of loadings and coordinates."""
+        if kind not in ("U", "V"):
+            return (position,)
+        direction, place = divmod(position, n_judges if kind == "U" else n_items)
+        return place, direction
+
+    def decompose(self, scores: np.ndarray) -> Decomposition:
+        """Under Condition cond:norm."""
+        return canonical(scores, self.rank)
+
+    def pack(self, parts: Decomposition, scores: np.ndarray) -> np.ndarray:
+        """All parts, direction by direction."""
+        return np.concatenate([parts.gamma, parts.mu, parts.U.T.ravel(), parts.V.T.ravel()])
+
+    def unpack(self, values: np.ndarray, n_judges: int, n_items: int) -> np.ndarray:
+        """Products of the parts."""
+        judges, items = self._factors(values, n_judges, n_items)
+        return judges.T @ items
+
+    def _factors(self, values: np.ndarray, n_judges: int, n_items: int) -> tuple[np.ndarray, np.ndarray]:
+        """Parameters of judges (rank + 1, n_judges) and of items (rank + 1, n_items), those of the consensus first."""
+        ends = np.cumsum([n_judges, n_items, self.rank * n_judges])
+        gamma, mu, U, V = np.split(values, ends)
+        judges = np.vstack([gamma, U.reshape(self.rank, n_judges)])
+        return judges, np.vstack([mu, V.reshape(self.rank, n_items)])
+
+    def jacobian(self, parts: Decomposition, tangent: TangentBasis) -> np.ndarray:
+        """Derivative of all parts."""
+        return decomposition_jacobian(parts, tangent)
+
+    def derivative(self, parts: Decomposition, change: np.ndarray) -> np.ndarray:
+        """Change of all parts."""
+        return decomposition_derivative(parts, change)
+
+    def regressors(self, values: np.ndarray, cells: Cells) -> np.ndarray:
+        """By judges' parameters the items' differences, by items' parameters the judge's."""
+        judges, items = self._factors(values, cells.n_judges, cells.n_items)
+        signed = _signed(cells)
+        to_judges = [by_judge((signed @ item)[:, None], cells)[:, :, 0] for item in items]
+        to_items = [judge[cells.judge][:, None] * signed for judge in judges]
+        return np.hstack([to_judges[0], to_items[0], *to_judges[1:], *to_items[1:]])
+
+    def chain(self, values: np.ndarray, by_scores: np.ndarray) -> np.ndarray:
+        """Products with the other side's parameters."""
+        judges, items = self._factors(values, *by_scores.shape)
+        to_judges, to_items = items @ by_scores.T, judges @ by_scores
+        return np.concatenate([to_judges[0], to_items[0], to_judges[1:].ravel(), to_items[1:].ravel()])
+
+    def bending(self, by_scores: np.ndarray) -> np.ndarray:
+        """Judges' with items' parameters of the same direction."""
+        n_judges, n_items = by_scores.shape
+        result = np.zeros((self.matrix_rank * (n_judges + n_items),) * 2)
+        loadings = n_judges + n_items
+        starts = [(0, n_judges)]
+        starts += [
+            (loadings + d * n_judges, loadings + self.rank * n_judges + d * n_items) for d in range(self.rank)
+        ]
+        for judge, item in starts:
+            result[judge : judge + n_judges, item : item + n_items] = by_scores
+            result[item : item + n_items, judge : judge + n_judges] = by_scores.T
+        return result
+
+
+def _singular_values(matrix: np.ndarray, *, full: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Singular value decomposition of a matrix, or of a stack; of a single small one in half of the time numpy takes.
+
+    Raises
+    ------
+    LinAlgError
+    """
+    if matrix.ndim > 2:
+        return np.linalg.svd(matrix, full_matrices=full)
+    left, strength, right, failed = dgesdd(matrix, full_matrices=full)
+    if failed:
+        raise np.linalg.LinAlgError("the singular values did not converge.")
+    return left, strength, right

@@ -12,34 +12,38 @@ from scipy.special import xlogy
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
-from ..data.cells import Cells, collapse
+from ..data.cells import collapse, take
 from ..data.comparisons import Comparisons
+from ..data.readers import read_comparisons
 from ..data.rows import Rows, check_option, column, covariate_frame, judge_columns
 from ..errors import ComparisonError, IdentificationError, shown
-from ..inference.covariance import information_at
+from ..fit import Observations
 from ..model.decomposition import max_rank
-from ..model.layout import Coefficients, Layout
+from ..model.design import Coefficients, Design, assemble
+from ..model.layout import Layout
 from ..model.likelihood import (
     cell_scores,
-    davidson_probabilities,
     evaluate,
-    free_design,
     free_gradient,
-    free_ties,
+    free_moves,
+    free_regressors,
     gradient,
-    linear_predictor,
-    tie_predictor,
+    log_odds,
+    own_predictors,
 )
-from ..model.structures import LowRank, ScoreStructure, TangentBasis
+from ..model.responses import RESPONSES, draw_outcomes, expected_outcome
+from ..model.structures import LowRank, ScoreStructure
+from ..model.tangent import TangentBasis
+from ..model.terms import OPTIONS, SCOPES, gather
+from ..solve.covariance import information_at
 from ..solve.search import no_terms
 from ..solve.starts import starting_scores
-from .derivatives import reported_bending, reported_design, reported_gradient
-from .prediction import PredictionMethods
+from .prediction import NewComparisons
 
 Labels = Any
 
 
-class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
+class ComparisonModel(GenericLikelihoodModel):
     """Likelihood of pairwise verdicts under a low-rank score structure; :class:`HJAModel` adds the fitting."""
 
     def __init__(
@@ -61,10 +65,12 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         comparisons: Comparisons | None = None,
         **kwargs: Any,
     ) -> None:
-        check_option("position", position, (None, "common", "judge"))
-        check_option("ties", ties, ("half", "drop", "davidson"))
-        check_option("tie", tie, ("common", "judge"))
-        self.position, self.ties, self.tie = position, ties, tie if ties == "davidson" else ""
+        self.scopes: dict[str, str | None] = {"position": position}
+        for name, scope in self.scopes.items():
+            check_option(name, scope, SCOPES)
+        check_option("ties", ties, tuple(RESPONSES))
+        check_option("tie", tie, SCOPES[1:])
+        self.ties, self.tie, self.response = ties, tie, RESPONSES[ties]
         formula_rows = kwargs.pop("missing_idx", None)
         spec = {name: kwargs.pop(name) for name in ("model_spec", "formula") if name in kwargs}
         if kwargs:
@@ -82,15 +88,13 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         endog = endog if isinstance(endog, pd.Series) else pd.Series(np.asarray(endog, dtype=float), name="win")
         if exog is not None and "Intercept" in exog.columns:
             exog = self._take_intercept(exog)
+        self.n_ties_dropped = 0.0
         if ties == "drop":
             kept = comparisons.outcome != 0.5
             self.n_ties_dropped = float(comparisons.weight[~kept].sum())
             comparisons, endog = comparisons.subset(kept), endog[kept]
             exog, judge_exog = (f if f is None else f[kept].reset_index(drop=True) for f in (exog, judge_exog))
-        if ties == "davidson" and not np.isin(comparisons.outcome, (0.0, 0.5, 1.0)).all():
-            raise ComparisonError(
-                "ties='davidson' needs wins, ties and losses (1, 0.5, 0); soft preferences need ties='half'."
-            )
+        self.response.check(comparisons.outcome)
         self.comparisons: Comparisons = comparisons
         self.judge_exog = judge_exog
         if exog is not None:
@@ -108,34 +112,54 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
             raise ComparisonError(
                 f"the intercept is a position effect, as is position={self.position!r}: write '0 + ...' in the formula."
             )
-        self.position = "common"
+        self.scopes["position"] = "common"
         exog = exog.drop(columns="Intercept")
         return exog if exog.shape[1] else None
 
     @classmethod
-    def from_comparisons(cls, data: Comparisons, exog: Any = None, **options: Any) -> Self:
-        """Build the model from :func:`read_comparisons`.
+    def from_comparisons(
+        cls,
+        data: Any,
+        exog: Any = None,
+        *,
+        rank: int | None = None,
+        position: str | None = None,
+        ties: str = "half",
+        tie: str = "common",
+        judge_exog: Any = None,
+    ) -> Self:
+        """Build the model from comparisons, or from anything :func:`read_comparisons` reads.
 
         Parameters
         ----------
-        data : Comparisons
+        data : Comparisons, path, data frame, dict of columns or list of records
+            What needs further arguments to be read is passed through :func:`read_comparisons` first.
         exog : array_like or list of str, optional
             Covariates, one row per comparison; a list of names takes them from ``data.columns``. Likewise ``judge_exog``.
-        **options
-            ``rank``, ``position``, ``ties``, ``tie``, ``judge_exog`` as in the class.
+        rank : int, optional
+            Number of disagreement directions of HJA, 1 by default.
+        position, ties, tie, judge_exog
+            As in the class.
 
         Examples
         --------
         >>> import hjastats as hja
-        >>> data = hja.datasets.load_panel()
-        >>> hja.HJAModel.from_comparisons(data, rank=1, position="judge").rank
-        1
+        >>> table = {"judge": ["ann", "bob"], "first": ["a", "b"], "second": ["b", "a"], "winner": ["first", "first"]}
+        >>> hja.BTLModel.from_comparisons(table, position="common").param_names
+        ['position', 'mu[a]', 'mu[b]']
         """
-        if not isinstance(data, Comparisons):
-            raise ComparisonError(
-                f"expected Comparisons, got {type(data).__name__}: read the table first, hja.read_comparisons(data)."
-            )
-        return cls(data.outcome, exog, comparisons=data, **options)
+        data = data if isinstance(data, Comparisons) else read_comparisons(data)
+        options: dict[str, Any] = {} if rank is None else {"rank": rank}
+        return cls(
+            data.outcome,
+            exog,
+            comparisons=data,
+            position=position,
+            ties=ties,
+            tie=tie,
+            judge_exog=judge_exog,
+            **options,
+        )
 
     @classmethod
     def from_formula(
@@ -212,16 +236,14 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
     def _set_up(self, rank: int) -> None:
         data = self.comparisons
         self.structure = self._make_structure(rank, data)
-        shared = list(self.data.xnames or []) if self.exog is not None else []
+        covariates = list(self.data.xnames or []) if self.exog is not None else []
         own = [] if self.judge_exog is None else [str(name) for name in self.judge_exog.columns]
-        shared += ["position"] * (self.position == "common") + ["tie"] * (self.tie == "common")
-        own = ["position"] * (self.position == "judge") + own + ["tie"] * (self.tie == "judge")
-        self.never_tie = self._judges_without_ties() if self.tie else ()
+        by_response = self.response.terms(self.tie, data.judge_index, data.outcome, data.n_judges)
         self.layout = Layout(
-            self.structure, data.judges, data.items, tuple(shared), tuple(own), never_tie=self.never_tie
+            self.structure, data.judges, data.items, gather(covariates, own, self.scopes, by_response)
         )
         # Without terms the counts are those of the data, which other models of the same data use too.
-        self.cells: Cells = collapse(self.row_cells()) if shared or own else data.cells
+        self.design = collapse(self.row_design()) if self.layout.terms else Design.of(data.cells)
         self.data.param_names = self.layout.names
         self.data.judge_names, self.data.item_names = list(data.judges), list(data.items)
         self.nobs = data.n_comparisons
@@ -239,38 +261,31 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
             )
         return LowRank(int(rank))
 
-    def _judges_without_ties(self) -> tuple[int, ...]:
-        """Judges that never tie: their tie propensity is zero, on the boundary, and not estimated."""
-        ties = self.comparisons.first_share()["ties"].to_numpy()
-        if not ties.any():
-            raise IdentificationError(
-                "there are no ties in the data: ties='davidson' has nothing to estimate, use ties='half'."
-            )
-        return tuple(np.flatnonzero(ties == 0).tolist()) if self.tie == "judge" else ()
-
-    def row_cells(self) -> Cells:
+    def row_design(self) -> Design:
         """The rows of the data with their terms, as cells of their own."""
         data = self.comparisons
-        own = [] if self.judge_exog is None else [self.judge_exog.to_numpy(dtype=float)]
-        shared = [] if self.exog is None else [np.asarray(self.exog, dtype=float)]
-        return self._with_terms(data.rows, data.outcome, own, shared)
+        covariates = {} if self.exog is None else dict(zip(self.exog_names, np.asarray(self.exog, float).T, strict=True))
+        if self.judge_exog is not None:
+            covariates |= {str(name): self.judge_exog[name].to_numpy(dtype=float) for name in self.judge_exog}
+        return assemble(data.rows, data.outcome, self.layout.terms, self.response, covariates, data.columns)
 
-    def _with_terms(self, rows: Cells, outcome: np.ndarray, own: list[np.ndarray], shared: list[np.ndarray]) -> Cells:
-        """Put covariates, position and tie columns in the order of the parameters."""
-        n_rows = len(rows.n)
-        ones = [np.ones((n_rows, 1))]
-        own = ones * (self.position == "judge") + own + ones * (self.tie == "judge")
-        shared = shared + ones * (self.position == "common") + ones * (self.tie == "common")
-        ties = rows.n * (outcome == 0.5) if self.tie else None
-        nothing = np.zeros((n_rows, 0))
-        return replace(
-            rows,
-            judge_terms=np.hstack([nothing, *own]),
-            shared_terms=np.hstack([nothing, *shared]),
-            ties=ties,
-            tie=self.tie,
-            never_tie=self.never_tie,
-        )
+    @property
+    def observations(self) -> Observations:
+        """What the model was given, row by row.
+
+        Raises
+        ------
+        IdentificationError
+            After the data were removed.
+        """
+        if self.comparisons is None:
+            raise IdentificationError("the data of these results were removed: this needs them.")
+        return Observations(self.comparisons, self.row_design(), self.n_ties_dropped)
+
+    @property
+    def position(self) -> str | None:
+        """Whose the position effect is."""
+        return self.scopes["position"]
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -293,7 +308,7 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         return self.layout.pack(self._starts(0, np.random.default_rng(0))[0])
 
     def _starts(self, n_random: int, rng: np.random.Generator) -> list[Coefficients]:
-        return [no_terms(self.cells, scores) for scores in starting_scores(self.cells, self.structure, n_random, rng)]
+        return [no_terms(self.design, scores) for scores in starting_scores(self.design, self.structure, n_random, rng)]
 
     # Reported and free parameters
 
@@ -375,7 +390,7 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         -1875.6
         """
         at = self.layout.unpack(self._checked(params))
-        return -evaluate(self.cells, at).value
+        return -evaluate(self.design, at).value
 
     def loglikeobs(self, params: Any) -> np.ndarray:
         """Log-likelihood of each row, weights included.
@@ -388,13 +403,8 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         >>> round(float(model.loglikeobs(params).sum()), 1)
         -1875.6
         """
-        rows, at = self.row_cells(), self.layout.unpack(self._checked(params))
-        eta = linear_predictor(rows, at)
-        if rows.ties is None:
-            return np.where(eta > 0, rows.y - rows.n, rows.y) * eta - rows.n * np.log1p(np.exp(-np.abs(eta)))
-        first, tie, second = davidson_probabilities(eta, tie_predictor(rows, at))
-        wins = rows.y - 0.5 * rows.ties
-        return xlogy(wins, first) + xlogy(rows.ties, tie) + xlogy(rows.n - wins - rows.ties, second)
+        rows, at = self.row_design(), self.layout.unpack(self._checked(params))
+        return self.response.loglike(log_odds(rows, at), own_predictors(rows, at), rows.n, rows.y, rows.counts)
 
     def score(self, params: Any) -> np.ndarray:
         """Gradient of :meth:`HJAModel.loglike` in the reported parameters, their normalisation ignored.
@@ -408,8 +418,8 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         (18,)
         """
         values = self._checked(params)
-        here = evaluate(self.cells, self.layout.unpack(values))
-        return -reported_gradient(gradient(self.cells, here), self.layout, values)
+        here = evaluate(self.design, self.layout.unpack(values))
+        return -self.layout.reported_gradient(values, gradient(self.design, here))
 
     def score_obs(self, params: Any) -> np.ndarray:
         """Gradient of each row of :meth:`HJAModel.loglikeobs`, shape (n_rows, n_params).
@@ -422,17 +432,9 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         >>> model.score_obs(params).shape
         (3200, 18)
         """
-        rows, values = self.row_cells(), self._checked(params)
+        rows, values = self.row_design(), self._checked(params)
         here = evaluate(rows, self.layout.unpack(values))
-        return cell_scores(rows, here, reported_design(rows, self.layout, values), self._is_tie)
-
-    @property
-    def _is_tie(self) -> np.ndarray:
-        """Which reported parameters are tie propensities."""
-        result = np.zeros(self.nparams, dtype=bool)
-        if self.tie:
-            result[self.layout.slices["tie"]] = True
-        return result
+        return cell_scores(here, self.layout.reported_regressors(values, rows), self.layout.moves)
 
     def hessian(self, params: Any) -> np.ndarray:
         """Second derivatives of :meth:`HJAModel.loglike` in the reported parameters, their normalisation ignored.
@@ -448,14 +450,18 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         (18, 18)
         """
         values = self._checked(params)
-        here = evaluate(self.cells, self.layout.unpack(values))
-        design = reported_design(self.cells, self.layout, values)
-        odds, ties = np.where(self._is_tie, 0.0, design), np.where(self._is_tie, design, 0.0)
+        here = evaluate(self.design, self.layout.unpack(values))
+        regressors, moves = self.layout.reported_regressors(values, self.design), self.layout.moves
+        odds = np.where(moves == 0, regressors, 0.0)
         result = odds.T @ (here.curvature[:, None] * odds)
-        if here.cross is not None and here.tie_curvature is not None:
-            mixed = odds.T @ (here.cross[:, None] * ties)
-            result = result + mixed + mixed.T + ties.T @ (here.tie_curvature[:, None] * ties)
-        return -result - reported_bending(self.layout, gradient(self.cells, here).scores)
+        if here.cross is not None and here.own_curvature is not None:
+            own = [np.where(moves == p, regressors, 0.0) for p in range(1, 1 + len(here.cross))]
+            for p, by_own in enumerate(own):
+                mixed = odds.T @ (here.cross[p][:, None] * by_own)
+                result = result + mixed + mixed.T
+                for q, other in enumerate(own):
+                    result = result + by_own.T @ (here.own_curvature[p, q][:, None] * other)
+        return -result - self.layout.reported_bending(gradient(self.design, here).scores)
 
     def score_free(self, params: Any) -> np.ndarray:
         """Gradient in free coordinates anchored at ``params`` themselves, shape (k_params_free,).
@@ -469,7 +475,7 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         True
         """
         at, tangent = self._anchored(params)
-        return -free_gradient(gradient(self.cells, evaluate(self.cells, at)), tangent, self.cells)
+        return -free_gradient(gradient(self.design, evaluate(self.design, at)), tangent, self.design)
 
     def score_obs_free(self, params: Any) -> np.ndarray:
         """Row-wise gradient in free coordinates anchored at ``params``, shape (n_rows, k_params_free).
@@ -483,8 +489,8 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         (3200, 16)
         """
         at, tangent = self._anchored(params)
-        rows = self.row_cells()
-        return cell_scores(rows, evaluate(rows, at), free_design(rows, tangent), free_ties(rows, tangent))
+        rows = self.row_design()
+        return cell_scores(evaluate(rows, at), free_regressors(rows, tangent), free_moves(rows, tangent))
 
     def hessian_free(self, params: Any, observed: bool = True) -> np.ndarray:
         """Second derivatives in free coordinates anchored at ``params``; minus the expected information if not observed.
@@ -499,7 +505,7 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         True
         """
         at, tangent = self._anchored(params)
-        return -information_at(self.cells, at, tangent, "observed" if observed else "expected")
+        return -information_at(self.design, at, tangent, "observed" if observed else "expected")
 
     def information(self, params: Any) -> np.ndarray:
         """Expected information in free coordinates (eq. fisher-plugin, times the number of comparisons).
@@ -517,3 +523,113 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
     def _anchored(self, params: Any) -> tuple[Coefficients, TangentBasis]:
         at = self.layout.unpack(self._checked(params))
         return at, self.structure.tangent(at.scores)
+
+    # Prediction
+
+    def predict(
+        self,
+        params: Any,
+        exog: Any = None,
+        *,
+        judge: Labels = None,
+        item_a: Labels = None,
+        item_b: Labels = None,
+        judge_exog: Any = None,
+        position: bool = True,
+        which: str = "mean",
+    ) -> Any:
+        """What to expect of comparisons.
+
+        Parameters
+        ----------
+        params : array_like
+        exog : array_like or pandas.DataFrame, optional
+            Covariates of the new comparisons. Without judge and items, a frame with columns judge, item_a (or first), item_b
+            (or second) and the covariates.
+        judge, item_a, item_b : label or array_like of labels, optional
+            New comparisons; the data themselves when left out.
+        judge_exog : array_like, optional
+            Covariates with judge-specific slopes.
+        position : bool
+            Whether the item shown first has the advantage the model gives it; without, the order is taken out.
+        which : {"mean", "linear", "probs"}
+            Expected preference for the first item (ties counting one half), log-odds of the first item against the second, or
+            a frame with the probabilities of all outcomes.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> params = model.fit().params
+        >>> model.predict(params, judge="judge-1", item_a="model-I", item_b="model-H").round(3)
+        array([0.732])
+        """
+        check_option("which", which, ("mean", "linear", "probs"))
+        at = self.layout.unpack(self._checked(params))
+        rows = self.prediction_rows(exog, judge, item_a, item_b, judge_exog)
+        if not position:
+            rows = rows.without("position")
+        eta = log_odds(rows, at)
+        if which == "linear":
+            return eta
+        probabilities = self.response.probabilities(eta, own_predictors(rows, at))
+        if which == "probs":
+            return pd.DataFrame(dict(zip(self.response.verdicts, probabilities, strict=True)))
+        return expected_outcome(self.response, probabilities)
+
+    def prediction_rows(self, exog: Any, judge: Any, item_a: Any, item_b: Any, judge_exog: Any = None) -> Design:
+        """New comparisons as cells; those of the data when none are given."""
+        reader = NewComparisons(self.layout, self.response, self.formula, self._formula_design)
+        if judge is None and isinstance(exog, pd.DataFrame):
+            return reader.of_frame(exog)
+        if judge is None and item_a is None and item_b is None and exog is None:
+            if self.comparisons is None:
+                raise ComparisonError("the data were removed: pass judge, item_a and item_b.")
+            return self.row_design()
+        return reader.of_labels(judge, item_a, item_b, exog, judge_exog)
+
+    @property
+    def _formula_design(self) -> Any:
+        """How the formula makes covariates; None without one."""
+        return getattr(self.data, "model_spec", None) if self.formula is not None else None
+
+    def simulate(
+        self, params: Any, design: pd.DataFrame | None = None, *, rng: int | np.random.Generator | None = None
+    ) -> Comparisons:
+        """Draw verdicts from the model.
+
+        Parameters
+        ----------
+        params : array_like
+            Reported parameters, of a fit or of your own.
+        design : pandas.DataFrame, optional
+            Comparisons to judge, as for :meth:`predict`; those of the data when left out, each as often as its weight.
+        rng : int or numpy.random.Generator
+
+        Returns
+        -------
+        Comparisons
+            Wins and losses, and ties if the model has them as an outcome.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> model.simulate(model.fit().params, rng=0).n_comparisons
+        3200.0
+        """
+        rng = np.random.default_rng(rng)
+        rows = self.prediction_rows(design, None, None, None)
+        times = np.round(rows.n).astype(int)
+        if np.abs(rows.n - times).max(initial=0.0) > 1e-9:
+            raise ComparisonError("drawing verdicts for the data needs whole numbers as weights: pass a design.")
+        index = np.repeat(np.arange(len(rows.n)), times)
+        rows = take(rows, index)
+        at = self.layout.unpack(self._checked(params))
+        probabilities = self.response.probabilities(log_odds(rows, at), own_predictors(rows, at))
+        outcome = draw_outcomes(self.response, probabilities, rng)
+        judges, items = np.asarray(self.judges, dtype=object), np.asarray(self.items, dtype=object)
+        columns = (self.comparisons.columns if design is None else design.reset_index(drop=True)).iloc[index]
+        return Comparisons.from_arrays(
+            judges[rows.judge], items[rows.first], items[rows.second], outcome, columns=columns
+        )

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
 from ..data.comparisons import Comparisons
 from ..data.rows import check_option
-from ..errors import IdentificationError, LocalOptimaWarning, SeparationWarning, shown
-from ..inference.estimate import Estimate, Penalty, assess, which_information
-from ..inference.robust import cluster_codes
-from ..model.layout import Coefficients
-from ..model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
-from ..results import HJAResults, HJAResultsWrapper
+from ..diagnostics.outcome import warn
+from ..errors import IdentificationError, shown
+from ..fit import Fit, assess, which_information
+from ..inference.covariances import choose_covariance, cluster_codes
+from ..model.design import Coefficients
+from ..model.structures import Pooled, ScoreStructure, Unrestricted
+from ..results import HJAResults
 from ..solve.alternating import AlternatingRun, alternate
 from ..solve.delegate import STATSMODELS_METHODS, delegate
-from ..solve.firth import firth
+from ..solve.penalties import PENALTIES, Penalty
 from ..solve.ridge import Ridge
 from ..solve.search import no_terms, search
 from ..solve.starts import initialise
@@ -134,7 +133,7 @@ class HJAModel(ComparisonModel):
         rng: int | np.random.Generator | None = 0,
         warn_convergence: bool = True,
         **kwargs: Any,
-    ) -> HJAResultsWrapper:
+    ) -> HJAResults:
         """Maximum likelihood.
 
         Parameters
@@ -181,42 +180,48 @@ class HJAModel(ComparisonModel):
         ('HC0', True)
         """
         information = which_information(information, cov_type)
-        if use_t:
-            raise ValueError(
-                "use_t is not available: the inference is asymptotic, with normal and chi-squared distributions."
-            )
-        if maxiter is not None and (
-            isinstance(maxiter, bool) or not isinstance(maxiter, (int, np.integer)) or maxiter < 1
-        ):
-            raise ValueError(f"maxiter must be a positive integer, got {maxiter!r}.")
+        _check_fit_options(use_t, maxiter)
         self.check_estimable()
+        optimiser = {"disp": disp, "callback": callback, "retall": retall}
+        starts, history = self._starts_of(method, start_params, maxiter, n_random, rng, optimiser, kwargs)
+        iterations = 200 if maxiter is None else maxiter
+        found = search(self.design, self.structure, starts=starts, n_random=n_random, rng=rng, maxiter=iterations)
+        fit = assess(self.layout, self.design, found, method=method, history=history, information=information)
+        return self._results(fit, cov_type, cov_kwds, warn_convergence)
+
+    def _starts_of(
+        self,
+        method: str,
+        start_params: Any,
+        maxiter: int | None,
+        n_random: int,
+        rng: int | np.random.Generator | None,
+        optimiser: dict[str, Any],
+        options: dict[str, Any],
+    ) -> tuple[list[Coefficients] | None, AlternatingRun | None]:
+        """Where a method lets the final Newton steps begin, and its history if it keeps one; None for the default starts."""
         starts = None if start_params is None else [self._start_at(start_params)]
-        history: AlternatingRun | None = None
         if method == "alternating":
-            history = self._alternate(starts, maxiter=5000 if maxiter is None else maxiter, **kwargs)
-            starts = [history.at]
-        elif method in STATSMODELS_METHODS:
-            settings = {
-                "maxiter": 200 if maxiter is None else maxiter,
-                "disp": disp,
-                "callback": callback,
-                "retall": retall,
-            }
-            starts = [
-                delegate(self.cells, self.layout, start, method, settings, kwargs)
-                for start in starts or self._starts(n_random, np.random.default_rng(rng))
-            ]
-        elif method != "trust":
+            run = self._alternate(starts, maxiter=5000 if maxiter is None else maxiter, **options)
+            return [run.at], run
+        if method in STATSMODELS_METHODS:
+            settings = optimiser | {"maxiter": 200 if maxiter is None else maxiter}
+            begin = starts or self._starts(n_random, np.random.default_rng(rng))
+            return [delegate(self.design, self.layout, start, method, settings, options) for start in begin], None
+        if method != "trust":
             choices = ", ".join(repr(name) for name in ("trust", "alternating", *STATSMODELS_METHODS))
             raise ValueError(f"method must be one of {choices}; got {method!r}.")
-        elif kwargs:
-            raise TypeError(f"method 'trust' takes no option called {shown(kwargs)}.")
-        iterations = 200 if maxiter is None else maxiter
-        found = search(self.cells, self.structure, starts=starts, n_random=n_random, rng=rng, maxiter=iterations)
-        estimate = assess(self.cells, self.structure, found, method=method, history=history, information=information)
+        if options:
+            raise TypeError(f"method 'trust' takes no option called {shown(options)}.")
+        return starts, None
+
+    def _results(
+        self, fit: Fit, cov_type: str, cov_kwds: dict[str, Any] | None, warn_convergence: bool = False
+    ) -> HJAResults:
+        """The fit with the covariance asked for, as the user holds it."""
         if warn_convergence:
-            _warn(estimate, self)
-        return HJAResultsWrapper(self.results_class(self, estimate, cov_type, cov_kwds, use_t=use_t))
+            warn(fit)
+        return self.results_class(self, choose_covariance(fit, cov_type, cov_kwds, lambda: self.observations))
 
     def fit_regularized(
         self,
@@ -232,7 +237,7 @@ class HJAModel(ComparisonModel):
         cov_kwds: dict[str, Any] | None = None,
         information: str | None = None,
         warn_convergence: bool = True,
-    ) -> HJAResultsWrapper:
+    ) -> HJAResults:
         """Estimates that exist when maximum likelihood estimates do not, and are better where they hardly do.
 
         Parameters
@@ -262,26 +267,37 @@ class HJAModel(ComparisonModel):
         >>> bool(shrunk.df_model < model.df_model)
         True
         """
-        check_option("penalty", penalty, ("ridge", "firth"))
+        check_option("penalty", penalty, tuple(PENALTIES))
         information = which_information(information, cov_type)
         self.check_estimable()
         rng = np.random.default_rng(rng)
-        if penalty == "firth":
-            if self.ties == "davidson" or isinstance(self.structure, Unrestricted) or self.rank > 0:
-                raise ValueError("penalty='firth' is available for BTL and JA with ties as half wins.")
-            found, what = firth(self.cells, self.structure), Penalty("firth")
-        else:
+        what = Penalty(penalty)
+        if penalty == "ridge":
             validation = None
             if alpha == "cv":
                 validation = ridge_losses(self.folds(groups, n_folds, rng), self.structure, penalise_terms=terms)
             weight = self._ridge_weight(alpha) if validation is None else validation.best
-            ridge = Ridge(weight, weight if terms else 0.0)
-            found = search(self.cells, self.structure, n_random=n_random, rng=rng, ridge=ridge)
-            what = Penalty("ridge", ridge, validation=validation)
-        estimate = assess(self.cells, self.structure, found, method=penalty, information=information, penalty=what)
-        if warn_convergence:
-            _warn(estimate, self)
-        return HJAResultsWrapper(self.results_class(self, estimate, cov_type, cov_kwds))
+            what = Penalty("ridge", Ridge(weight, weight if terms else 0.0), validation)
+        found = what.search(self.design, self.structure, n_random, rng)
+        fit = assess(self.layout, self.design, found, method=penalty, information=information, penalty=what)
+        return self._results(fit, cov_type, cov_kwds, warn_convergence)
+
+    def fit_like(self, fit: Fit) -> HJAResults:
+        """Fit with the penalty of another fit, or without any, and without warnings.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit_regularized(alpha=1.0)
+        >>> result.model.without_judges(["judge-noise"]).fit_like(result.fit).fit.penalty.ridge.scores
+        1.0
+        """
+        if fit.penalty is None:
+            return self.fit(warn_convergence=False)
+        ridge = fit.penalty.ridge
+        return self.fit_regularized(
+            alpha=ridge.scores or 1.0, penalty=fit.penalty.kind, terms=ridge.terms > 0, warn_convergence=False
+        )
 
     @staticmethod
     def _ridge_weight(alpha: Any) -> float:
@@ -303,11 +319,11 @@ class HJAModel(ComparisonModel):
         if groups is None and (data.weight != 1.0).any():
             if not 2 <= n_folds <= data.n_comparisons:
                 raise ValueError(f"n_folds must lie between 2 and the number of comparisons, got {n_folds!r}.")
-            return split_comparisons(self.row_cells(), n_folds, rng)
+            return split_comparisons(self.row_design(), n_folds, rng)
         code = np.arange(data.n_rows) if groups is None else cluster_codes(groups, data)[0]
         if not 2 <= n_folds <= len(np.unique(code)):
             raise ValueError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")
-        return split(self.row_cells(), code, n_folds, rng)
+        return split(self.row_design(), code, n_folds, rng)
 
     def with_rank(self, rank: int) -> HJAModel:
         """The HJA model of another rank for the same data and terms.
@@ -390,9 +406,9 @@ class HJAModel(ComparisonModel):
             "exog": exog,
             "comparisons": self.comparisons,
             "judge_exog": self.judge_exog,
-            "position": self.position,
+            **self.scopes,
             "ties": "half" if self.ties == "drop" else self.ties,
-            "tie": self.tie or "common",
+            "tie": self.tie,
         }
 
     def _start_at(self, params: Any) -> Coefficients:
@@ -402,12 +418,12 @@ class HJAModel(ComparisonModel):
         return self.layout.unpack(values)
 
     def _alternate(self, starts: list[Coefficients] | None, maxiter: int, **options: Any) -> AlternatingRun:
-        if not isinstance(self.structure, LowRank):
+        if not self.structure.has_sensitivities:
             raise ValueError(
                 f"method 'alternating' needs judge sensitivities; {type(self).__name__} is concave: use 'trust'."
             )
-        start = starts[0] if starts else no_terms(self.cells, initialise(self.cells, self.rank))
-        return alternate(self.cells, self.rank, start, maxiter=maxiter, **options)
+        start = starts[0] if starts else no_terms(self.design, initialise(self.design, self.rank))
+        return alternate(self.design, self.rank, start, maxiter=maxiter, **options)
 
 
 class JAModel(HJAModel):
@@ -488,21 +504,12 @@ def _refuse_rank(options: dict[str, Any], reason: str) -> None:
         raise TypeError(f"{reason}: use HJAModel(..., rank={options['rank']!r}).")
 
 
-def _warn(estimate: Estimate, model: HJAModel) -> None:
-    if estimate.separation is not None:
-        warnings.warn(estimate.separation_text(model.layout, model.cells), SeparationWarning, stacklevel=3)
-    elif not estimate.is_identified:
-        warnings.warn(
-            "the information matrix is singular at the estimate: the data do not determine all parameters, standard errors "
-            "are not available. summary() names the undetermined combination.",
-            HessianInversionWarning,
-            stacklevel=3,
+def _check_fit_options(use_t: bool, maxiter: int | None) -> None:
+    if use_t:
+        raise ValueError(
+            "use_t is not available: the inference is asymptotic, with normal and chi-squared distributions."
         )
-    elif not estimate.optimum.converged:
-        warnings.warn(
-            f"the fit did not converge in {estimate.optimum.iterations} iterations; raise maxiter.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-    if len(estimate.search.values) > 1 and estimate.best_share < 0.5:
-        warnings.warn(estimate.optima_text(), LocalOptimaWarning, stacklevel=3)
+    if maxiter is not None and (
+        isinstance(maxiter, bool) or not isinstance(maxiter, (int, np.integer)) or maxiter < 1
+    ):
+        raise ValueError(f"maxiter must be a positive integer, got {maxiter!r}.")

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data.cells import Cells
 from ..model.decomposition import AnchoringError, Decomposition, canonical, reanchor
-from ..model.layout import Coefficients
-from ..model.likelihood import Derivatives, evaluate, expected_information, gradient
-from ..model.structures import TangentBasis, centred_basis
+from ..model.design import Coefficients, Design
+from ..model.information import expected_information
+from ..model.likelihood import evaluate, gradient
+from ..model.responses import Derivatives
+from ..model.tangent import TangentBasis, centred_basis
 
 # Newton steps inside a block stop when the next one promises less than this much log-likelihood.
 _BLOCK_GAIN = 1e-11
@@ -51,12 +52,12 @@ class _Blocks:
     def coefficients(self) -> Coefficients:
         return Coefficients(self.judges @ self.items.T, self.judge_terms, self.shared_terms)
 
-    def evaluate(self, cells: Cells) -> Derivatives:
+    def evaluate(self, cells: Design) -> Derivatives:
         return evaluate(cells, self.coefficients())
 
 
 def alternate(
-    cells: Cells,
+    cells: Design,
     rank: int,
     start: Coefficients,
     *,
@@ -93,12 +94,12 @@ def alternate(
     return AlternatingRun(here.coefficients(), here.items[:, 0], tuple(values), tuple(taus), reached)
 
 
-def _pass(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
+def _pass(cells: Design, here: _Blocks, tau: float) -> _Blocks:
     """Update both blocks, the judges first."""
     return _update_items(cells, _update_judges(cells, here, tau), tau)
 
 
-def _iterate(cells: Cells, here: _Blocks, tau: float) -> tuple[float, _Blocks]:
+def _iterate(cells: Design, here: _Blocks, tau: float) -> tuple[float, _Blocks]:
     """One pass over both blocks; a failed re-anchoring repeats it with a stronger pull to the current point."""
     while True:
         tentative = _pass(cells, here, tau)
@@ -122,7 +123,7 @@ def _reanchored(blocks: _Blocks) -> _Blocks:
     )
 
 
-def _update_judges(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
+def _update_judges(cells: Design, here: _Blocks, tau: float) -> _Blocks:
     """Minimise over (gamma, U) and the judges' own terms, holding their sums over judges (line argmin1)."""
     q, e = here.judges.shape[1], cells.n_judge_terms
     centre = np.hstack([here.judges, here.judge_terms])
@@ -145,7 +146,7 @@ def _update_judges(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
     return rebuild(_minimise(cells, centre, tau, system, rebuild))
 
 
-def _update_items(cells: Cells, here: _Blocks, tau: float) -> _Blocks:
+def _update_items(cells: Design, here: _Blocks, tau: float) -> _Blocks:
     """Minimise over (mu, V) and the shared terms, keeping the items centred (line argmin2)."""
     n_items, q = here.items.shape
     basis = centred_basis(n_items)

@@ -9,22 +9,17 @@ import numpy as np
 from statsmodels.base.optimizer import Optimizer
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
-from ..data.cells import Cells
-from ..model.layout import Coefficients, Layout
-from ..model.likelihood import (
-    evaluate,
-    expected_information,
-    free_gradient,
-    free_information,
-    gradient,
-)
-from ..model.structures import TangentBasis
+from ..model.design import Coefficients, Design
+from ..model.information import expected_information, free_information
+from ..model.layout import Layout
+from ..model.likelihood import evaluate, free_gradient, gradient
+from ..model.tangent import TangentBasis
 
 STATSMODELS_METHODS = ("newton", "nm", "bfgs", "lbfgs", "powell", "cg", "ncg", "basinhopping", "minimize")
 
 
 def delegate(
-    cells: Cells,
+    cells: Design,
     layout: Layout,
     start: Coefficients,
     method: str,
@@ -67,7 +62,7 @@ def delegate(
 class _Chart:
     """The objective and its derivatives as functions of free coordinates anchored at one score matrix."""
 
-    def __init__(self, cells: Cells, layout: Layout, scores: np.ndarray) -> None:
+    def __init__(self, cells: Design, layout: Layout, scores: np.ndarray) -> None:
         self.cells, self.layout, self.scores = cells, layout, scores
         self.tangent = layout.structure.tangent(scores)
         self.total = float(cells.n.sum())

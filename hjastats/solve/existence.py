@@ -8,21 +8,12 @@ import numpy as np
 from scipy.linalg import eigh
 
 from .. import limits
-from ..data.cells import Cells
 from ..data.graph import groups_of_wins, levels_of_wins
-from ..model.layout import Coefficients
-from ..model.likelihood import (
-    Derivatives,
-    evaluate,
-    even_odds,
-    expected_information,
-    free_gradient,
-    free_information,
-    gradient,
-    linear_predictor,
-    tie_predictor,
-)
-from ..model.structures import TangentBasis, centred
+from ..model.design import Coefficients, Design
+from ..model.information import expected_information, free_information
+from ..model.likelihood import evaluate, free_gradient, gradient, log_odds, own_predictors
+from ..model.responses import Derivatives
+from ..model.tangent import TangentBasis, centred
 from .products import ProductSystem, coordinates, in_free_order, movement
 
 # Along a direction that runs to infinity the fitted probabilities reach 0 or 1 and the information falls below this share of
@@ -97,7 +88,7 @@ class Separation:
 
 
 def find_separation(
-    cells: Cells, at: Coefficients, tangent: TangentBasis, *, diverges: bool = False
+    cells: Design, at: Coefficients, tangent: TangentBasis, *, diverges: bool = False
 ) -> Separation | None:
     """Look for directions without information that even odds would have informed; None when the estimate is finite.
 
@@ -109,10 +100,10 @@ def find_separation(
     diverges : bool
         Whether the maximisation saw the estimate run away; the least informed directions are then the ones.
     """
-    if not diverges and cells.ties is None and np.abs(linear_predictor(cells, at)).max(initial=0.0) < _OPEN:
+    if not diverges and not cells.response.parameters and np.abs(log_odds(cells, at)).max(initial=0.0) < _OPEN:
         return None
     here = evaluate(cells, at)
-    if not diverges and (here.curvature > VANISHED * cells.n / 4.0).all() and _ties_are_open(cells, here):
+    if not diverges and (here.curvature > VANISHED * cells.n / 4.0).all() and _response_is_open(cells, here):
         return None
     if tangent.n_free > limits.MANY_FREE and not tangent.shared_judges.shape[1] and not len(cells.is_free):
         # Judges by themselves: what has no limit can be read off who beat whom.
@@ -121,7 +112,7 @@ def find_separation(
         # One eigenvalue problem of this size takes longer than the fit.
         return _separation_of_many(cells, here, tangent, diverges=diverges)
     estimated = free_information(expected_information(cells, here, tangent), cells)
-    possible = free_information(expected_information(cells, even_odds(cells), tangent), cells)
+    possible = free_information(expected_information(cells, cells.response.even_odds(cells.n), tangent), cells)
     basis = _informed(possible)
     share, vectors = eigh(basis.T @ estimated @ basis, basis.T @ possible @ basis)
     limit = max(VANISHED, min(30.0 * share[0], 1e-3)) if diverges else VANISHED
@@ -137,7 +128,7 @@ def find_separation(
     return _separation(step, cells, tangent, basis @ np.linalg.inv(basis.T @ possible @ basis) @ basis.T)
 
 
-def _separation_of_judges(cells: Cells, tangent: TangentBasis) -> Separation | None:
+def _separation_of_judges(cells: Design, tangent: TangentBasis) -> Separation | None:
     """The same for judges with scores of their own: within each, all that wins do not lead to and back from run away.
 
     The largest group that is linked both ways keeps finite differences; everything else moves away from it, in any direction.
@@ -154,9 +145,9 @@ def _separation_of_judges(cells: Cells, tangent: TangentBasis) -> Separation | N
     return Separation(moves, *nothing, tangent.coordinates(centred(moves)), np.zeros((0, 0)))
 
 
-def _separation_of_many(cells: Cells, here: Derivatives, tangent: TangentBasis, *, diverges: bool) -> Separation | None:
+def _separation_of_many(cells: Design, here: Derivatives, tangent: TangentBasis, *, diverges: bool) -> Separation | None:
     """The same question answered by products with the information: a bound, and the next step where it does not suffice."""
-    system, possible = ProductSystem(cells, here, tangent), ProductSystem(cells, even_odds(cells), tangent)
+    system, possible = ProductSystem(cells, here, tangent), ProductSystem(cells, cells.response.even_odds(cells.n), tangent)
     if not diverges and system.least_share(possible) > VANISHED:
         return None
     slopes = gradient(cells, here)
@@ -172,18 +163,20 @@ def _separation_of_many(cells: Cells, here: Derivatives, tangent: TangentBasis, 
     return _separation(step, cells, tangent, np.zeros((0, 0))) if step.any() else None
 
 
-def _largest_change(cells: Cells, change: Coefficients) -> float:
+def _largest_change(cells: Design, change: Coefficients) -> float:
     """The largest change of a predictor along a movement."""
-    largest = float(np.abs(linear_predictor(cells, change)).max(initial=0.0))
-    return largest if cells.ties is None else max(largest, float(np.abs(tie_predictor(cells, change)).max(initial=0.0)))
+    moved = [log_odds(cells, change), own_predictors(cells, change)]
+    return max(float(np.abs(part).max(initial=0.0)) for part in moved if part is not None)
 
 
-def _ties_are_open(cells: Cells, here: Derivatives) -> bool:
-    """Whether no tie propensity has run to where ties are impossible or certain."""
-    if here.tie_curvature is None:
+def _response_is_open(cells: Design, here: Derivatives) -> bool:
+    """Whether no own parameter of the response has run to where one of its verdicts is impossible or certain."""
+    if here.own_curvature is None:
         return True
-    can_tie = ~np.isin(cells.judge, cells.never_tie)
-    return bool((here.tie_curvature[can_tie] > VANISHED * cells.n[can_tie] / 4.0).all())
+    held = [k for k, _ in cells.terms.held]
+    known = ~np.isin(cells.judge, held)
+    curvature = np.einsum("ppc->pc", here.own_curvature)
+    return bool((curvature[:, known] > VANISHED * cells.n[known] / 4.0).all())
 
 
 def _informed(possible: np.ndarray) -> np.ndarray:
@@ -192,7 +185,7 @@ def _informed(possible: np.ndarray) -> np.ndarray:
     return vectors[:, values > 1e-10 * values[-1]]
 
 
-def _separation(step: np.ndarray, cells: Cells, tangent: TangentBasis, open_covariance: np.ndarray) -> Separation:
+def _separation(step: np.ndarray, cells: Design, tangent: TangentBasis, open_covariance: np.ndarray) -> Separation:
     m, e = cells.n_shared_terms, cells.n_judge_terms
     linear = np.zeros(len(cells.is_free))
     n_linear = int(cells.is_free.sum())

@@ -8,17 +8,19 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg import cho_factor, cho_solve
 
-from ..data.cells import Cells
 from ..errors import IdentificationError
-from ..model.layout import Coefficients
-from ..model.likelihood import Derivatives, evaluate, expected_information, free_design, free_information
-from ..model.structures import LowRank, ScoreStructure, TangentBasis
+from ..model.design import Coefficients, Design
+from ..model.information import expected_information, free_information
+from ..model.likelihood import evaluate, free_regressors
+from ..model.responses import Derivatives
+from ..model.structures import ScoreStructure
+from ..model.tangent import TangentBasis
 from .search import Search, no_terms, search
 from .starts import pooled_scores
 from .trust import Optimum, maximise
 
 
-def firth(cells: Cells, structure: ScoreStructure, *, maxiter: int = 200) -> Search:
+def firth(cells: Design, structure: ScoreStructure, *, maxiter: int = 200) -> Search:
     """Mean bias-reduced estimate (Firth 1993; Kosmidis and Firth 2009), by maximum likelihood for adjusted counts.
 
     A comparison with hat value h counts as h more comparisons won half of the time. A curved structure adds half the
@@ -35,7 +37,7 @@ def firth(cells: Cells, structure: ScoreStructure, *, maxiter: int = 200) -> Sea
     """
     at = no_terms(cells, structure.nearest(np.tile(pooled_scores(cells), (cells.n_judges, 1))))
     adjusted = replace(cells, n=cells.n + 0.2, y=cells.y + 0.1)
-    at = (search(adjusted, structure).best if isinstance(structure, LowRank) else maximise(adjusted, structure, at)).at
+    at = (search(adjusted, structure).best if structure.has_sensitivities else maximise(adjusted, structure, at)).at
     moved, rounds = np.inf, 0
     while True:
         rounds += 1
@@ -57,17 +59,17 @@ def firth(cells: Cells, structure: ScoreStructure, *, maxiter: int = 200) -> Sea
     return Search(best, (found.value,) if is_stable else (), (1,) if is_stable else (), 0 if is_stable else 1)
 
 
-def _adjusted(cells: Cells, structure: ScoreStructure, at: Coefficients, here: Derivatives) -> Cells:
+def _adjusted(cells: Design, structure: ScoreStructure, at: Coefficients, here: Derivatives) -> Design:
     tangent = structure.tangent(at.scores)
     information = free_information(expected_information(cells, here, tangent), cells)
     covariance = cho_solve(cho_factor(information), np.eye(len(information)))
-    design = free_design(cells, tangent)
+    design = free_regressors(cells, tangent)
     hat = here.curvature * np.einsum("cd,de,ce->c", design, covariance, design, optimize=True)
     bending = _bending(cells, tangent, covariance)
     return replace(cells, n=cells.n + hat, y=cells.y + 0.5 * hat + 0.5 * here.curvature * bending)
 
 
-def _bending(cells: Cells, tangent: TangentBasis, covariance: np.ndarray) -> np.ndarray:
+def _bending(cells: Design, tangent: TangentBasis, covariance: np.ndarray) -> np.ndarray:
     """Trace of the covariance times the second derivatives of each log-odds, shape (n_cells,)."""
     f, n_judges, n_shared = len(tangent.strength), tangent.n_judges, tangent.n_shared
     if not f:

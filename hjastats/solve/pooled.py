@@ -11,9 +11,9 @@ from scipy import sparse
 from scipy.linalg.lapack import dposv
 
 from ..data.cells import Cells
-from ..model.layout import Coefficients
-from ..model.likelihood import Derivatives, bernoulli
-from ..model.structures import centred
+from ..model.design import Coefficients
+from ..model.responses import Derivatives, bernoulli
+from ..model.tangent import centred
 from .products import conjugate_gradients
 from .quadratic import is_many
 from .starts import win_share_scores

@@ -12,10 +12,11 @@ import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
 
 from .. import limits
-from ..data.cells import Cells
-from ..model.layout import Coefficients
-from ..model.likelihood import Derivatives, Gradient, gradient, linear_predictor, tie_predictor
-from ..model.structures import TangentBasis
+from ..model.design import Coefficients, Design
+from ..model.likelihood import Gradient, gradient, log_odds, own_predictors
+from ..model.responses import Derivatives
+from ..model.tangent import TangentBasis
+from ..model.terms import LOG_ODDS
 
 # Of these steps only the direction counts; close to the optimum the tolerance follows the gradient down.
 LOOSEST = 0.1
@@ -37,7 +38,7 @@ class ProductSystem:
 
     def __init__(
         self,
-        cells: Cells,
+        cells: Design,
         here: Derivatives,
         tangent: TangentBasis,
         scores_ridge: float = 0.0,
@@ -48,8 +49,8 @@ class ProductSystem:
         f, moves = tangent.judge_items.shape[1], tangent.shared_judges.shape[1] * tangent.n_shared
         self.own_ridge = np.full((cells.n_judges, f + cells.n_judge_terms), terms_ridge)
         self.own_ridge[:, :f] = scores_ridge
-        # A judge without ties has no tie parameter: a unit of its own that nothing else touches.
-        self.own_ridge[list(cells.never_tie), -1:] = 1.0
+        # What is no parameter is a unit of its own that nothing else touches.
+        self.own_ridge[:, f:][~cells.is_own_parameter] = 1.0
         self.shared_ridge = np.full(moves + cells.n_shared_terms, terms_ridge)
         self.shared_ridge[:moves] = scores_ridge
         self._judge_blocks = _judge_blocks(cells, here, tangent)
@@ -159,12 +160,12 @@ class ProductSystem:
         """Information times a movement: what it does to the predictors, weighted, and back."""
         cells, here, tangent = self.cells, self.here, self.tangent
         change = movement(own, shared, tangent)
-        eta = linear_predictor(cells, change)
-        slope, tie_slope = here.curvature * eta, None
-        if here.cross is not None and here.tie_curvature is not None:
-            tau = tie_predictor(cells, change)
-            slope, tie_slope = slope + here.cross * tau, here.cross * eta + here.tie_curvature * tau
-        by_own, by_shared = coordinates(gradient(cells, Derivatives(0.0, slope, slope, eta, tie_slope)), tangent)
+        eta, own_change = log_odds(cells, change), own_predictors(cells, change)
+        slope, own_slope = here.curvature * eta, None
+        if own_change is not None and here.cross is not None and here.own_curvature is not None:
+            slope = slope + (here.cross * own_change).sum(axis=0)
+            own_slope = here.cross * eta + (here.own_curvature * own_change).sum(axis=1)
+        by_own, by_shared = coordinates(gradient(cells, Derivatives(0.0, slope, slope, eta, own_slope)), tangent)
         if outside is not None:
             strength = tangent.strength
             f, moves = len(strength), len(strength) * tangent.n_shared
@@ -219,8 +220,8 @@ def movement(own: np.ndarray, shared: np.ndarray, tangent: TangentBasis) -> Coef
     return Coefficients(own[:, :f] @ tangent.judge_items.T + tangent.shared_judges @ items, own[:, f:], shared[moves:])
 
 
-def in_free_order(own: np.ndarray, shared: np.ndarray, cells: Cells) -> np.ndarray:
-    """The same coordinates in the order of ``free_information``: shared terms, judges' terms, own and shared scores."""
+def in_free_order(own: np.ndarray, shared: np.ndarray, cells: Design) -> np.ndarray:
+    """Coordinates in the order of ``free_information``: shared terms, judges' terms, own and shared scores."""
     f, moves = own.shape[1] - cells.n_judge_terms, len(shared) - cells.n_shared_terms
     linear = np.concatenate([shared[moves:], own[:, f:].ravel()])[cells.is_free]
     return np.concatenate([linear, own[:, :f].ravel(), shared[:moves]])
@@ -300,28 +301,34 @@ def _least_ratio(blocks: np.ndarray, others: np.ndarray) -> float:
     return float(np.linalg.eigvalsh(half.transpose(0, 2, 1) @ blocks @ half + unknown)[:, 0].min())
 
 
-def _judge_blocks(cells: Cells, here: Derivatives, tangent: TangentBasis) -> np.ndarray:
-    """Information about each judge's own coordinates, column by column; tie propensities count for themselves."""
+def _judge_blocks(cells: Design, here: Derivatives, tangent: TangentBasis) -> np.ndarray:
+    """Information about each judge's own coordinates, column by column; terms that move different predictors stand alone."""
     own, terms = tangent.judge_items, cells.judge_terms
     f, width, n_judges = own.shape[1], own.shape[1] + cells.n_judge_terms, cells.n_judges
     blocks = np.zeros((n_judges, width, width))
-    n_odds = width - (cells.tie == "judge")
+    moves = np.concatenate([np.zeros(f, dtype=int), cells.terms.own_moves])
 
     def column(i: int) -> np.ndarray:
         return own[cells.first, i] - own[cells.second, i] if i < f else terms[:, i - f]
 
-    for i in range(n_odds):
-        weighted = here.curvature * column(i)
-        for j in range(i + 1):
+    for i in range(width):
+        weighted = _curvature(here, moves[i]) * column(i)
+        for j in np.flatnonzero(moves[: i + 1] == moves[i]):
             blocks[:, i, j] = np.bincount(cells.judge, weighted * column(j), n_judges)
             blocks[:, j, i] = blocks[:, i, j]
-    if n_odds < width and here.tie_curvature is not None:
-        blocks[:, -1, -1] = np.bincount(cells.judge, here.tie_curvature, n_judges)
-        blocks[list(cells.never_tie), -1, -1] = 0.0
+    for k, e in cells.terms.held:
+        blocks[k, f + e] = blocks[k, :, f + e] = 0.0
     return blocks
 
 
-def _item_blocks(cells: Cells, here: Derivatives, tangent: TangentBasis) -> np.ndarray:
+def _curvature(here: Derivatives, predictor: int) -> np.ndarray:
+    """Second derivative with respect to one predictor, shape (n_cells,)."""
+    if predictor == LOG_ODDS or here.own_curvature is None:
+        return here.curvature
+    return here.own_curvature[predictor - 1, predictor - 1]
+
+
+def _item_blocks(cells: Design, here: Derivatives, tangent: TangentBasis) -> np.ndarray:
     """Information about each item's shared movements if all other items stood still, shape (n_items, g, g)."""
     size, weights = cells.n_judges * cells.n_items, tangent.shared_judges
     degree = np.bincount(cells.first_entry, here.curvature, size) + np.bincount(
@@ -332,12 +339,11 @@ def _item_blocks(cells: Cells, here: Derivatives, tangent: TangentBasis) -> np.n
     return (degree.reshape(cells.n_judges, cells.n_items).T @ products).reshape(cells.n_items, g, g)
 
 
-def _shared_term_block(cells: Cells, here: Derivatives) -> np.ndarray:
-    """Information about the shared linear coefficients; a tie propensity counts for itself."""
-    terms, odds = cells.shared_terms, cells.odds_shared_terms
+def _shared_term_block(cells: Design, here: Derivatives) -> np.ndarray:
+    """Information about the shared linear coefficients; terms that move different predictors stand alone."""
+    terms, moves = cells.shared_terms, cells.terms.shared_moves
     block = np.zeros((terms.shape[1], terms.shape[1]))
-    n_odds = odds.shape[1]
-    block[:n_odds, :n_odds] = odds.T @ (here.curvature[:, None] * odds)
-    if n_odds < len(block) and here.tie_curvature is not None:
-        block[-1, -1] = here.tie_curvature.sum()
+    for predictor in np.unique(moves):
+        some = np.flatnonzero(moves == predictor)
+        block[np.ix_(some, some)] = terms[:, some].T @ (_curvature(here, predictor)[:, None] * terms[:, some])
     return block

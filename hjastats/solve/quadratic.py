@@ -12,10 +12,12 @@ from numpy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from .. import limits
-from ..data.cells import Cells
-from ..model.layout import Coefficients
-from ..model.likelihood import Arrow, Derivatives, evaluate, expected_information, gradient, observed_information
-from ..model.structures import ScoreStructure, TangentBasis
+from ..model.design import Coefficients, Design
+from ..model.information import Arrow, expected_information, observed_information
+from ..model.likelihood import evaluate, gradient
+from ..model.responses import Derivatives
+from ..model.structures import ScoreStructure
+from ..model.tangent import TangentBasis
 from .products import ProductSystem, coordinates
 from .ridge import Ridge
 
@@ -46,7 +48,7 @@ class Point(NamedTuple):
     value: Any
 
 
-def evaluated(cells: Cells, at: Coefficients, tangent: TangentBasis, ridge: Ridge) -> Point:
+def evaluated(cells: Design, at: Coefficients, tangent: TangentBasis, ridge: Ridge) -> Point:
     """The point at some coefficients of the structure."""
     here = evaluate(cells, at)
     return Point(at, tangent, here, here.value + ridge.value(cells, at) if ridge else here.value)
@@ -84,7 +86,7 @@ class Step(NamedTuple):
     expected_gain: Any
     is_newton: Any
 
-    def taken(self, cells: Cells, structure: ScoreStructure, here: Point, ridge: Ridge) -> Point:
+    def taken(self, cells: Design, structure: ScoreStructure, here: Point, ridge: Ridge) -> Point:
         """Where the step leads."""
         scores, tangent = structure.move(here.at.scores, here.tangent, self.own, self.item)
         at = Coefficients(scores, here.at.judge + self.judge, here.at.shared + self.shared)
@@ -99,7 +101,7 @@ def has_strength(tangent: TangentBasis) -> Any:
 class DenseSystem:
     """Information at a point as a matrix with judge blocks, solved by eliminating them."""
 
-    def __init__(self, cells: Cells, here: Point, ridge: Ridge, bending: np.ndarray) -> None:
+    def __init__(self, cells: Design, here: Point, ridge: Ridge, bending: np.ndarray) -> None:
         self.tangent, self.bending = here.tangent, bending
         self.plain = expected_information(cells, here.cells, here.tangent)
         self.expected = ridge.add_to_information(cells, self.plain, here.tangent) if ridge else self.plain
@@ -136,7 +138,7 @@ class DenseSystem:
 class QuadraticModel:
     """Gradient and information at one point or a stack of them, solved for any damping."""
 
-    def __init__(self, cells: Cells, here: Point, ridge: Ridge) -> None:
+    def __init__(self, cells: Design, here: Point, ridge: Ridge) -> None:
         tangent = self.tangent = here.tangent
         slopes = gradient(cells, here.cells)
         if ridge:

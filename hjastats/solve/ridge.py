@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data.cells import Cells
-from ..model.layout import Coefficients
-from ..model.likelihood import Arrow, Gradient
-from ..model.structures import TangentBasis
+from ..model.design import Coefficients, Design
+from ..model.information import Arrow
+from ..model.likelihood import Gradient
+from ..model.tangent import TangentBasis
 
 
 @dataclass(frozen=True)
@@ -23,29 +23,25 @@ class Ridge:
     def __bool__(self) -> bool:
         return self.scores > 0 or self.terms > 0
 
-    def value(self, cells: Cells, at: Coefficients) -> Any:
+    def value(self, design: Design, at: Coefficients) -> Any:
         """The penalty: a number, or one for every member of a stack."""
-        terms = np.square(self._own(cells, at)).sum(axis=(-1, -2)) + np.square(at.shared).sum(axis=-1)
+        terms = np.square(self._own(design, at)).sum(axis=(-1, -2)) + np.square(at.shared).sum(axis=-1)
         return 0.5 * self.scores * np.square(at.scores).sum(axis=(-1, -2)) + 0.5 * self.terms * terms
 
     @staticmethod
-    def _own(cells: Cells, at: Coefficients) -> np.ndarray:
+    def _own(design: Design, at: Coefficients) -> np.ndarray:
         """The judges' coefficients, zero where there is no parameter."""
-        if not cells.never_tie:
-            return at.judge
-        own = at.judge.copy()
-        own[..., list(cells.never_tie), -1] = 0.0
-        return own
+        return at.judge if design.is_own_parameter.all() else np.where(design.is_own_parameter, at.judge, 0.0)
 
-    def add_to_gradient(self, cells: Cells, slopes: Gradient, at: Coefficients) -> Gradient:
+    def add_to_gradient(self, design: Design, slopes: Gradient, at: Coefficients) -> Gradient:
         """Gradient of the penalised objective."""
         return Gradient(
             slopes.scores + self.scores * at.scores,
-            slopes.judge + self.terms * self._own(cells, at),
+            slopes.judge + self.terms * self._own(design, at),
             slopes.shared + self.terms * at.shared,
         )
 
-    def add_to_information(self, cells: Cells, arrow: Arrow, tangent: TangentBasis) -> Arrow:
+    def add_to_information(self, design: Design, arrow: Arrow, tangent: TangentBasis) -> Arrow:
         """Information of the penalised objective; score coordinates are orthonormal, so the ridge is the same for all."""
         judge, shared = arrow.judge.copy(), arrow.shared.copy()
         f, moves = tangent.judge_items.shape[-1], tangent.shared_judges.shape[-1] * tangent.n_shared

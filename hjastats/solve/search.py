@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import limits
-from ..data.cells import Cells
 from ..data.graph import levels_of_wins
-from ..model.layout import NEVER, Coefficients
+from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, gradient
 from ..model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from .pooled import maximise_judgewise, maximise_pooled
@@ -67,26 +66,22 @@ class Search:
         return sum(self.counts) + self.n_unfinished
 
 
-def no_terms(cells: Cells, scores: np.ndarray) -> Coefficients:
-    """Start all linear coefficients at zero, and tie propensities where they give the overall share of ties.
+def no_terms(design: Design, scores: np.ndarray) -> Coefficients:
+    """Start all linear coefficients at zero, and the response's own parameters where the overall shares of verdicts put them.
 
-    Of a stack of scores (..., n_judges, n_items), a stack.
+    ``scores`` may be a stack of score matrices, and the coefficients are then a stack, too.
     """
-    stack = scores.shape[:-2]
-    judge, shared = np.zeros((*stack, cells.n_judges, cells.n_judge_terms)), np.zeros((*stack, cells.n_shared_terms))
-    if cells.ties is not None:
-        share = np.clip(cells.ties.sum() / cells.n.sum(), 1e-3, 1 - 1e-3)
-        start = np.log(2.0 * share / (1.0 - share))
-        if cells.tie == "judge":
-            judge[..., -1] = start
-            judge[..., list(cells.never_tie), -1] = NEVER
-        else:
-            shared[..., -1] = start
+    stack, terms = scores.shape[:-2], design.terms
+    judge, shared = np.zeros((*stack, design.n_judges, len(terms.own))), np.zeros((*stack, len(terms.shared)))
+    for p, start in enumerate(design.response.start(design.n, design.counts), start=1):
+        judge[..., terms.own_moves == p], shared[..., terms.shared_moves == p] = start, start
+    for k, e in terms.held:
+        judge[..., k, e] = terms.absent[e]
     return Coefficients(scores, judge, shared)
 
 
 def search(
-    cells: Cells,
+    cells: Design,
     structure: ScoreStructure,
     *,
     starts: list[Coefficients] | None = None,
@@ -155,7 +150,7 @@ def search(
     return found
 
 
-def one_direction_more(cells: Cells, rank: int, near: Coefficients) -> Coefficients:
+def one_direction_more(cells: Design, rank: int, near: Coefficients) -> Coefficients:
     """The optimum of one rank less, moved along the direction in which the likelihood rises fastest.
 
     A run from here ends no lower than that optimum: a larger rank never fits worse than a smaller one.
@@ -173,7 +168,7 @@ def one_direction_more(cells: Cells, rank: int, near: Coefficients) -> Coefficie
 class _Optima:
     """What runs from several starts have found, and when a further run may stop because it is heading for something known."""
 
-    def __init__(self, cells: Cells, structure: ScoreStructure, ridge: Ridge, maxiter: int) -> None:
+    def __init__(self, cells: Design, structure: ScoreStructure, ridge: Ridge, maxiter: int) -> None:
         self.cells, self.structure, self.ridge = cells, structure, ridge
         self.radius = NEAR_WITH_PLENTY if cells.n.sum() >= PLENTY * _n_parameters(cells, structure) else NEAR
         self.runs = Runs(cells, structure, ridge, maxiter)
@@ -272,18 +267,18 @@ class _Optima:
             self.hits.append(1)
 
 
-def _n_parameters(cells: Cells, structure: ScoreStructure) -> int:
+def _n_parameters(cells: Design, structure: ScoreStructure) -> int:
     """Free parameters of the scores and linear coefficients."""
     n_terms = cells.n_judges * cells.n_judge_terms + cells.n_shared_terms
     return structure.n_free(cells.n_judges, cells.n_items) + n_terms
 
 
-def _is_sparse(cells: Cells, structure: ScoreStructure) -> bool:
+def _is_sparse(cells: Design, structure: ScoreStructure) -> bool:
     """Whether there are so few comparisons that the likelihood may have several optima, or none."""
     return bool(cells.n.sum() < SPARSE * _n_parameters(cells, structure))
 
 
-def _n_further(cells: Cells, structure: LowRank, best: Optimum) -> int:
+def _n_further(cells: Design, structure: LowRank, best: Optimum) -> int:
     """Starts to add because the data are so few, or fit so much worse than unrestricted scores do, that optima may compete."""
     n_judges, n_items = cells.n_judges, cells.n_items
     n_free = structure.n_free(n_judges, n_items)

@@ -11,8 +11,10 @@ from scipy.sparse.linalg import LinearOperator, cg
 from .. import limits
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
-from ..model.likelihood import Derivatives, bernoulli, score_differences
-from ..model.structures import LowRank, Pooled, ScoreStructure, centred
+from ..model.likelihood import score_differences
+from ..model.responses import Derivatives, bernoulli
+from ..model.structures import LowRank, Pooled, ScoreStructure
+from ..model.tangent import centred
 
 # Pseudo-information per score that makes judge-wise estimates exist for separated or disconnected judges.
 START_RIDGE = 0.1

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..data.cells import Cells
-from ..model.layout import Coefficients
-from ..model.structures import LowRank, ScoreStructure, TangentBasis, centred, is_small
+from ..model.design import Coefficients, Design
+from ..model.structures import LowRank, ScoreStructure, is_small
+from ..model.tangent import TangentBasis, centred
 from .products import ProductSystem, coordinates
 from .quadratic import DenseSystem, Point, QuadraticModel, combined, evaluated, is_many
 from .ridge import NO_RIDGE, Ridge
@@ -105,7 +106,7 @@ class Neighbourhood:
         return is_near & (abs(excess - predicted) <= 0.2 * predicted)
 
 
-def neighbourhood(cells: Cells, optimum: Point, radius: float, ridge: Ridge = NO_RIDGE) -> Neighbourhood:
+def neighbourhood(cells: Design, optimum: Point, radius: float, ridge: Ridge = NO_RIDGE) -> Neighbourhood:
     """What a run from another start needs to know of an optimum."""
     information = QuadraticModel(cells, optimum, ridge).system
     return Neighbourhood(optimum.at, float(optimum.value), optimum.tangent, information, radius)
@@ -300,7 +301,7 @@ class Runs:
     a step of one.
     """
 
-    cells: Cells
+    cells: Design
     structure: ScoreStructure
     ridge: Ridge = NO_RIDGE
     maxiter: int = 200
@@ -431,7 +432,7 @@ class Runs:
 
 
 def maximise(
-    cells: Cells,
+    cells: Design,
     structure: ScoreStructure,
     start: Coefficients,
     *,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..data.cells import Cells, collapse, take
-from ..model.layout import Coefficients
+from ..data.cells import collapse, take
+from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate
 from ..model.structures import LowRank, ScoreStructure
 from .ridge import Ridge
@@ -42,20 +42,20 @@ class CrossValidation:
 class Fold:
     """Cells to fit and cells to predict."""
 
-    train: Cells
-    test: Cells
+    train: Design
+    test: Design
 
     def loss(self, at: Coefficients) -> float:
         """Log-loss per comparison held out."""
         return evaluate(self.test, at).value / float(self.test.n.sum())
 
 
-def split(rows: Cells, group: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[Fold]:
+def split(rows: Design, group: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[Fold]:
     """Divide the rows into folds, whole groups together.
 
     Parameters
     ----------
-    rows : Cells
+    rows : Design
         One cell per row of the data.
     group : ndarray of int, shape (n_rows,)
     """
@@ -68,7 +68,7 @@ def split(rows: Cells, group: np.ndarray, n_folds: int, rng: np.random.Generator
     ]
 
 
-def split_comparisons(rows: Cells, n_folds: int, rng: np.random.Generator) -> list[Fold]:
+def split_comparisons(rows: Design, n_folds: int, rng: np.random.Generator) -> list[Fold]:
     """Divide single comparisons into folds, where a row stands for as many of them as it weighs.
 
     Whole rows would put every win of one item over another into one fold, and the fit to the others would only see losses.
@@ -87,10 +87,9 @@ def split_comparisons(rows: Cells, n_folds: int, rng: np.random.Generator) -> li
     return [Fold(_weighted(rows, rows.n - part), _weighted(rows, part)) for part in held_out.T]
 
 
-def _weighted(rows: Cells, weight: np.ndarray) -> Cells:
+def _weighted(rows: Design, weight: np.ndarray) -> Design:
     share = weight / rows.n
-    ties = None if rows.ties is None else rows.ties * share
-    some = replace(rows, n=weight, y=rows.y * share, ties=ties)
+    some = replace(rows, n=weight, y=rows.y * share, counts=rows.counts * share[:, None])
     return collapse(take(some, np.flatnonzero(weight > 0)))
 
 

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from patsy import DesignInfo, PatsyError
 from statsmodels.stats.contrast import ContrastResults
 
 from ..errors import ContrastError, shown
+from ..fit import Fit
 
 # Directions whose share of the largest singular value is below this are rounding error of the exact Jacobians.
 _RANK_TOLERANCE = 1e-9
@@ -146,3 +148,82 @@ def wald_statistic(
     left_over = tested.T @ distance
     statistic = float(left_over @ np.linalg.solve(inner, left_over)) if np.isfinite(inner).all() else np.nan
     return ContrastResults(chi2=statistic, statistic=statistic, df_denom=rank, distribution="chi2", dist_args=(rank,))
+
+
+def t_test(fit: Fit, hypothesis: Any, cov_p: Any = None) -> ContrastResults:
+    """Z tests of linear hypotheses about the reported parameters, one per row.
+
+    Raises
+    ------
+    ContrastError
+        For what the constraints of the model fix.
+    """
+    matrix, values, labels, jacobian = _stated(fit, hypothesis)
+    fixed = np.abs(jacobian).max(axis=1) < 1e-10 * np.maximum(np.abs(matrix).max(axis=1), 1e-300)
+    if fixed.any():
+        named = [label for label, is_fixed in zip(labels, fixed, strict=True) if is_fixed]
+        raise ContrastError(f"not testable: the constraints of the model fix {shown(named, 3)}.")
+    error, effect = np.sqrt(np.diag(_covariance_of(fit, matrix, jacobian, cov_p))), matrix @ fit.params
+    is_open = fit.is_open(jacobian)
+    error, effect = np.where(is_open, np.nan, error), np.where(is_open, np.nan, effect)
+    statistic = (effect - values) / error
+    result = ContrastResults(effect=effect, statistic=statistic, sd=error, df_denom=None, distribution="norm")
+    result.c_names = labels
+    return result
+
+
+def wald_test(fit: Fit, hypothesis: Any, cov_p: Any = None) -> ContrastResults:
+    """Joint chi-squared test of linear hypotheses about the reported parameters.
+
+    Raises
+    ------
+    ContrastError
+        For what has no finite estimate, or is fixed or contradicted by the constraints.
+    """
+    matrix, values, labels, jacobian = _stated(fit, hypothesis)
+    if (is_open := fit.is_open(jacobian)).any():
+        named = [label for label, bad in zip(labels, is_open, strict=True) if bad]
+        raise ContrastError(f"not testable: there is no finite estimate of {shown(named, 3)}.")
+    covariance = _covariance_of(fit, matrix, jacobian, cov_p)
+    return wald_statistic(jacobian, covariance, matrix @ fit.params - values, labels)
+
+
+def wald_test_kinds(fit: Fit, skip_single: bool = False) -> pd.DataFrame:
+    """Joint tests by kind of parameter, of those that a value says are absent.
+
+    Raises
+    ------
+    ContrastError
+        If there is no such kind.
+    """
+    layout, rows = fit.layout, {}
+    nulls = {term.name: 0.0 if term.kind is None else term.kind.null for term in layout.terms} | {"gamma": 1.0, "mu": 0.0}
+    for kind, where in layout.slices.items():
+        size, null = where.stop - where.start, nulls.get(kind)
+        if null is None or (skip_single and size == 1):
+            continue
+        matrix = np.zeros((size, len(layout.names)))
+        matrix[np.arange(size), np.arange(where.start, where.stop)] = 1.0
+        test = wald_test(fit, (matrix, np.full(size, null)))
+        rows[kind] = {"statistic": test.statistic, "pvalue": float(test.pvalue), "df_constraint": int(test.df_denom)}
+    if not rows:
+        raise ContrastError("this model has no kinds of parameters to test jointly; use wald_test.")
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _stated(fit: Fit, hypothesis: Any) -> tuple[np.ndarray, np.ndarray, list[str], np.ndarray]:
+    """Matrix and values of a hypothesis, its rows in words, and the Jacobian of what they state."""
+    names = fit.layout.names
+    matrix, values = linear_hypotheses(hypothesis, names)
+    used = np.flatnonzero(matrix.any(axis=0))
+    return matrix, values, hypothesis_labels(matrix, values, names), matrix[:, used] @ fit.rows(used)
+
+
+def _covariance_of(fit: Fit, matrix: np.ndarray, jacobian: np.ndarray, cov_p: Any) -> np.ndarray:
+    """Covariance of linear combinations, from the fit or from another covariance of the parameters."""
+    if cov_p is None:
+        return fit.covariance.of(jacobian)
+    other = np.asarray(cov_p, dtype=float)
+    if other.shape != (matrix.shape[1], matrix.shape[1]):
+        raise ContrastError(f"cov_p must be {matrix.shape[1]} by {matrix.shape[1]}, got shape {other.shape}.")
+    return matrix @ other @ matrix.T

@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ContrastError, shown
-from ..model.decomposition import Decomposition
-from ..model.jacobians import consensus_gradient, coordinate_gradient, loading_gradient, sensitivity_gradient
-from ..model.layout import Coefficients, Layout
-from ..model.likelihood import probability
-from ..model.structures import Pooled, TangentBasis
+from .decomposition import Decomposition
+from .design import Coefficients
+from .jacobians import consensus_gradient, coordinate_gradient, loading_gradient, sensitivity_gradient
+from .layout import Layout
+from .responses import KINDS, probability
+from .tangent import TangentBasis
+from .terms import OPTIONS
 
 # kind: what its indices are. A number of a direction counts from one.
 INDICES = {
@@ -47,12 +49,12 @@ class Quantities:
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """Indexed kinds of this model and what indexes them."""
         kinds = {name: index for name, index in INDICES.items() if name not in ("U", "V") or self.layout.rank}
-        return kinds | dict.fromkeys(self.layout.judge_terms, ("judge",))
+        return kinds | dict.fromkeys(self.layout.terms.own_names, ("judge",))
 
     @property
     def plain_names(self) -> tuple[str, ...]:
         """Quantities without index: coefficients common to all judges."""
-        return self.layout.shared_terms
+        return self.layout.terms.shared_names
 
     def resolve(self, kind: str, labels: tuple[str, ...]) -> tuple[int, ...]:
         """Positions of the labels of one quantity.
@@ -81,7 +83,7 @@ class Quantities:
                 return int(label) - 1
             raise ContrastError(f"{kind} has directions 1 to {self.layout.rank}, got {label!r}.")
         known = self._positions[role]
-        if kind == "tie" and label in known and label not in self.layout.judges_with("tie"):
+        if role == "judge" and label in known and label not in self.layout.judges_with(kind):
             raise ContrastError(f"judge {label!r} never ties: it has no tie propensity to ask about.")
         if label in known:
             return known[label]
@@ -115,10 +117,11 @@ class Quantities:
 
     def value(self, kind: str, index: tuple[int, ...] = ()) -> float:
         """Value of one quantity."""
-        if kind in self.layout.shared_terms:
-            return float(self.at.shared[self.layout.shared_terms.index(kind)])
-        if kind in self.layout.judge_terms:
-            return float(self.at.judge[index[0], self.layout.judge_terms.index(kind)])
+        terms = self.layout.terms
+        if kind in terms.shared_names:
+            return float(self.at.shared[terms.shared_names.index(kind)])
+        if kind in terms.own_names:
+            return float(self.at.judge[index[0], terms.own_names.index(kind)])
         if kind == "p":
             return float(probability(np.array([self._log_odds(*index)]))[0])
         source = {"mu": self.parts.mu, "gamma": self.parts.gamma, "S": self.at.scores, "R": self.residual}
@@ -127,20 +130,21 @@ class Quantities:
         return float(getattr(self.parts, kind)[index])
 
     def _log_odds(self, judge: int, first: int, second: int) -> float:
-        eta = self.at.scores[judge, first] - self.at.scores[judge, second]
-        if "position" in self.layout.judge_terms:
-            eta += self.at.judge[judge, self.layout.judge_terms.index("position")]
-        if "position" in self.layout.shared_terms:
-            eta += self.at.shared[self.layout.shared_terms.index("position")]
-        return float(eta)
+        constant = [self.value(kind, index) for kind, index in self._in_every_comparison(judge)]
+        return float(self.at.scores[judge, first] - self.at.scores[judge, second]) + sum(constant)
+
+    def _in_every_comparison(self, judge: int) -> list[tuple[str, tuple[int, ...]]]:
+        """Terms that are part of the log-odds of any comparison by a judge."""
+        constant = [term for term in self.layout.terms if term.is_constant]
+        return [(term.name, (judge,) if term.scope == "judge" else ()) for term in constant]
 
     def gradient(self, kind: str, index: tuple[int, ...] = ()) -> np.ndarray:
         """Gradient of one quantity in the free coordinates, shape (n_free,)."""
         layout = self.layout
         result = np.zeros(self.n_free)
-        if kind in layout.shared_terms:
-            result[layout.shared_terms.index(kind)] = 1.0
-        elif kind in layout.judge_terms:
+        if kind in layout.terms.shared_names:
+            result[layout.terms.shared_names.index(kind)] = 1.0
+        elif kind in layout.terms.own_names:
             result[layout.free_position(kind, index[0])] = 1.0
         elif kind == "p":
             result = self._probability_gradient(*index)
@@ -153,11 +157,13 @@ class Quantities:
 
         One at a time: of many items the derivatives of all would not fit in memory.
         """
-        parts, is_pooled = self.parts, isinstance(self.layout.structure, Pooled)
+        parts = self.parts
         if kind == "mu":
             return consensus_gradient(parts, *index)
         if kind == "gamma":
-            return np.zeros_like(self.at.scores) if is_pooled else sensitivity_gradient(parts, self.residual, *index)
+            if not self.layout.structure.judges_differ:
+                return np.zeros_like(self.at.scores)
+            return sensitivity_gradient(parts, self.residual, *index)
         if kind == "U":
             return loading_gradient(parts, *index)
         if kind == "V":
@@ -172,10 +178,8 @@ class Quantities:
 
     def _probability_gradient(self, judge: int, first: int, second: int) -> np.ndarray:
         result = self.gradient("S", (judge, first)) - self.gradient("S", (judge, second))
-        if "position" in self.layout.judge_terms:
-            result = result + self.gradient("position", (judge,))
-        elif "position" in self.layout.shared_terms:
-            result = result + self.gradient("position")
+        for term in self._in_every_comparison(judge):
+            result = result + self.gradient(*term)
         p = self.value("p", (judge, first, second))
         return p * (1.0 - p) * result
 
@@ -214,18 +218,19 @@ class ParameterView:
         self.U = pd.DataFrame(parts.U, judges, directions)
         self.V = pd.DataFrame(parts.V, items, directions)
         self.params = pd.Series(layout.pack(quantities.at), layout.names)
-        if "position" in layout.judge_terms:
-            self.position = pd.Series(quantities.at.judge[:, layout.judge_terms.index("position")], judges)
-        elif "position" in layout.shared_terms:
-            self.position = pd.Series(quantities.at.shared[layout.shared_terms.index("position")], judges)
-        else:
-            self.position = pd.Series(0.0, judges)
-        self.tie = pd.Series(dtype=float)
-        if "tie" in layout.judge_terms:
-            able = list(layout.judges_with("tie"))
-            self.tie = pd.Series(quantities.at.judge[:, -1], judges).loc[able]
-        elif "tie" in layout.shared_terms:
-            self.tie = pd.Series(quantities.at.shared[-1], judges)
+        for name in KINDS:
+            setattr(self, name, self._term(name, judges))
+
+    def _term(self, name: str, judges: pd.Index) -> pd.Series:
+        """Coefficients of a term for the judges that have one; zero if nobody has, where that means no effect."""
+        layout, at = self._quantities.layout, self._quantities.at
+        scope = layout.terms.scope(name)
+        if scope is None:
+            return pd.Series(0.0, judges) if name in OPTIONS else pd.Series(dtype=float)
+        if scope == "common":
+            return pd.Series(at.shared[layout.terms.shared_names.index(name)], judges)
+        own = pd.Series(at.judge[:, layout.terms.own_names.index(name)], judges)
+        return own.loc[list(layout.judges_with(name))]
 
     def p(self, judge: str, first: str, second: str) -> float:
         """Probability that a judge prefers the item shown first."""

@@ -1,9 +1,13 @@
-"""Covariances that do not trust the model's variance: sandwich estimators in the free coordinates."""
+"""Where standard errors come from: one entry for each ``cov_type`` in ``COVARIANCES``.
+
+All but the model's own are sandwich estimators in the free coordinates, which do not trust the model's variance.
+"""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,21 +15,98 @@ import pandas as pd
 from scipy import sparse
 
 from .. import limits
-from ..data.cells import Cells, take
+from ..data.cells import take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError, shown
-from ..model.layout import Coefficients
-from ..model.likelihood import Derivatives, evaluate, expected_information, free_information, times_predictor
-from ..model.structures import TangentBasis
+from ..fit import CovarianceChoice, Fit, Observations
+from ..model.design import Coefficients, Design
+from ..model.information import expected_information, free_information
+from ..model.likelihood import evaluate, weighted
+from ..model.responses import Derivatives
+from ..model.tangent import TangentBasis
+from ..solve.covariance import Covariance, DenseCovariance, FreeCovariance, LargeCovariance
 from .contributions import Contributions, single, weighted_slopes
-from .covariance import Covariance, DenseCovariance, FreeCovariance, LargeCovariance
 
 FEW_CLUSTERS = 20
-DESCRIPTIONS = {
-    "expected": "Standard errors from the expected information (eq. fisher-plugin).",
-    "observed": "Standard errors from the observed information.",
-    "HC0": "Standard errors are heteroscedasticity robust (HC0).",
-    "cluster": "Standard errors are robust to correlation within {n} clusters{by}.",
+
+
+@dataclass(frozen=True)
+class CovarianceType:
+    """A kind of covariance: the options it takes, whether it needs the rows of the data, and how it is made."""
+
+    options: tuple[str, ...]
+    needs_rows: bool
+    choose: Callable[[Fit, Observations | None, dict[str, Any]], CovarianceChoice]
+
+
+def choose_covariance(
+    fit: Fit, kind: str, options: dict[str, Any] | None, observations: Callable[[], Observations]
+) -> Fit:
+    """The fit with the standard errors asked for.
+
+    Raises
+    ------
+    ValueError
+        For a kind or options that do not exist.
+    """
+    if kind not in COVARIANCES:
+        *others, last = COVARIANCES
+        raise ValueError(f"cov_type must be {', '.join(map(repr, others))} or {last!r}, got {kind!r}.")
+    how, given = COVARIANCES[kind], options or {}
+    if not how.options and given:
+        raise ValueError(f"cov_type={kind!r} takes no cov_kwds, got {sorted(given)}.")
+    if unknown := sorted(set(given) - set(how.options)):
+        raise ValueError(f"cov_kwds has unknown entries {shown(unknown)}; known are {shown(how.options)}.")
+    return replace(fit, choice=how.choose(fit, observations() if how.needs_rows else None, given))
+
+
+def _of_the_model(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
+    descriptions = {
+        "expected": "Standard errors from the expected information (eq. fisher-plugin).",
+        "observed": "Standard errors from the observed information.",
+    }
+    description = descriptions[fit.information] if fit.penalty is None else fit.penalty.description
+    return CovarianceChoice("nonrobust", description)
+
+
+def _of_comparisons(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
+    assert observations is not None
+    rows, data, at, tangent, bread = observations.rows, observations.data, fit.at, fit.tangent, fit.model_covariance
+    covariance: Covariance
+    if fit.layout.n_free > limits.LARGEST_SANDWICH:
+        covariance = Sandwich(bread, Contributions.of_comparisons(rows, data, at), tangent)
+    else:
+        covariance = DenseCovariance(_sandwich(bread.covariance, single_meat(rows, data, at, tangent)))
+    return CovarianceChoice("HC0", "Standard errors are heteroscedasticity robust (HC0).", covariance)
+
+
+def _of_clusters(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
+    assert observations is not None
+    rows, data, at, tangent, bread = observations.rows, observations.data, fit.at, fit.tangent, fit.model_covariance
+    cluster, labels, name = cluster_codes(options.get("groups"), data)
+    n, g, k = data.n_comparisons, len(labels), fit.layout.n_free
+    check_clusters(cluster, g, data, k, has_judge_parameters=fit.layout.has_judge_parameters)
+    use_correction = options.get("use_correction", True)
+    correction = (g / (g - 1.0)) * ((n - 1.0) / (n - k)) if use_correction else 1.0
+    covariance: Covariance
+    if k > limits.LARGEST_SANDWICH:
+        covariance = Sandwich(bread, Contributions.of_clusters(rows, data, at, cluster, g), tangent, correction)
+    else:
+        meat = cluster_meat(rows, data, at, tangent, cluster, g)
+        covariance = DenseCovariance(correction * _sandwich(bread.covariance, meat))
+    by = f" ({name})" if name else ""
+    return CovarianceChoice(
+        "cluster",
+        f"Standard errors are robust to correlation within {g} clusters{by}.",
+        covariance,
+        {"n_groups": g, "groups": cluster if name is None else name, "use_correction": use_correction},
+    )
+
+
+COVARIANCES = {
+    "nonrobust": CovarianceType((), False, _of_the_model),
+    "HC0": CovarianceType((), True, _of_comparisons),
+    "cluster": CovarianceType(("groups", "use_correction"), True, _of_clusters),
 }
 
 
@@ -46,7 +127,7 @@ class Sandwich:
     @property
     def covariance(self) -> np.ndarray:
         """The whole matrix, shape (n_free, n_free)."""
-        return self.of(np.eye(int(self.contributions.rows.is_free.sum()) + self.tangent.n_free))
+        return self.of(np.eye(self.contributions.rows.n_linear + self.tangent.n_free))
 
     def can_solve(self, n: int) -> bool:
         """Whether so many quantities can be had in reasonable time."""
@@ -68,61 +149,12 @@ class Sandwich:
         return self.correction * np.concatenate([np.zeros(0), *squares])
 
 
-def robust_covariance(
-    cov_type: str,
-    cov_kwds: dict[str, Any],
-    rows: Cells,
-    data: Comparisons,
-    at: Coefficients,
-    tangent: TangentBasis,
-    bread: FreeCovariance | LargeCovariance,
-    *,
-    has_judge_parameters: bool,
-) -> tuple[Covariance, dict[str, Any]]:
-    """Sandwich covariance of the free coordinates and the facts to report about it.
-
-    Parameters
-    ----------
-    cov_type : {"HC0", "cluster"}
-    cov_kwds : dict
-        ``groups`` (labels or the name of a column of the data) and ``use_correction`` (default True: the factor
-        G/(G-1) (n-1)/(n-k)) for "cluster".
-    bread : FreeCovariance or LargeCovariance
-        Inverse information.
-    """
-    k = int(rows.is_free.sum()) + tangent.n_free
-    if cov_type == "HC0":
-        _no_further(cov_kwds, ())
-        known = {"description": DESCRIPTIONS["HC0"]}
-        if k > limits.LARGEST_SANDWICH:
-            return Sandwich(bread, Contributions.of_comparisons(rows, data, at), tangent), known
-        return DenseCovariance(_sandwich(bread.covariance, single_meat(rows, data, at, tangent))), known
-    _no_further(cov_kwds, ("groups", "use_correction"))
-    cluster, labels, name = cluster_codes(cov_kwds.get("groups"), data)
-    n, g = data.n_comparisons, len(labels)
-    check_clusters(cluster, g, data, k, has_judge_parameters=has_judge_parameters)
-    correction = (g / (g - 1.0)) * ((n - 1.0) / (n - k)) if cov_kwds.get("use_correction", True) else 1.0
-    covariance: Covariance
-    if k > limits.LARGEST_SANDWICH:
-        covariance = Sandwich(bread, Contributions.of_clusters(rows, data, at, cluster, g), tangent, correction)
-    else:
-        meat = cluster_meat(rows, data, at, tangent, cluster, g)
-        covariance = DenseCovariance(correction * _sandwich(bread.covariance, meat))
-    by = f" ({name})" if name else ""
-    return covariance, {
-        "description": DESCRIPTIONS["cluster"].format(n=g, by=by),
-        "n_groups": g,
-        "groups": cluster if name is None else name,
-        "use_correction": cov_kwds.get("use_correction", True),
-    }
-
-
 def _sandwich(bread: np.ndarray, meat: np.ndarray) -> np.ndarray:
     covariance = bread @ meat @ bread
     return 0.5 * (covariance + covariance.T)
 
 
-def single_meat(rows: Cells, data: Comparisons, at: Coefficients, tangent: TangentBasis) -> np.ndarray:
+def single_meat(rows: Design, data: Comparisons, at: Coefficients, tangent: TangentBasis) -> np.ndarray:
     """Sum over single comparisons of the squares of their gradients, shape (n_free, n_free).
 
     The gradient of a comparison is its slope times its design, so this is an information matrix with squared slopes in place of
@@ -130,28 +162,29 @@ def single_meat(rows: Cells, data: Comparisons, at: Coefficients, tangent: Tange
     """
     here = evaluate(single(rows, data.outcome), at)
     squares = here._replace(curvature=data.weight * here.slope**2)
-    if here.tie_slope is not None:
+    if here.own_slope is not None:
+        products = here.own_slope[:, None] * here.own_slope
         squares = squares._replace(
-            cross=data.weight * here.slope * here.tie_slope, tie_curvature=data.weight * here.tie_slope**2
+            cross=data.weight * here.slope * here.own_slope, own_curvature=data.weight * products
         )
     return free_information(expected_information(rows, squares, tangent), rows)
 
 
 def cluster_meat(
-    rows: Cells, data: Comparisons, at: Coefficients, tangent: TangentBasis, cluster: np.ndarray, n_clusters: int
+    rows: Design, data: Comparisons, at: Coefficients, tangent: TangentBasis, cluster: np.ndarray, n_clusters: int
 ) -> np.ndarray:
     """Sum over clusters of the squares of their gradients, shape (n_free, n_free); some clusters at a time."""
     here = weighted_slopes(rows, data, at)
     order = np.argsort(cluster, kind="stable")
     ends = np.searchsorted(cluster[order], np.arange(n_clusters + 1))
-    n_free = int(rows.is_free.sum()) + tangent.n_free
+    n_free = rows.n_linear + tangent.n_free
     at_once = max(limits.ENTRIES_AT_ONCE // n_free, 1)
     meat = np.zeros((n_free, n_free))
     for start in range(0, n_clusters, at_once):
         stop = min(start + at_once, n_clusters)
         some = order[ends[start] : ends[stop]]
         slopes = here._replace(
-            slope=here.slope[some], tie_slope=None if here.tie_slope is None else here.tie_slope[some]
+            slope=here.slope[some], own_slope=None if here.own_slope is None else here.own_slope[:, some]
         )
         sums = cluster_scores(take(rows, some), slopes, tangent, cluster[some] - start, stop - start)
         meat += sums.T @ sums
@@ -159,7 +192,7 @@ def cluster_meat(
 
 
 def cluster_scores(
-    rows: Cells, here: Derivatives, tangent: TangentBasis, cluster: np.ndarray, n_clusters: int
+    rows: Design, here: Derivatives, tangent: TangentBasis, cluster: np.ndarray, n_clusters: int
 ) -> np.ndarray:
     """Sums of the slopes of rows times their design, by cluster, shape (n_clusters, n_free).
 
@@ -170,22 +203,16 @@ def cluster_scores(
     by_judge = sparse.csr_array((each[1], (cluster * n_judges + rows.judge, each[0])), (n_clusters * n_judges, n_rows))
     by_cluster = sparse.csr_array((each[1], (cluster, each[0])), (n_clusters, n_rows))
     own_items = here.slope[:, None] * (tangent.judge_items[rows.first] - tangent.judge_items[rows.second])
-    own_terms = times_predictor(rows.judge_terms, here.slope, here.tie_slope, rows.tie == "judge")
-    all_terms = times_predictor(rows.shared_terms, here.slope, here.tie_slope, rows.tie == "common")
+    own_terms = weighted(rows.judge_terms, rows.terms.own_moves, here.slope, here.own_slope)
+    all_terms = weighted(rows.shared_terms, rows.terms.shared_moves, here.slope, here.own_slope)
     linear = np.hstack([by_cluster @ all_terms, (by_judge @ own_terms).reshape(n_clusters, -1)])[:, rows.is_free]
     shared = []
     for weights in tangent.shared_judges.T:
-        weighted = here.slope * weights[rows.judge]
+        slope = here.slope * weights[rows.judge]
         places = np.concatenate([cluster, cluster]), np.concatenate([rows.first, rows.second])
-        items = sparse.csr_array((np.concatenate([weighted, -weighted]), places), (n_clusters, rows.n_items))
+        items = sparse.csr_array((np.concatenate([slope, -slope]), places), (n_clusters, rows.n_items))
         shared.append(tangent.along_shared(items.toarray()))
     return np.hstack([linear, (by_judge @ own_items).reshape(n_clusters, -1), *shared])
-
-
-def _no_further(cov_kwds: dict[str, Any], known: tuple[str, ...]) -> None:
-    unknown = sorted(set(cov_kwds) - set(known))
-    if unknown:
-        raise ValueError(f"cov_kwds has unknown entries {shown(unknown)}; known are {shown(known) or 'none'}.")
 
 
 def cluster_codes(groups: Any, data: Comparisons) -> tuple[np.ndarray, np.ndarray, str | None]:

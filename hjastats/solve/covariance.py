@@ -7,24 +7,17 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from .. import limits
-from ..data.cells import Cells
-from ..model.layout import Coefficients
-from ..model.likelihood import (
-    Arrow,
-    Derivatives,
-    evaluate,
-    expected_information,
-    free_information,
-    gradient,
-    observed_information,
-)
-from ..model.structures import TangentBasis
-from ..solve.products import ProductSystem, in_free_order
-from ..solve.ridge import NO_RIDGE, Ridge
+from ..model.design import Coefficients, Design
+from ..model.information import Arrow, expected_information, free_information, observed_information
+from ..model.likelihood import evaluate, free_gradient, gradient
+from ..model.responses import Derivatives
+from ..model.tangent import TangentBasis
+from .products import ProductSystem, coordinates, in_free_order
+from .ridge import NO_RIDGE, Ridge
 
 # Beyond this condition number of the information, standard errors are rounding error.
 SINGULAR_CONDITION = 1e13
@@ -116,7 +109,7 @@ class LargeCovariance:
     the estimate is judged from products with the information alone.
     """
 
-    def __init__(self, cells: Cells, at: Coefficients, tangent: TangentBasis, kind: str, ridge: Ridge) -> None:
+    def __init__(self, cells: Design, at: Coefficients, tangent: TangentBasis, kind: str, ridge: Ridge) -> None:
         self.cells, self.tangent, self.kind, self.ridge = cells, tangent, kind, ridge
         self.at = at
         self._n_solved = 0
@@ -154,7 +147,7 @@ class LargeCovariance:
     @cached_property
     def covariance(self) -> np.ndarray:
         """The whole matrix, shape (n_free, n_free)."""
-        return self.of(np.eye(int(self.cells.is_free.sum()) + self.tangent.n_free))
+        return self.of(np.eye(self.cells.n_linear + self.tangent.n_free))
 
     @cached_property
     def _factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -256,7 +249,7 @@ class LargeCovariance:
         """Rows over free coordinates (m, n_free) as judges' (m, n_judges * (f + e)) and shared coordinates (m, s)."""
         cells, tangent = self.cells, self.tangent
         m, e, f = cells.n_shared_terms, cells.n_judge_terms, tangent.judge_items.shape[1]
-        n_linear, n_own = int(cells.is_free.sum()), tangent.n_judges * f
+        n_linear, n_own = cells.n_linear, tangent.n_judges * f
         linear = np.zeros((len(rows), len(cells.is_free)))
         linear[:, cells.is_free] = rows[:, :n_linear]
         own = np.concatenate(
@@ -270,11 +263,11 @@ class LargeCovariance:
 
 
 def covariance_at(
-    cells: Cells, at: Coefficients, tangent: TangentBasis, kind: str = "expected", ridge: Ridge = NO_RIDGE
+    cells: Design, at: Coefficients, tangent: TangentBasis, kind: str = "expected", ridge: Ridge = NO_RIDGE
 ) -> FreeCovariance | LargeCovariance:
     """Inverse information at some coefficients: a matrix, or a promise of its parts where judges or items are many."""
     n_shared = tangent.shared_judges.shape[1] * tangent.n_shared + cells.n_shared_terms
-    n_free = tangent.n_free + int(cells.is_free.sum())
+    n_free = tangent.n_free + cells.n_linear
     if n_shared > limits.DENSE_SHARED or n_free > limits.MANY_FREE:
         large = LargeCovariance(cells, at, tangent, kind, ridge)
         # An item that runs to infinity spoils the preconditioner for all others, and with it the condition number.
@@ -284,7 +277,7 @@ def covariance_at(
 
 
 def information_at(
-    cells: Cells, at: Coefficients, tangent: TangentBasis, kind: str = "expected", ridge: Ridge = NO_RIDGE
+    cells: Design, at: Coefficients, tangent: TangentBasis, kind: str = "expected", ridge: Ridge = NO_RIDGE
 ) -> np.ndarray:
     """Information about (shared terms, judge terms, free score coordinates), shape (n_free, n_free).
 
@@ -297,7 +290,7 @@ def information_at(
     return free_information(_arrow_at(cells, evaluate(cells, at), tangent, kind, ridge), cells)
 
 
-def _arrow_at(cells: Cells, here: Derivatives, tangent: TangentBasis, kind: str, ridge: Ridge) -> Arrow:
+def _arrow_at(cells: Design, here: Derivatives, tangent: TangentBasis, kind: str, ridge: Ridge) -> Arrow:
     arrow = expected_information(cells, here, tangent)
     if kind == "observed":
         arrow = observed_information(arrow, tangent, gradient(cells, here).scores)
@@ -360,3 +353,25 @@ def score_rows(tangent: TangentBasis, judge: int, n_linear: int) -> np.ndarray:
     rows[:, n_linear + judge * f : n_linear + (judge + 1) * f] = tangent.judge_items
     rows[:, n_linear + tangent.n_judges * f :] = np.kron(tangent.shared_judges[judge], tangent.shared_items)
     return rows
+
+
+def stationarity(cells: Design, at: Coefficients, tangent: TangentBasis, ridge: Ridge = NO_RIDGE) -> tuple[float, bool]:
+    """How many standard errors a Newton step from here would move, and whether the observed information is positive definite."""
+    here = evaluate(cells, at)
+    slopes = gradient(cells, here)
+    if ridge:
+        slopes = ridge.add_to_gradient(cells, slopes, at)
+    # Judges who share nothing have blocks as large as the items are many: nothing to precondition products with.
+    if tangent.n_free > limits.MANY_FREE and tangent.shared_judges.shape[1]:
+        right = coordinates(slopes, tangent)
+        solution = ProductSystem(cells, here, tangent, ridge.scores, ridge.terms, slopes.scores).solve(*right)
+        squared = None if solution is None else sum(float(np.vdot(a, b)) for a, b in zip(solution, right, strict=True))
+    else:
+        slope = free_gradient(slopes, tangent, cells)
+        try:
+            squared = slope @ cho_solve(cho_factor(information_at(cells, at, tangent, "observed", ridge)), slope)
+        except LinAlgError:
+            squared = None
+    if squared is None:
+        return float("nan"), False
+    return float(np.sqrt(max(squared, 0.0) / min(1.0, float(cells.n.mean())))), True

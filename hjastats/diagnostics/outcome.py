@@ -1,0 +1,101 @@
+"""How a fit ended, in words: what runs to infinity, and which optima the starts found."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
+
+from ..errors import LocalOptimaWarning, SeparationWarning, shown
+from ..fit import Fit
+
+
+def warn(fit: Fit) -> None:
+    """Warn of what a user of the fit must know before reading on."""
+    if fit.separation is not None:
+        warnings.warn(separation_text(fit), SeparationWarning, stacklevel=4)
+    elif not fit.is_identified:
+        warnings.warn(
+            "the information matrix is singular at the estimate: the data do not determine all parameters, standard errors "
+            "are not available. summary() names the undetermined combination.",
+            HessianInversionWarning,
+            stacklevel=4,
+        )
+    elif not fit.optimum.converged:
+        warnings.warn(
+            f"the fit did not converge in {fit.optimum.iterations} iterations; raise maxiter.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    if len(fit.search.values) > 1 and best_share(fit) < 0.5:
+        warnings.warn(optima_text(fit), LocalOptimaWarning, stacklevel=4)
+
+
+def best_share(fit: Fit) -> float:
+    """Share of the starts that ended at the best optimum."""
+    found = fit.search
+    if not found.values or found.values[0] > fit.optimum.value:
+        return 0.0
+    return found.counts[0] / found.n_starts
+
+
+def optima_text(fit: Fit) -> str:
+    """Which optima the starts ended at."""
+    values, counts, total = fit.search.values, fit.search.counts, fit.search.n_starts
+    lost = fit.search.n_unfinished
+    rest = f" {lost} of {total} starts ended at no optimum." if lost else ""
+    if not values:
+        who = "The only start did not end" if total == 1 else f"None of the {total} starts ended"
+        return f"{who} at an optimum."
+    if len(values) > 1:
+        listed = ", ".join(f"{-value:.3f} ({count})" for value, count in zip(values, counts, strict=True))
+        return f"The starts ended at {len(values)} optima with log-likelihoods {listed}; the best was kept.{rest}"
+    if lost:
+        return f"One optimum was found.{rest}"
+    return "The only start ended at an optimum." if total == 1 else f"All {total} starts ended at the same optimum."
+
+
+def separation_text(fit: Fit) -> str:
+    """What runs to infinity, with names, and what to do about it."""
+    found, layout = fit.separation, fit.layout
+    if found is None:
+        return "All scores are finite."
+    names = layout.terms.own_names, layout.terms.shared_names
+    terms = found.moving_terms(*names, layout.judges)[:5]
+    moves = [_moving_scores(fit), *terms] if len(found.judges) else terms
+    remedy = "fit_regularized(terms=True)" if terms else "fit_regularized()"
+    return (
+        "the maximum likelihood estimate does not exist: the likelihood keeps improving while "
+        f"{'; '.join(moves) or 'the scores grow'}, without limit. Rows along this direction are left empty; "
+        f"{remedy} gives estimates that exist{_light_judges(fit)}."
+    )
+
+
+def _moving_scores(fit: Fit) -> str:
+    """Which items rise and fall, and for whom."""
+    found, layout = fit.separation, fit.layout
+    assert found is not None
+    items, judges = np.asarray(layout.items, dtype=object), np.asarray(layout.judges, dtype=object)[found.judges]
+    who = "all judges"
+    if len(judges) < len(layout.judges):
+        who = f"judge{'s' if len(judges) > 1 else ''} {shown(judges)}"
+    moves = [
+        f"{shown(items[some])} {verb}{'s' if len(some) == 1 else ''}"
+        for some, verb in ((found.rising, "rise"), (found.falling, "fall"))
+        if len(some)
+    ]
+    return f"for {who} {' and '.join(moves)}"
+
+
+def _light_judges(fit: Fit) -> str:
+    """Advice for judges that gave fewer verdicts than there are items to score."""
+    layout, design, found = fit.layout, fit.design, fit.separation
+    assert found is not None
+    verdicts = np.bincount(design.judge, design.n, minlength=design.n_judges)
+    light = found.judges[verdicts[found.judges] < len(layout.items)]
+    if not len(light) or len(light) == len(layout.judges):
+        return ""
+    number = verdicts[light[0]]
+    who = f"judge {layout.judges[light[0]]!r} gave only {number:,.0f} verdict{'' if number == 1 else 's'}"
+    return f", and since {who}, data.pool_rare_judges({len(layout.items)}) would join judges as light as that"

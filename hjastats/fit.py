@@ -1,0 +1,558 @@
+"""A fit as one record: what was assumed, where the estimate is, how it was found, and how precise it is.
+
+Tables, tests, rankings, findings, figures and reports are functions of a :class:`Fit`, and of :class:`Observations` where they need
+the rows of the data. Nothing below knows models or results.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from . import limits
+from .data.comparisons import Comparisons
+from .errors import ContrastError, CovarianceWarning, IdentificationError, SizeError, shown
+from .model.decomposition import AnchoringError, Decomposition
+from .model.design import Coefficients, Design
+from .model.jacobians import anchor_jacobian, mean_rows
+from .model.layout import Layout
+from .model.likelihood import evaluate, score_differences
+from .model.quantities import Quantities
+from .model.tangent import TangentBasis, in_centred_basis
+from .solve.alternating import AlternatingRun
+from .solve.covariance import (
+    SINGULAR_CONDITION,
+    Covariance,
+    DenseCovariance,
+    FreeCovariance,
+    LargeCovariance,
+    covariance_at,
+    score_rows,
+)
+from .solve.existence import Separation, find_separation
+from .solve.penalties import Penalty
+from .solve.ridge import NO_RIDGE
+from .solve.search import Search
+from .solve.trust import Optimum
+
+# Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
+DISTINCT_STRENGTHS = 3.0
+# Standard errors at even odds beyond which a quantity of a separated fit is not determined.
+OPEN = 100.0
+# Level at which a consensus is told from none.
+NO_CONSENSUS = 0.05
+
+
+@dataclass(frozen=True)
+class Observations:
+    """What a fit was made from, row by row.
+
+    Attributes
+    ----------
+    data : Comparisons
+    rows : Design
+        The rows of the data with their terms, each a cell of its own.
+    n_ties_dropped : float
+        Ties that were left out on request.
+    """
+
+    data: Comparisons
+    rows: Design
+    n_ties_dropped: float = 0.0
+
+
+@dataclass(frozen=True)
+class CovarianceChoice:
+    """Which covariance the standard errors come from.
+
+    Attributes
+    ----------
+    kind : str
+        As in ``cov_type``.
+    description : str
+        In a sentence.
+    covariance : Covariance or None
+        None for that of the model.
+    facts : dict
+        Options and what they came to, under the names statsmodels uses.
+    """
+
+    kind: str = "nonrobust"
+    description: str = ""
+    covariance: Covariance | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Everything that is known after a fit.
+
+    Attributes
+    ----------
+    layout : Layout
+    design : Design
+        Cells the model was fitted to.
+    search : Search
+        All optima found; the best is ``optimum``.
+    tangent : TangentBasis
+        At the estimated scores; free coordinates are taken along it.
+    separation : Separation or None
+        What runs to infinity, if the estimate does not exist.
+    method : str
+    information : {"expected", "observed"}
+        Behind the model-based covariance.
+    penalty : Penalty or None
+    history : AlternatingRun or None
+    choice : CovarianceChoice
+    """
+
+    layout: Layout
+    design: Design
+    search: Search
+    tangent: TangentBasis
+    separation: Separation | None
+    method: str
+    information: str = "expected"
+    penalty: Penalty | None = None
+    history: AlternatingRun | None = None
+    choice: CovarianceChoice = CovarianceChoice()
+
+    # Where it is
+
+    @property
+    def optimum(self) -> Optimum:
+        """The best optimum found."""
+        return self.search.best
+
+    @property
+    def at(self) -> Coefficients:
+        """Estimated scores and linear coefficients."""
+        return self.search.best.at
+
+    @cached_property
+    def parts(self) -> Decomposition:
+        """Consensus, sensitivity and disagreement as arrays."""
+        return self.layout.decompose(self.at)
+
+    @property
+    def residual(self) -> np.ndarray:
+        """Scores beyond the consensus, shape (n_judges, n_items)."""
+        return self.at.scores - np.outer(self.parts.gamma, self.parts.mu)
+
+    @cached_property
+    def params(self) -> np.ndarray:
+        """Reported parameters, shape (n_params,)."""
+        return self.layout.pack(self.at, self.parts)
+
+    @property
+    def params_free(self) -> np.ndarray:
+        """The estimate in free coordinates, shape (n_free,)."""
+        return self.layout.to_free(self.at, self.tangent)
+
+    @property
+    def quantities(self) -> Quantities:
+        """Everything a contrast can mention."""
+        return Quantities(self.layout, self.at, self.tangent)
+
+    @property
+    def loglike(self) -> float:
+        """Log-likelihood of the individual comparisons, without binomial constants."""
+        return -self.optimum.negative_loglike
+
+    @cached_property
+    def df(self) -> float:
+        """Number of free parameters; of those a ridge holds, what is left of them."""
+        ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
+        if not ridge:
+            return float(self.layout.n_free)
+        # Trace of (information + ridge)^-1 information.
+        held = np.repeat([ridge.terms, ridge.scores], [self.layout.n_linear, self.tangent.n_free])
+        touched = np.flatnonzero(held)
+        variances = self.model_covariance.variances(np.eye(len(held))[touched])
+        return float(len(held) - held[touched] @ variances)
+
+    # Whether it is one
+
+    @property
+    def converged(self) -> bool:
+        """Stationary, a minimum, identified, and finite."""
+        return self.optimum.converged and self.is_identified and self.separation is None
+
+    @cached_property
+    def is_identified(self) -> bool:
+        """Whether the data determine every free coordinate."""
+        # Of scores without further terms that comparisons link, there is often no need for a covariance to tell.
+        is_plain = self.penalty is None and self.separation is None and not self.design.terms
+        if is_plain and self.optimum.converged:
+            if (
+                not self.tangent.judge_items.shape[1]
+                and pooled_condition(self.design, self.at.scores[0]) < SINGULAR_CONDITION
+            ):
+                return True
+            if not self.tangent.shared_judges.shape[1] and self.design.n_items > limits.DENSE_OWN_ITEMS:
+                curvature = evaluate(self.design, self.at).curvature
+                return bool(curvature.min() > curvature.max() / SINGULAR_CONDITION)
+        return self.model_covariance.is_identified
+
+    # How precise it is
+
+    @cached_property
+    def model_covariance(self) -> FreeCovariance | LargeCovariance:
+        """Inverse information of the free coordinates; computed when first asked for."""
+        ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
+        return covariance_at(self.design, self.at, self.tangent, self.information, ridge)
+
+    @property
+    def covariance(self) -> Covariance:
+        """Covariance of the free coordinates that standard errors come from."""
+        return self.model_covariance if self.choice.covariance is None else self.choice.covariance
+
+    def with_information(self, information: str) -> Fit:
+        """The fit with its covariance from another information."""
+        if information == self.information and self.choice.covariance is None:
+            return self
+        return replace(self, information=information, choice=CovarianceChoice())
+
+    @property
+    def jacobian(self) -> np.ndarray:
+        """Derivative of the reported parameters by the free coordinates, shape (n_params, n_free)."""
+        return self.layout.jacobian(self.at, self.tangent, self.parts)
+
+    def rows(self, positions: np.ndarray) -> np.ndarray:
+        """The Jacobian of some of the parameters, shape (m, n_free); row by row where that of all does not fit."""
+        layout = self.layout
+        if len(layout.names) * layout.n_free <= limits.ENTRIES_AT_ONCE:
+            return self.jacobian[positions]
+        rows, quantities = np.zeros((len(positions), layout.n_free)), self.quantities
+        mu = layout.slices.get("mu", slice(0, 0))
+        is_mean = (positions >= mu.start) & (positions < mu.stop)
+        if is_mean.any():
+            # Most of the parameters, and the same for all judges.
+            items = np.zeros((int(is_mean.sum()), len(layout.items)))
+            items[np.arange(len(items)), positions[is_mean] - mu.start] = 1.0
+            rows[is_mean] = self.consensus_rows(items)
+        for i in np.flatnonzero(~is_mean):
+            rows[i] = quantities.gradient(*layout.quantity(positions[i]))
+        return rows
+
+    def consensus_rows(self, items: np.ndarray) -> np.ndarray:
+        """Derivative of item vectors (m, n_items) times the consensus by the free coordinates, shape (m, n_free)."""
+        rows = np.zeros((len(items), self.layout.n_free))
+        rows[:, self.layout.n_linear :] = mean_rows(items, self.tangent)
+        return rows
+
+    def in_parts(self, n_rows: int) -> list[np.ndarray]:
+        """Positions of rows over the free coordinates, as many at a time as fit."""
+        everything, n_parts = np.arange(n_rows), math.ceil(n_rows * self.layout.n_free / limits.ENTRIES_AT_ONCE)
+        return np.array_split(everything, min(n_parts, n_rows)) if n_parts > 1 else [everything]
+
+    def errors(self, positions: np.ndarray, less: np.ndarray | None = None) -> np.ndarray:
+        """Standard errors of some of the parameters, or of what they are beyond a quantity with gradient ``less``.
+
+        Not a number, with a warning, where they would take hours.
+        """
+        if not self.covariance.can_solve(len(positions)):
+            warnings.warn(
+                f"standard errors of {len(positions):,} parameters of {len(self.layout.items):,} items are left out: they "
+                "would take hours. Ask for those you need, with estimates('mu', labels) or contrast; summary() shows the "
+                "first and last.",
+                CovarianceWarning,
+                stacklevel=3,
+            )
+            return np.full(len(positions), np.nan)
+        variances = []
+        for some in self.in_parts(len(positions)):
+            rows = self.rows(positions[some])
+            variances.append(self.covariance.variances(rows if less is None else rows - less))
+        return np.sqrt(np.concatenate([np.zeros(0), *variances]))
+
+    def check_matrix(self, n: int) -> None:
+        """Refuse a covariance matrix of more parameters than fit in memory.
+
+        Raises
+        ------
+        SizeError
+        """
+        if n > limits.LARGEST_MATRIX:
+            raise SizeError(
+                f"a covariance matrix of {n:,} parameters would take {8e-9 * n**2:,.0f} GB: ask for contrast, t_test, "
+                "wald_test or estimates of those that matter."
+            )
+
+    # Kinds of parameters
+
+    def labels(self, kind: str) -> tuple[tuple[str, ...], str]:
+        """Whose parameters of a kind there are, and what they are called.
+
+        Raises
+        ------
+        ContrastError
+            If there are none of the kind.
+        """
+        layout = self.layout
+        kinds = ["mu", "gamma", *layout.terms.own_names, *layout.terms.shared_names]
+        if kind not in kinds:
+            raise ContrastError(f"kind must be one of {shown(kinds, len(kinds))}, got {kind!r}.")
+        if kind in layout.terms.shared_names:
+            return ("all judges",), "judge"
+        return (layout.items, "item") if kind == "mu" else (layout.judges_with(kind), "judge")
+
+    def positions(self, kind: str, labels: Sequence[str] | None = None) -> np.ndarray:
+        """Positions of some judges or items among those that have a kind of parameter; of all by default.
+
+        Raises
+        ------
+        ContrastError
+            For labels that are not there.
+        """
+        known, name = self.labels(kind)
+        if labels is None:
+            return np.arange(len(known))
+        place = {label: i for i, label in enumerate(known)}
+        wanted = [labels] if isinstance(labels, str) else [str(label) for label in labels]
+        if unknown := [label for label in wanted if label not in place]:
+            raise ContrastError(f"no {name} is called {shown(unknown)}; there are {shown(known)}.")
+        return np.array([place[label] for label in wanted], dtype=int)
+
+    def vector(self, kind: str, some: np.ndarray) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+        """Labels, estimates and Jacobian of some of one kind of parameter, reported or implied by the scores."""
+        layout = self.layout
+        labels = layout.items if kind == "mu" else layout.judges_with(kind)
+        names = tuple(labels[i] for i in some)
+        if kind in layout.slices:
+            positions = layout.slices[kind].start + some
+            return names, self.params[positions], self.rows(positions)
+        values = {"mu": self.parts.mu, "gamma": self.parts.gamma}[kind][some]
+        if kind == "gamma" and not layout.structure.judges_differ:
+            return names, values, np.zeros((len(some), layout.n_free))
+        implied = anchor_jacobian(self.parts.gamma, self.parts.mu, self.residual, self.tangent)
+        rows = (implied[: len(layout.judges)] if kind == "gamma" else implied[len(layout.judges) :])[some]
+        return names, values, np.hstack([np.zeros((len(rows), layout.n_linear)), rows])
+
+    def estimates(self, kind: str, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Some estimates and standard errors of a kind; not a number where they are withheld."""
+        layout = self.layout
+        if kind not in layout.slices:
+            _, values, rows = self.vector(kind, some)
+            return values, np.sqrt(self.covariance.variances(rows))
+        where = layout.slices[kind]
+        runs_away, estimate, less = self.is_separated[where], self.params[where], None
+        if kind == "mu" and runs_away.any() and not runs_away.all():
+            # An infinite score would carry all others with it through the sum to zero.
+            finite = np.where(runs_away, 0.0, 1.0 / (~runs_away).sum())
+            estimate, less = estimate - finite @ estimate, self.consensus_rows(finite[None])[0]
+        error = self.errors(where.start + some, less)
+        return np.where(runs_away, np.nan, estimate)[some], np.where(runs_away[some], np.nan, error)
+
+    # What is withheld
+
+    @cached_property
+    def is_separated(self) -> np.ndarray:
+        """Which reported parameters have no finite estimate; their rows are empty in every table, shape (n_params,)."""
+        separation, layout = self.separation, self.layout
+        if separation is None:
+            return np.zeros(len(layout.names), dtype=bool)
+        movement = np.abs(layout.derivative(separation.step, self.tangent, self.parts))
+        affected = movement >= 0.3 * max(float(movement.max()), 1e-300)
+        if "S" in layout.slices:
+            affected[layout.slices["S"]] = separation.is_affected.ravel()
+        change = np.abs(self._further_out(separation.step) - self.params)
+        for kind in {"gamma", "U", "V"} & set(layout.slices):
+            block = layout.slices[kind]
+            moved, size = change[block], np.abs(self.params[block])
+            # The leading judge's sensitivity may have settled at its largest possible value while the others still fall.
+            leads = moved.max(initial=0.0) <= 0.1 * size.max(initial=0.0)
+            affected[block] = not (leads and np.median(moved) <= 0.1 * np.median(size))
+        if separation.even_odds.size:
+            jacobian = self.jacobian
+            for kind, block in layout.slices.items():
+                rows = jacobian[block]
+                affected[block] |= self.is_open(among_themselves(~affected[block]) @ rows if kind == "mu" else rows)
+        if layout.rank and affected[layout.slices["U"]].all():
+            # Coordinates of a disagreement nobody's share in is known.
+            affected[layout.slices["V"]] = True
+        return affected
+
+    def _further_out(self, step: np.ndarray) -> np.ndarray:
+        """Reported parameters twice as far along the direction of a separation."""
+        length = float(np.abs(self.at.scores).max())
+        try:
+            return self.layout.pack(self.layout.from_free(self.params_free + length * step, self.tangent))
+        except AnchoringError:
+            return np.full(len(self.params), np.nan)
+
+    def is_open(self, rows: np.ndarray) -> np.ndarray:
+        """Which quantities with the given Jacobian the verdicts say nothing about because of a separation, shape (m,).
+
+        Their expected information is next to nothing against what the same comparisons would tell at even odds.
+        """
+        separation = self.separation
+        if separation is None or not separation.even_odds.size:
+            return np.zeros(len(rows), dtype=bool)
+        possible = DenseCovariance(separation.even_odds).variances(rows)
+        known = self._expected.model_covariance.variances(rows)
+        return ~(known <= OPEN**2 * possible + 1e-20)
+
+    @cached_property
+    def _expected(self) -> Fit:
+        return self.with_information("expected")
+
+    def is_withheld(self, kind: str) -> bool:
+        """Whether a whole block of parameters, such as ``"gamma"``, has no finite estimate."""
+        where = self.layout.slices.get(kind)
+        return where is not None and bool(self.is_separated[where].all())
+
+    @cached_property
+    def is_infinite(self) -> np.ndarray:
+        """Which scores run to infinity or are those of a judge that nothing is known about, shape (n_judges, n_items)."""
+        separation, n_judges = self.separation, len(self.layout.judges)
+        if separation is None:
+            return np.zeros((n_judges, self.tangent.n_items), dtype=bool)
+        result = separation.is_affected
+        for k in range(n_judges):
+            rows = among_themselves(~result[k]) @ score_rows(self.tangent, k, self.layout.n_linear)
+            result[k] |= self.is_open(rows[~result[k]]).any()
+        return result
+
+    @cached_property
+    def has_consensus(self) -> bool:
+        """Whether the consensus can be told from none at all; without one, sensitivities to it mean nothing."""
+        layout, where = self.layout, self.layout.slices.get("mu", slice(0, 0))
+        if not layout.structure.has_sensitivities or len(layout.judges) == 1 or not self.covariance.is_finite:
+            return True
+        if self.is_separated[where].all():
+            # Not determined, which is another thing than none.
+            return True
+        # The Wald statistic of mu = 0 is the largest squared z value of any weighted sum of the scores. That of one sum, whose
+        # weights would be the best if all else were known, nearly always suffices.
+        mu = self.params[where]
+        if stats.chi2.sf(self._consensus_statistic(), len(mu) - 1) < NO_CONSENSUS:
+            return True
+        if not self.covariance.can_solve(len(mu)):
+            return True
+        # In coordinates that know of the sum to zero, so that no rank has to be found.
+        rows = self.rows(np.arange(where.start, where.stop))
+        mu, covariance = in_centred_basis(mu[None])[0], self.covariance.of(in_centred_basis(rows.T).T)
+        try:
+            statistic = mu @ cho_solve(cho_factor(covariance), mu)
+        except LinAlgError:
+            return True
+        return bool(stats.chi2.sf(statistic, len(mu)) < NO_CONSENSUS)
+
+    def _consensus_statistic(self) -> float:
+        """Squared z value of the consensus weighted by the information about it, were sensitivities and disagreement known."""
+        design, parts = self.design, self.parts
+        curvature = evaluate(design, self.at).curvature
+        differences = score_differences(design, np.outer(parts.gamma, parts.mu))
+        weights = parts.gamma @ design.sum_by_score(curvature * differences)
+        variance = float(self.covariance.variances(self.consensus_rows(weights[None]))[0])
+        return float(weights @ parts.mu) ** 2 / variance if variance > 0.0 else 0.0
+
+    @cached_property
+    def is_ambiguous(self) -> np.ndarray:
+        """Which directions are not clearly stronger or weaker than a neighbour, so that U and V can be rotated, shape (rank,)."""
+        U, rank = self.parts.U, self.layout.rank
+        result = np.zeros(rank, dtype=bool)
+        if rank < 2 or not self.covariance.is_finite:
+            return result
+        strength = np.linalg.norm(U, axis=0)
+        where = self.layout.slices["U"]
+        loadings = self.rows(np.arange(where.start, where.stop)).reshape(rank, len(U), -1)
+        gaps = np.diff(np.einsum("kr,rkd->rd", U / strength, loadings), axis=0)
+        close = -np.diff(strength) < DISTINCT_STRENGTHS * np.sqrt(self.covariance.variances(gaps))
+        result[:-1] |= close
+        result[1:] |= close
+        return result
+
+    @cached_property
+    def best_first(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the items, best first, those without a finite score last; and their scores, which sum to zero."""
+        mu = self.layout.slices.get("mu")
+        scores = self.parts.mu if mu is None else np.where(self.is_separated[mu], np.nan, self.parts.mu)
+        order = np.argsort(-scores, kind="stable")
+        mean = np.nanmean(scores) if np.isfinite(scores).any() else 0.0
+        return order, scores[order] - mean
+
+    def weakest_direction(self, n: int = 4) -> list[str]:
+        """Names of the reported parameters that move most along the least determined direction.
+
+        Raises
+        ------
+        SizeError
+            For more parameters than fit in a matrix.
+        """
+        self.check_matrix(self.layout.n_free)
+        information = self.model_covariance.information
+        scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+        vector = np.linalg.eigh(information / np.outer(scale, scale))[1][:, 0] / scale
+        movement = np.abs(self.jacobian @ (vector / np.linalg.norm(vector)))
+        order = np.argsort(-movement, kind="stable")[:n]
+        return [self.layout.names[i] for i in order if movement[i] > 0.1 * movement[order[0]]]
+
+    def need_converged(self, why: str) -> None:
+        """Refuse what only makes sense at a finite, determined estimate.
+
+        Raises
+        ------
+        IdentificationError
+        """
+        if not self.converged:
+            raise IdentificationError(why)
+
+
+def assess(
+    layout: Layout,
+    design: Design,
+    found: Search,
+    *,
+    method: str,
+    information: str,
+    history: AlternatingRun | None = None,
+    penalty: Penalty | None = None,
+) -> Fit:
+    """The fit at the optimum of a search: its tangent basis, and whether the estimate exists."""
+    at = found.best.at
+    tangent = layout.structure.tangent(at.scores)
+    # Under a penalty on everything no direction can run away.
+    is_held = penalty is not None and not found.best.diverges
+    separation = None if is_held else find_separation(design, at, tangent, diverges=found.best.diverges)
+    return Fit(layout, design, found, tangent, separation, method, information, penalty, history)
+
+
+def which_information(information: str | None, cov_type: str) -> str:
+    """The information a covariance is made of.
+
+    Raises
+    ------
+    ValueError
+    """
+    if information is None:
+        return "expected" if cov_type == "nonrobust" else "observed"
+    if information not in ("expected", "observed"):
+        raise ValueError(f"information must be 'expected' or 'observed', got {information!r}.")
+    return information
+
+
+def among_themselves(is_finite: np.ndarray) -> np.ndarray:
+    """The matrix that subtracts from scores the mean of the finite ones."""
+    return np.eye(len(is_finite)) - is_finite / max(is_finite.sum(), 1)
+
+
+def pooled_condition(design: Design, scores: np.ndarray) -> float:
+    """A bound on the condition number of the information about pooled scores of items that comparisons link.
+
+    No item has more information than n_items times a pair's largest; and every direction has as much as the weakest pair's over
+    the longest possible path between two items, 4 / n_items^2.
+    """
+    # Further out there is no bound worth the name.
+    largest = min(float(np.ptp(scores)), 100.0)
+    weakest = float(design.n.min()) / (2.0 + np.exp(largest) + np.exp(-largest))
+    return design.n_judges * design.n_items**3 * float(design.n.max()) / (8.0 * max(weakest, 1e-300))

@@ -1,0 +1,232 @@
+"""Expected and observed information about the free coordinates.
+
+It is kept in the arrow form the model gives it: one small block per judge, one block for what all judges share, and the coupling
+between them. ``free_information`` lays it out in the free coordinates used for inference.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .design import Design
+from .likelihood import weighted
+from .responses import Derivatives
+from .tangent import TangentBasis
+
+
+class Arrow(NamedTuple):
+    """Symmetric matrix with one block per judge, one shared block, and their coupling.
+
+    Attributes
+    ----------
+    judge : ndarray, shape (n_judges, f + e, f + e)
+        Own score coordinates, then own linear coefficients.
+    coupling : ndarray, shape (n_judges, f + e, s)
+    shared : ndarray, shape (s, s)
+        Shared score coordinates (g * n_shared of them, direction by direction), then shared linear coefficients.
+    """
+
+    judge: np.ndarray
+    coupling: np.ndarray
+    shared: np.ndarray
+
+    def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> Any:
+        """``x' A x`` of vectors with judges' parts (..., n_judges, f + e) and shared parts (..., s)."""
+        (*stack, n_shared), n_own = shared.shape, own.shape[-2] * own.shape[-1]
+        within = (self.judge @ own[..., None]).reshape(*stack, n_own) * own.reshape(*stack, n_own)
+        coupled = own.reshape(*stack, n_own) @ self.coupling.reshape(n_own, n_shared)
+        return within.sum(axis=-1) + ((2.0 * coupled + shared @ self.shared) * shared).sum(axis=-1)
+
+
+def expected_information(design: Design, here: Derivatives, tangent: TangentBasis) -> Arrow:
+    """Expected information about the coordinates of ``tangent`` and the linear coefficients (eq. fisher-plugin, times n)."""
+    if design.pairs is not None and tangent.complement is not None:
+        return _information_of_pairs(design.pairs, here, tangent)
+    own, weights = tangent.judge_items, tangent.shared_judges
+    (*stack, n_judges, g), f, n_shared = weights.shape, own.shape[-1], tangent.n_shared
+    laplacians = design.laplacians(here.curvature) if design.has_dense_laplacians else None
+    if f == 0:
+        rows = np.zeros((*stack, 0, design.n_items))
+    elif laplacians is None:
+        features = np.take(own, design.first, axis=0) - np.take(own, design.second, axis=0)
+        rows = _rows(design, design.incidence @ (here.curvature[:, None] * features))
+    else:
+        rows = _rows(design, laplacians.reshape(*stack, n_judges * design.n_items, design.n_items) @ own)
+    on_items = tangent.along_shared(rows).reshape(*stack, n_judges, f, 1, n_shared)
+    arrow = Arrow(
+        judge=(rows @ own).reshape(*stack, n_judges, f, f),
+        coupling=(on_items * weights[..., None, :, None]).reshape(*stack, n_judges, f, g * n_shared),
+        shared=_shared_block(design, here.curvature, laplacians, tangent),
+    )
+    return _with_terms(arrow, design, here, tangent) if design.n_judge_terms or design.n_shared_terms else arrow
+
+
+def _information_of_pairs(pairs: np.ndarray, here: Derivatives, tangent: TangentBasis) -> Arrow:
+    """Expected information where every judge has a cell for each of the pairs (n_pairs, n_items)."""
+    weights = tangent.shared_judges
+    (*stack, n_judges, g), f, n_shared = weights.shape, tangent.judge_items.shape[-1], tangent.n_shared
+    moves = pairs @ np.concatenate([tangent.judge_items, tangent.complement], axis=-1)
+    products = (moves[..., :, None] * moves[..., None, :]).reshape(*stack, len(pairs), -1)
+    # What each judge alone would tell about its own coordinates and about movements of its own along the shared directions.
+    by_judge = here.curvature.reshape(*stack, n_judges, len(pairs)) @ products
+    by_judge = by_judge.reshape(*stack, n_judges, f + n_shared, f + n_shared)
+    judges = (weights[..., :, None] * weights[..., None, :]).reshape(*stack, n_judges, g * g)
+    block = judges.swapaxes(-1, -2) @ by_judge[..., f:, f:].reshape(*stack, n_judges, n_shared**2)
+    block = block.reshape(*stack, g, g, n_shared, n_shared).swapaxes(-3, -2)
+    on_items = by_judge[..., :f, None, f:]
+    return Arrow(
+        judge=by_judge[..., :f, :f],
+        coupling=(on_items * weights[..., None, :, None]).reshape(*stack, n_judges, f, g * n_shared),
+        shared=block.reshape(*stack, g * n_shared, g * n_shared),
+    )
+
+
+def _rows(design: Design, spread: np.ndarray) -> np.ndarray:
+    """Turn columns of score vectors (n_judges * n_items, m) into item vectors in rows, shape (n_judges * m, n_items).
+
+    In memory order, so that further products with item directions are single matrix products.
+    """
+    *stack, _, m = spread.shape
+    columns = spread.reshape(*stack, design.n_judges, design.n_items, m)
+    return np.ascontiguousarray(columns.swapaxes(-1, -2)).reshape(*stack, design.n_judges * m, design.n_items)
+
+
+def _with_terms(scores: Arrow, design: Design, here: Derivatives, tangent: TangentBasis) -> Arrow:
+    """Border the information about the scores with that about linear coefficients."""
+    own, weights = tangent.judge_items, tangent.shared_judges
+    e, m, (*stack, n_judges, f, moves) = design.n_judge_terms, design.n_shared_terms, scores.coupling.shape
+    own_terms = weighted(design.judge_terms, design.terms.own_moves, here.curvature, here.cross)
+    all_terms = weighted(design.shared_terms, design.terms.shared_moves, here.curvature, here.cross)
+    rows = _rows(design, design.spread_to_scores(np.concatenate([own_terms, all_terms], axis=-1)))
+    by_own = (rows @ own).reshape(*stack, n_judges, e + m, f)
+    on_items = tangent.along_shared(rows).reshape(*stack, n_judges, e + m, tangent.n_shared)
+    own_by_own, own_by_all, all_by_all = _term_blocks(design, here, own_terms, all_terms)
+    own_moves = on_items[..., :e, None, :] * weights[..., None, :, None]
+
+    judge = np.empty((*stack, n_judges, f + e, f + e))
+    judge[..., :f, :f] = scores.judge
+    judge[..., f:, :f] = by_own[..., :e, :]
+    judge[..., :f, f:] = by_own[..., :e, :].swapaxes(-1, -2)
+    judge[..., f:, f:] = own_by_own
+    coupling = np.empty((*stack, n_judges, f + e, moves + m))
+    coupling[..., :f, :moves] = scores.coupling
+    coupling[..., f:, :moves] = own_moves.reshape(*stack, n_judges, e, moves)
+    coupling[..., :f, moves:] = by_own[..., e:, :].swapaxes(-1, -2)
+    coupling[..., f:, moves:] = own_by_all
+    shared = np.empty((*stack, moves + m, moves + m))
+    shared[..., :moves, :moves] = scores.shared
+    all_moves = np.einsum("...kms,...kg->...gsm", on_items[..., e:, :], weights)
+    shared[..., :moves, moves:] = all_moves.reshape(*stack, moves, m)
+    shared[..., moves:, :moves] = shared[..., :moves, moves:].swapaxes(-1, -2)
+    shared[..., moves:, moves:] = all_by_all
+    for k, term in design.terms.held:
+        # No parameter: a unit of its own that nothing else touches.
+        judge[..., k, f + term, :], judge[..., k, :, f + term], coupling[..., k, f + term, :] = 0.0, 0.0, 0.0
+        judge[..., k, f + term, f + term] = 1.0
+    return Arrow(judge, coupling, shared)
+
+
+def observed_information(expected: Arrow, tangent: TangentBasis, scores_gradient: np.ndarray) -> Arrow:
+    """Add the bending of a low-rank structure: second derivatives of the scores times the gradient (n_judges, n_items).
+
+    Only pairs of an own and a shared coordinate of the same direction bend the scores, by 1 / strength; flat structures
+    are returned unchanged.
+    """
+    if not tangent.strength.size:
+        return expected
+    weights = tangent.shared_judges
+    outside = tangent.along_shared(scores_gradient - weights @ (weights.swapaxes(-1, -2) @ scores_gradient))
+    coupling = expected.coupling.copy()
+    n_shared = outside.shape[-1]
+    for direction in range(tangent.strength.shape[-1]):
+        moves = slice(direction * n_shared, (direction + 1) * n_shared)
+        coupling[..., direction, moves] += outside / tangent.strength[..., direction, None, None]
+    return Arrow(expected.judge, coupling, expected.shared)
+
+
+def _term_blocks(
+    design: Design, here: Derivatives, own: np.ndarray, shared: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Information about linear coefficients: judges' with judges', judges' with shared, shared with shared.
+
+    ``own`` and ``shared`` are the columns weighted for products with terms of the log-odds; products with terms of the response's
+    own predictors have other weights.
+    """
+    terms = design.terms
+    own_by_own = _sums_of_products(design, design.judge_terms, own)
+    own_by_all = _sums_of_products(design, design.judge_terms, shared)
+    all_by_all = design.shared_terms.T @ shared
+    if here.cross is None or here.own_curvature is None:
+        return own_by_own, own_by_all, all_by_all
+    for p in range(here.cross.shape[-2]):
+        weights = here.cross[..., p, :], here.own_curvature[..., p, :, :]
+        own_there = weighted(design.judge_terms, terms.own_moves, *weights)
+        all_there = weighted(design.shared_terms, terms.shared_moves, *weights)
+        for e in np.flatnonzero(terms.own_moves == 1 + p):
+            own_by_own[..., e, :] = design.sum_by_judge(design.judge_terms[:, e, None] * own_there)
+            own_by_all[..., e, :] = design.sum_by_judge(design.judge_terms[:, e, None] * all_there)
+        for m in np.flatnonzero(terms.shared_moves == 1 + p):
+            all_by_all[..., m, :] = design.shared_terms[:, m] @ all_there
+    return own_by_own, own_by_all, all_by_all
+
+
+def _sums_of_products(design: Design, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Per judge, the sum over its cells of the outer products of two sets of terms."""
+    products = np.einsum("ce,...cm->...cem", left, right)
+    *stack, n_cells, e, m = products.shape
+    return design.sum_by_judge(products.reshape(*stack, n_cells, e * m)).reshape(*stack, design.n_judges, e, m)
+
+
+def _shared_block(
+    design: Design, curvature: np.ndarray, laplacians: np.ndarray | None, tangent: TangentBasis
+) -> np.ndarray:
+    """Information about the shared coordinates: a Laplacian of the items for every pair of judge weights."""
+    weights = tangent.shared_judges
+    (*stack, n_judges, g), n_items, n_shared = weights.shape, design.n_items, tangent.n_shared
+    if laplacians is not None:
+        products = (weights[..., :, None] * weights[..., None, :]).reshape(*stack, n_judges, g * g)
+        pooled = products.swapaxes(-1, -2) @ laplacians.reshape(*stack, n_judges, n_items**2)
+        block = tangent.between_shared(pooled.reshape(*stack, g * g, n_items, n_items))
+        block = block.reshape(*stack, g, g, n_shared, n_shared).swapaxes(-3, -2)
+        return block.reshape(*stack, g * n_shared, g * n_shared)
+    # One pair of directions after the other: with many items each is as large as everything else together.
+    block = np.empty((g, n_shared, g, n_shared))
+    diagonal = np.arange(n_items)
+    for i in range(g):
+        for j in range(i, g):
+            links = design.sum_by_pair(curvature * np.take(weights[:, i] * weights[:, j], design.judge))
+            links += links.T.copy()
+            degree = links.sum(axis=1)
+            np.negative(links, out=links)
+            links[diagonal, diagonal] += degree
+            block[i, :, j] = tangent.between_shared(links[None])[0]
+            block[j, :, i] = block[i, :, j]
+    return block.reshape(g * n_shared, g * n_shared)
+
+
+def free_information(arrow: Arrow, design: Design) -> np.ndarray:
+    """Dense information of (shared coefficients, judge coefficients, free score coordinates).
+
+    Judge coefficients run judge by judge; score coordinates are those of ``TangentBasis.coordinates``.
+    """
+    n_judges, width = arrow.judge.shape[:2]
+    n_judge_terms, n_shared_terms = design.n_judge_terms, design.n_shared_terms
+    f, n_own, n_shared = width - n_judge_terms, n_judges * width, len(arrow.shared)
+    judges = np.arange(n_judges)
+    dense = np.zeros((n_own + n_shared, n_own + n_shared))
+    dense[:n_own, :n_own].reshape(n_judges, width, n_judges, width)[judges, :, judges] = arrow.judge
+    dense[:n_own, n_own:] = arrow.coupling.reshape(n_own, n_shared)
+    dense[n_own:, :n_own] = dense[:n_own, n_own:].T
+    dense[n_own:, n_own:] = arrow.shared
+    if n_judge_terms == 0 and n_shared_terms == 0:
+        return dense
+    own = np.arange(n_own).reshape(n_judges, width)
+    shared = n_own + np.arange(n_shared)
+    n_moves = n_shared - n_shared_terms
+    linear = np.concatenate([shared[n_moves:], own[:, f:].ravel()])[design.is_free]
+    order = np.concatenate([linear, own[:, :f].ravel(), shared[:n_moves]])
+    return dense[np.ix_(order, order)]
+
+
