@@ -70,10 +70,10 @@ def one(seed: int) -> tuple[str, str]:
     except Exception as error:
         return f"EXCEPTION {type(error).__name__}: {error} (seed {seed})", "-"
     if not result.converged:
-        if result.estimate.separation is not None:
+        if result.fit.separation is not None:
             return "separated", "-"
         return (
-            "not identified" if not result.estimate.free_covariance.is_identified else f"not converged (seed {seed})"
+            "not identified" if not result.fit.model_covariance.is_identified else f"not converged (seed {seed})"
         ), "-"
     if not (np.isfinite(result.params).all() and np.isfinite(result.bse).all()):
         return f"SILENT (seed {seed})", "-"

@@ -11,5 +11,5 @@ if __name__ == "__main__":
     # The same file from the same numbers; text stays text.
     mpl.rcParams.update({"svg.hashsalt": "hjastats", "svg.fonttype": "none"})
     result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-    ax = result.plot_ranking()
+    ax = result.plot.ranking()
     ax.get_figure().savefig(Path(__file__).with_name("ranking.svg"), metadata={"Date": None})

@@ -15,13 +15,12 @@ from .errors import (
     SeparationWarning,
     SizeError,
 )
-from .inference.comparison import compare
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from .persistence import load_results
-from .results import HJAResults
+from .results import HJAResults, compare
 from .selection import RankSelection, select_rank
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BTLModel",

@@ -167,6 +167,26 @@ class Fit:
         """Log-likelihood of the individual comparisons, without binomial constants."""
         return -self.optimum.negative_loglike
 
+    @property
+    def n_comparisons(self) -> float:
+        """Total weight of the comparisons."""
+        return float(self.design.n.sum())
+
+    @property
+    def null_loglike(self) -> float:
+        """Log-likelihood of coin flips; with further verdicts, of coin flips and their overall shares."""
+        return self.design.response.null_loglike(self.design.n, self.design.counts)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion."""
+        return -2.0 * self.loglike + 2.0 * self.df
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's information criterion."""
+        return -2.0 * self.loglike + math.log(self.n_comparisons) * self.df
+
     @cached_property
     def df(self) -> float:
         """Number of free parameters; of those a ridge holds, what is left of them."""

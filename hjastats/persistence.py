@@ -11,12 +11,16 @@ import pandas as pd
 
 from .data.comparisons import Comparisons
 from .errors import ComparisonError, IdentificationError
-from .inference.estimate import Penalty, assess, stationarity
-from .model.layout import Coefficients
+from .export import SCHEMA, VERSION, checksum
+from .fit import assess
+from .inference.covariances import choose_covariance
+from .model.design import Coefficients
 from .model.likelihood import evaluate
+from .model.terms import OPTIONS
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
-from .results import HJAResultsWrapper
-from .results.export import SCHEMA, VERSION, checksum
+from .results import HJAResults
+from .solve.covariance import stationarity
+from .solve.penalties import Penalty
 from .solve.ridge import NO_RIDGE, Ridge
 from .solve.search import Search
 from .solve.trust import Optimum
@@ -25,7 +29,7 @@ from .solve.validation import CrossValidation
 MODELS = {cls.__name__: cls for cls in (HJAModel, JAModel, BTLModel, JudgewiseBTLModel)}
 
 
-def load_results(source: str | Path) -> HJAResultsWrapper:
+def load_results(source: str | Path) -> HJAResults:
     """Read the results :meth:`HJAResults.to_json` wrote; nothing in the file is executed.
 
     The model is rebuilt from the data in the file, and the likelihood of the stored estimate is computed anew: a file that does not
@@ -85,7 +89,7 @@ def _refuse_constant(name: str) -> float:
     raise ComparisonError(f"the file holds {name}, which to_json() never writes: not loaded.")
 
 
-def _rebuild(document: dict[str, Any]) -> HJAResultsWrapper:
+def _rebuild(document: dict[str, Any]) -> HJAResults:
     model = _model(document["model"], document["data"])
     stored, fit = document["estimate"], document["fit"]
     at = Coefficients(
@@ -93,10 +97,11 @@ def _rebuild(document: dict[str, Any]) -> HJAResultsWrapper:
         np.array(stored["judge_terms"], dtype=float).reshape(len(model.judges), -1),
         np.array(stored["shared_terms"], dtype=float),
     )
-    shape = (len(model.judges), model.cells.n_judge_terms), (model.cells.n_shared_terms,)
-    if at.scores.shape != (len(model.judges), len(model.items)) or (at.judge.shape, at.shared.shape) != shape:
+    layout, design = model.layout, model.design
+    shape = (len(layout.judges), len(layout.terms.own)), (len(layout.terms.shared),)
+    if at.scores.shape != (len(layout.judges), len(layout.items)) or (at.judge.shape, at.shared.shape) != shape:
         raise ComparisonError("the estimate in the file does not have the shape of its model: not loaded.")
-    loglike = -evaluate(model.cells, at).value
+    loglike = -evaluate(design, at).value
     if not abs(loglike - stored["loglike"]) <= 1e-8 * max(1.0, abs(loglike)):
         raise ComparisonError(
             f"the file claims a log-likelihood of {stored['loglike']:.6f}, its data and estimate give {loglike:.6f}: not loaded."
@@ -104,24 +109,23 @@ def _rebuild(document: dict[str, Any]) -> HJAResultsWrapper:
     penalty = _penalty(fit["penalty"])
     best = _optimum(model, at, fit, penalty)
     found = Search(best, tuple(fit["optima"]), tuple(fit["starts"]), int(fit["unfinished"]))
-    estimate = assess(
-        model.cells, model.structure, found, method=fit["method"], information=fit["information"], penalty=penalty
-    )
+    record = assess(layout, design, found, method=fit["method"], information=fit["information"], penalty=penalty)
     groups = fit["groups"] if isinstance(fit["groups"], str) or fit["groups"] is None else np.array(fit["groups"])
     options = {"groups": groups, "use_correction": fit["use_correction"]} if fit["cov_type"] == "cluster" else None
-    return HJAResultsWrapper(model.results_class(model, estimate, fit["cov_type"], options))
+    chosen = choose_covariance(record, fit["cov_type"], options, lambda: model.observations)
+    return model.results_class(model, chosen)
 
 
 def _optimum(model: HJAModel, at: Coefficients, fit: dict[str, Any], penalty: Penalty | None) -> Optimum:
     """The stored optimum, its convergence judged again from where it lies."""
-    value, negative_loglike = float(fit["objective"]), evaluate(model.cells, at).value
-    if penalty is not None and penalty.kind == "firth":
+    value, negative_loglike = float(fit["objective"]), evaluate(model.design, at).value
+    if penalty is not None and not penalty.has_likelihood:
         # Stationary for a different objective than ours; the bias-reduced fit said whether it had settled.
         return Optimum(at, value, negative_loglike, 0.0, True, int(fit["iterations"]), (value,))
     ridge = NO_RIDGE if penalty is None else penalty.ridge
     if fit["diverges"]:
         return Optimum(at, value, negative_loglike, np.inf, False, int(fit["iterations"]), (value,), diverges=True)
-    distance, is_minimum = stationarity(model.cells, at, model.structure.tangent(at.scores), ridge)
+    distance, is_minimum = stationarity(model.design, at, model.structure.tangent(at.scores), ridge)
     return Optimum(at, value, negative_loglike, distance, is_minimum, int(fit["iterations"]), (value,))
 
 
@@ -139,7 +143,7 @@ def _model(options: dict[str, Any], stored: dict[str, Any]) -> HJAModel:
         terms["exog"],
         comparisons=data,
         judge_exog=terms["judge_exog"],
-        position=options["position"],
+        **{name: options[name] for name in OPTIONS},
         # Ties that were dropped are not in the file.
         ties="half" if options["ties"] == "drop" else options["ties"],
         tie=options["tie"],

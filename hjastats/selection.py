@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from . import plots
 from .data.comparisons import Comparisons
+from .data.readers import read_comparisons
 from .data.rows import check_option
-from .errors import ComparisonError, IdentificationError
+from .errors import IdentificationError
 from .model.decomposition import max_rank
 from .model.structures import Unrestricted
 from .models import HJAModel
-from .results import HJAResultsWrapper
+from .results import HJAResults
+from .show import plots
+from .show.summary import frame_text
 from .solve.ridge import Ridge
 from .solve.search import one_direction_more, search
 from .solve.validation import rank_losses
-from .summary import frame_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,11 +68,11 @@ class RankSelection:
     criterion: str
     table: pd.DataFrame
     best: int
-    results: dict[int, HJAResultsWrapper]
+    results: dict[int, HJAResults]
     strengths: np.ndarray
 
     @property
-    def result(self) -> HJAResultsWrapper:
+    def result(self) -> HJAResults:
         """The fit of the best rank."""
         return self.results[self.best]
 
@@ -185,15 +186,13 @@ def select_rank(
     'Rank 1 by BIC; the criteria disagree: AIC takes 2. Look at what the further directions are.'
     """
     check_option("criterion", criterion, CRITERIA)
-    if not isinstance(data, Comparisons):
-        raise ComparisonError(
-            f"expected Comparisons, got {type(data).__name__}: read the table first, hja.read_comparisons(data)."
-        )
-    options = {"position": position, "ties": ties, "tie": tie, "judge_exog": judge_exog}
+    data = data if isinstance(data, Comparisons) else read_comparisons(data)
     candidates = _candidates(ranks, data)
     patience = PATIENCE if ranks is None else None
     rng = np.random.default_rng(rng)
-    model = HJAModel.from_comparisons(data, exog, rank=candidates[0], **options)
+    model = HJAModel.from_comparisons(
+        data, exog, rank=candidates[0], position=position, ties=ties, tie=tie, judge_exog=judge_exog
+    )
     loss = None
     if criterion == "cv":
         loss = rank_losses(model.folds(groups, n_folds, rng), candidates, patience=patience, n_jobs=n_jobs)
@@ -233,7 +232,7 @@ class _Fits:
 
     def __init__(self, model: HJAModel, ranks: list[int], progress: bool) -> None:
         self.model, self.ranks, self.progress = model, ranks, progress
-        self.results: dict[int, HJAResultsWrapper] = {}
+        self.results: dict[int, HJAResults] = {}
 
     def until_worse(self, criterion: str, patience: int | None) -> None:
         """Fit rank after rank until the criterion has not improved for a while."""
@@ -256,7 +255,7 @@ class _Fits:
         p_values: dict[int, float] = {}
         for rank in self.ranks:
             result = self.fit(rank)
-            if rank == max_rank(result.n_judges, result.n_items):
+            if rank == max_rank(len(result.model.judges), len(result.model.items)):
                 break
             test = result.rank_test("bootstrap", n=n, rng=rng, n_jobs=n_jobs, progress=self.progress)
             p_values[rank] = test.p_value
@@ -264,13 +263,13 @@ class _Fits:
                 break
         return p_values
 
-    def fit(self, rank: int) -> HJAResultsWrapper:
+    def fit(self, rank: int) -> HJAResults:
         """Fit one rank from the default starts and from the rank below."""
         model = self.model.with_rank(rank)
         result = model.fit(warn_convergence=False)
         if self.results and rank > 0:
             below = self.results[max(self.results)]
-            near = one_direction_more(model.cells, rank, below.estimate.at)
+            near = one_direction_more(model.design, rank, below.fit.at)
             warm = model.fit(model.layout.pack(near), warn_convergence=False)
             result = warm if warm.llf > result.llf + 1e-6 else result
         self.results[rank] = result
@@ -289,10 +288,10 @@ class _Fits:
 
     def scree(self) -> np.ndarray:
         """Singular values of the judges' own scores beyond the consensus."""
-        cells = self.model.cells
+        cells = self.model.design
         own = search(cells, Unrestricted(), ridge=Ridge(SCREE_RIDGE)).best.at.scores
         consensus_only = self.results.get(0) or self.model.with_rank(0).fit(warn_convergence=False)
-        values = np.linalg.svd(own - consensus_only.estimate.at.scores, compute_uv=False)
+        values = np.linalg.svd(own - consensus_only.fit.at.scores, compute_uv=False)
         return values[: max_rank(cells.n_judges, cells.n_items)]
 
 

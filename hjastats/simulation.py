@@ -7,7 +7,7 @@ import numpy as np
 from .data.comparisons import Comparisons
 from .errors import IdentificationError
 from .model.decomposition import Decomposition, first_nonzero_sign, max_rank
-from .model.likelihood import probability
+from .model.responses import probability
 
 
 def heterogeneous_panel(

@@ -292,7 +292,7 @@ def test_rows_that_run_to_infinity_are_left_empty_in_every_table(data):
     assert np.isnan(result.consensus.loc["item-1", "estimate"])
     assert result.consensus["estimate"].notna().sum() == 6
     assert result.scores["item-1"].isna().all()
-    assert result.scores_se["item-1"].isna().all()
+    assert result.judges.score_errors()["item-1"].isna().all()
     assert result.disagreement["item-1"].isna().all()
     with pytest.raises(IdentificationError, match="run to infinity"):
         result.ranking()
@@ -331,7 +331,7 @@ def test_sensitivities_are_withheld_when_one_judge_carries_the_consensus_to_infi
     assert not result.converged
     assert result.is_withheld("gamma")
     assert result.sensitivity["estimate"].isna().all()
-    assert result.leverage()["rho"].isna().all()
+    assert result.judges.leverage()["rho"].isna().all()
     assert any("withheld" in finding.text for finding in result.findings if finding.topic == "sensitivity")
 
 
@@ -356,8 +356,8 @@ def test_an_undefeated_item_among_many_leaves_the_others_their_errors():
     data = simulate_comparisons(scores, near_balanced_design(3, 520, 20000, rng=rng), rng=rng)
     outcome = np.where(data.first_index == 5, 1.0, np.where(data.second_index == 5, 0.0, data.outcome))
     result = hja.JAModel.from_comparisons(changed(data, outcome)).fit(warn_convergence=False)
-    assert result.estimate.separation is not None
-    assert result.estimate.free_covariance.is_identified
+    assert result.fit.separation is not None
+    assert result.fit.model_covariance.is_identified
     assert result.consensus["std_err"].isna().sum() < 20
 
 
@@ -417,7 +417,7 @@ def test_a_judge_that_always_says_first_leaves_nothing_of_its_scores(rank):
     assert result.consensus.isna().all(axis=None)
     assert result.sensitivity.isna().all(axis=None)
     assert result.scores.loc["Bob"].isna().all()
-    assert result.scores_se.loc["Bob"].isna().all()
+    assert result.judges.score_errors().loc["Bob"].isna().all()
     assert np.isnan(result.contrast("position[Bob]").estimate).all()
     assert not any("told from none" in finding.text for finding in result.findings)
     assert np.isnan(result.t_test("position[Bob] = 0").effect).all()
@@ -434,4 +434,4 @@ def test_a_judge_that_always_says_first_leaves_nothing_of_its_scores(rank):
     others = hja.HJAModel.from_comparisons(data.without_judges("Bob"), rank=rank, position="judge").fit()
     np.testing.assert_allclose(result.position.drop("Bob"), others.position, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(result.scores.drop("Bob"), others.scores, atol=1e-3)
-    np.testing.assert_allclose(result.scores_se.drop("Bob"), others.scores_se, rtol=1e-3)
+    np.testing.assert_allclose(result.judges.score_errors().drop("Bob"), others.judges.score_errors(), rtol=1e-3)

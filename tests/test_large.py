@@ -54,7 +54,7 @@ def test_summaries_are_the_same(data, name, request):
     small = text(model.fit())
     request.getfixturevalue("large")
     result = model.fit()
-    assert isinstance(result.estimate.free_covariance, LargeCovariance)
+    assert isinstance(result.fit.model_covariance, LargeCovariance)
     other = text(result)
     # The condition number is a bound in one case and exact in the other.
     assert [line for line in other if "condition" not in line] == [line for line in small if "condition" not in line]
@@ -65,7 +65,7 @@ def test_the_change_along_a_movement_is_the_jacobian_times_it(data, name):
     kind, options = MODELS[name]
     result = kind.from_comparisons(data, **options).fit()
     movement = np.random.default_rng(0).normal(size=int(result.df_model))
-    change = result.model.layout.derivative(movement, result.estimate.tangent, result.decomposition)
+    change = result.model.layout.derivative(movement, result.fit.tangent, result.decomposition)
     np.testing.assert_allclose(change, result._jacobian @ movement, atol=1e-10)
 
 
@@ -105,11 +105,11 @@ def test_rows_times_a_covariance_are_the_same_by_factors_and_by_products(data, m
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     small = model.fit()
     rows = np.random.default_rng(1).normal(size=(3, int(small.df_model)))
-    expected = small.estimate.free_covariance.times(rows)
+    expected = small.fit.model_covariance.times(rows)
     monkeypatch.setattr(limits, "DENSE_SHARED", 3)
     for as_long in (0.0, 1e9):
         monkeypatch.setattr(limits, "AS_LONG_AS_FACTORS", as_long)
-        known = model.fit().estimate.free_covariance
+        known = model.fit().fit.model_covariance
         np.testing.assert_allclose(known.times(rows), expected, atol=1e-6 * np.abs(expected).max())
         assert ("_factors" in known.__dict__) == (as_long == 0.0)
 
@@ -161,7 +161,7 @@ def test_cycles_of_many_items_are_those_of_few(data, monkeypatch):
 def test_shares_of_the_information_are_those_of_the_matrices(data):
     result = hja.JAModel.from_comparisons(data).fit()
     cells, gamma = result.model.cells, result.decomposition.gamma
-    curvature = evaluate(cells, result.estimate.at).curvature
+    curvature = evaluate(cells, result.fit.at).curvature
     basis = centred_basis(cells.n_items)
     each = gamma[:, None, None] ** 2 * (basis.T @ cells.laplacians(curvature) @ basis)
     expected = np.einsum("ab,kba->k", np.linalg.inv(each.sum(axis=0)), each) / (cells.n_items - 1)
@@ -249,7 +249,7 @@ def test_figures_of_many_rows_show_the_first_and_last_and_say_so(data, name):
 
 def test_a_heatmap_of_many_rows_shows_where_the_disagreement_is(data):
     result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
-    figure = result.plot_disagreement(max_rows=4)
+    figure = result.plot.disagreement(max_rows=4)
     heatmap = next(ax for ax in figure.axes if ax.get_label() == "heatmap")
     size = result.disagreement.pow(2).sum(axis=1)
     assert {text.get_text() for text in heatmap.get_yticklabels()} == set(size.nlargest(4).index)
@@ -271,9 +271,9 @@ def test_leaving_out_one_of_many_judges_eliminates_the_others(data, name, alpha,
     kind, options = MODELS[name]
     model = kind.from_comparisons(data, **options)
     result = model.fit_regularized(alpha) if alpha else model.fit()
-    small = result.influence().table
+    small = result.judges.influence().table
     monkeypatch.setattr(limits, "MANY_FREE", 3)
-    large = result.influence().table
+    large = result.judges.influence().table
     pd.testing.assert_frame_equal(large, small, rtol=1e-7)
 
 
@@ -285,7 +285,7 @@ def test_matrices_that_do_not_fit_are_refused_in_words(data, large, monkeypatch)
             ask()
     monkeypatch.setattr(limits, "LARGEST_MATRIX", 3)
     with pytest.raises(SizeError, match="standard errors of 80 scores would take hours"):
-        _ = result.scores_se
+        _ = result.judges.score_errors()
 
 
 def test_predictions_of_many_items_are_those_of_few(data, monkeypatch):
@@ -294,7 +294,7 @@ def test_predictions_of_many_items_are_those_of_few(data, monkeypatch):
     expected = result.get_prediction(**asked).summary_frame()
     monkeypatch.setattr(limits, "BASIS_ITEMS", 3)
     again = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
-    assert again.estimate.tangent.complement is None
+    assert again.fit.tangent.complement is None
     np.testing.assert_allclose(again.get_prediction(**asked).summary_frame(), expected, rtol=1e-6)
 
 

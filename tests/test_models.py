@@ -99,7 +99,7 @@ def assert_same(left, right, tolerance=UNCHANGED):
     assert left.df_model == right.df_model
     assert left.nobs == right.nobs
     pd.testing.assert_frame_equal(left.scores, right.scores, atol=1e-7, rtol=0)
-    pd.testing.assert_frame_equal(left.scores_se, right.scores_se, atol=1e-7, rtol=0)
+    pd.testing.assert_frame_equal(left.judges.score_errors(), right.judges.score_errors(), atol=1e-7, rtol=0)
     np.testing.assert_allclose(left.bse, right.bse, atol=1e-6)
 
 

@@ -71,7 +71,7 @@ def test_scores_and_their_standard_errors_equal_those_of_gnm(data, name, oracles
     assert list(scores.index) == list(result.scores.index)
     assert list(scores.columns) == list(result.scores.columns)
     np.testing.assert_allclose(result.scores, scores, atol=SCORES, rtol=SCORES)
-    np.testing.assert_allclose(result.scores_se, errors, rtol=STANDARD_ERRORS)
+    np.testing.assert_allclose(result.judges.score_errors(), errors, rtol=STANDARD_ERRORS)
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
@@ -110,7 +110,7 @@ def test_position_effects_equal_those_of_gnm(data, name, oracles, rank):
     )
     np.testing.assert_allclose(result.position.loc[reference.index, "std_err"], reference["se"], rtol=STANDARD_ERRORS)
     np.testing.assert_allclose(result.scores, matrix(oracles, f"{name}_r{rank}pos_S"), atol=SCORES, rtol=SCORES)
-    np.testing.assert_allclose(result.scores_se, matrix(oracles, f"{name}_r{rank}pos_seS"), rtol=STANDARD_ERRORS)
+    np.testing.assert_allclose(result.judges.score_errors(), matrix(oracles, f"{name}_r{rank}pos_seS"), rtol=STANDARD_ERRORS)
 
 
 def test_the_plain_fit_names_the_judge_that_always_picks_the_first_item(data, name):

@@ -71,7 +71,7 @@ def test_tables_name_what_they_hold(result):
     np.testing.assert_allclose(result.sensitivity["z"], z)
     np.testing.assert_allclose(result.sensitivity["p_value"], 2 * stats.norm.sf(abs(z)))
     assert result.position.empty
-    assert result.leverage().loc["judge-noise", "h"] < result.leverage()["h"].median()
+    assert result.judges.leverage().loc["judge-noise", "h"] < result.judges.leverage()["h"].median()
 
 
 def test_pooled_models_report_constant_sensitivity(data):
@@ -89,7 +89,7 @@ def test_judgewise_models_derive_consensus_and_sensitivity(data):
     assert result.sensitivity["estimate"].mean() == pytest.approx(1.0)
     assert (result.sensitivity["std_err"] > 0).all()
     bse = result.bse.to_numpy().reshape(8, 10)
-    np.testing.assert_allclose(result.scores_se, bse, rtol=1e-9)
+    np.testing.assert_allclose(result.judges.score_errors(), bse, rtol=1e-9)
 
 
 def test_likelihood_figures(result):
@@ -130,7 +130,7 @@ def test_results_work_without_their_data(data):
     assert result.summary().tables[2].as_text() == text
     assert "Warnings" in str(result.summary())
     assert result.predict(judge="judge-1", item_a="model-A", item_b="model-B").shape == (1,)
-    assert result.scores_se.notna().all().all()
+    assert result.judges.score_errors().notna().all().all()
 
 
 def test_summaries_print_in_every_format(result):

@@ -82,6 +82,6 @@ def test_score_intervals_cover_at_their_nominal_level():
         result = hja.HJAModel.from_comparisons(data, rank=1).fit(warn_convergence=False)
         if result.converged:
             error = np.abs(result.scores.to_numpy() - panel.scores)
-            inside.append((error <= 1.959964 * result.scores_se.to_numpy()).mean())
+            inside.append((error <= 1.959964 * result.judges.score_errors().to_numpy()).mean())
     assert len(inside) >= 290
     assert 0.94 <= np.mean(inside) <= 0.965

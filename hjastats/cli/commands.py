@@ -18,13 +18,12 @@ from .. import datasets
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
 from ..experiments import EXPERIMENTS, Settings, reproduce
-from ..inference.comparison import compare
+from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
 from ..models import BTLModel, HJAModel, JAModel
-from ..report import places
-from ..results import HJAResultsWrapper
+from ..results import HJAResults, compare
+from ..show.summary import frame_text
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from ..summary import frame_text
 from . import options
 from .machine import described, records
 
@@ -71,7 +70,7 @@ def run_demo(chosen: argparse.Namespace) -> None:
     print(fits[-1].summary())
 
 
-def _nested(data: Comparisons, ranks: list[int], **terms: Any) -> list[HJAResultsWrapper]:
+def _nested(data: Comparisons, ranks: list[int], **terms: Any) -> list[HJAResults]:
     """BTL, JA and HJA without and with position effects; for a single judge, JA is BTL."""
     kinds: list[tuple[type[HJAModel], dict[str, Any]]] = [(BTLModel, {})]
     kinds += [(JAModel, {})] if data.n_judges > 1 else []
@@ -108,7 +107,7 @@ def run_fit(chosen: argparse.Namespace) -> None:
     with said() as sentences:
         model, selection = options.build(chosen, data)
         result = options.fit(chosen, model)
-        ranking = places(result)
+        ranking = leading_places(result.fit)
         contrasts = [result.contrast(text) for text in chosen.contrast]
         summary = str(result.summary())
     for hint in options.hints(chosen, result):

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..results import HJAResultsWrapper
+from ..results import HJAResults
 from ..selection import RankSelection
 
 
 def described(
-    result: HJAResultsWrapper, ranking: pd.DataFrame | None, selection: RankSelection | None, contrasts: list[Any]
+    result: HJAResults, ranking: pd.DataFrame | None, selection: RankSelection | None, contrasts: list[Any]
 ) -> dict[str, Any]:
     """The fit as nested dicts and lists."""
     model = result.model

@@ -13,7 +13,7 @@ import pandas as pd
 from ..data.comparisons import Comparisons
 from ..data.readers import read_comparisons
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
-from ..results import HJAResultsWrapper
+from ..results import HJAResults
 from ..selection import CRITERIA, RankSelection, select_rank
 
 MODELS = {"btl": BTLModel, "ja": JAModel, "hja": HJAModel, "judgewise": JudgewiseBTLModel}
@@ -181,7 +181,7 @@ def build(options: argparse.Namespace, data: Comparisons) -> tuple[HJAModel, Ran
     return HJAModel.from_comparisons(data, rank=rank, **terms), None
 
 
-def fit(options: argparse.Namespace, model: HJAModel) -> HJAResultsWrapper:
+def fit(options: argparse.Namespace, model: HJAModel) -> HJAResults:
     """The fit asked for."""
     covariance: dict[str, Any] = {}
     if options.groups is not None:
@@ -195,7 +195,7 @@ def fit(options: argparse.Namespace, model: HJAModel) -> HJAResultsWrapper:
     return model.fit(**covariance)
 
 
-def hints(options: argparse.Namespace, result: HJAResultsWrapper) -> list[str]:
+def hints(options: argparse.Namespace, result: HJAResults) -> list[str]:
     """What the warnings of the fit ask for, in the options that give it."""
     warned = {finding.topic for finding in result.findings if finding.is_warning}
     found = []
@@ -211,7 +211,7 @@ def hints(options: argparse.Namespace, result: HJAResultsWrapper) -> list[str]:
     return found
 
 
-def position_note(options: argparse.Namespace, result: HJAResultsWrapper) -> str | None:
+def position_note(options: argparse.Namespace, result: HJAResults) -> str | None:
     """That the ranking absorbs a position effect which the data show and the model does not have."""
     tested = [finding for finding in result.findings if finding.topic == "position test" and finding.is_warning]
     if not tested or options.position != "none":

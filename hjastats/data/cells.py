@@ -187,6 +187,7 @@ class Pairs(NamedTuple):
 
 @lru_cache(maxsize=limits.COMPLETE_ITEMS)
 def all_pairs(n_items: int) -> Pairs:
+    """All pairs of so many items."""
     first, second = np.triu_indices(n_items, 1)
     incidence = np.eye(n_items)[first] - np.eye(n_items)[second]
     laplacians = (incidence[:, :, None] * incidence[:, None, :]).reshape(len(first), n_items**2)

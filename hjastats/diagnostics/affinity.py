@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import ContrastError, shown
+from ..errors import ContrastError, IdentificationError, shown
+from ..fit import Fit
 from ..inference.contrasts import Contrast
-from ..inference.covariance import Covariance
-from ..inference.quantities import Quantities
-from ..inference.wald import wald_statistic
+from ..inference.hypotheses import wald_statistic
+from ..solve.covariance import Covariance
 from .wording import shortened
 
 
@@ -102,8 +102,7 @@ def family_labels(family: Any, role: str, labels: Sequence[str], known: pd.DataF
 
 
 def affinity(
-    quantities: Quantities,
-    covariance: Covariance,
+    fit: Fit,
     judge_family: Sequence[str | None],
     item_family: Sequence[str | None],
     alpha: float = 0.05,
@@ -134,7 +133,12 @@ def affinity(
     ContrastError
         When no judge has both own-family and other items.
     """
-    judges, items = quantities.layout.judges, quantities.layout.items
+    if (not fit.layout.rank and fit.layout.structure.has_sensitivities) or not fit.layout.structure.judges_differ:
+        raise ContrastError("the model has rank 0, so there is no disagreement to contrast: fit HJAModel with rank 1.")
+    if fit.is_withheld("U") or fit.separation is not None:
+        raise IdentificationError("some scores run to infinity, so disagreement is withheld: use fit_regularized().")
+    quantities, covariance = fit.quantities, fit.covariance
+    judges, items = fit.layout.judges, fit.layout.items
     of_item = np.array(item_family, dtype=object)
     included, weights = [], []
     for k, family in enumerate(judge_family):

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..fit import Fit, Observations
 from ..inference.contrasts import FIXED
+from ..inference.estimates import effects, leverage, scores, sensitivity
+from .consistency import cycle_rates, mean_squares
+from .diagnosis import judge_facts
+from .effective import effective_judges
 from .findings import EXTREME_SHARE, OUTLYING_LEVERAGE
 from .wording import number, shortened
 
@@ -22,6 +27,57 @@ MISFIT = (0.8, 1.2)
 DISTORTING = 2.0
 # Log-odds below which a position effect is slight: less than 55% against 45%.
 SLIGHT = 0.2
+
+
+def judge_table(fit: Fit, observed: Observations) -> pd.DataFrame:
+    """What the data and the fit say about every judge, one row each, with what their sentences need besides."""
+    data, position = observed.data, fit.layout.terms.scope("position") or ""
+    known, follows = judge_facts(data, None), sensitivity(fit)
+    table = known[["comparisons"]].copy()
+    table["sensitivity"], table["sensitivity_se"] = follows["estimate"], follows["std_err"]
+    table["sensitivity_lower"], table["sensitivity_upper"] = follows["ci_lower"], follows["ci_upper"]
+    table["position_kind"], table["position"], table["position_se"] = position, np.nan, np.nan
+    if position:
+        effect = effects(fit, "position").reindex(data.judges if position == "judge" else ["all judges"] * len(table))
+        table["position"], table["position_se"] = effect["estimate"].to_numpy(), effect["std_err"].to_numpy()
+    table[["first_share", "first_lower", "first_upper"]] = known[["first_share", "first_lower", "first_upper"]]
+    table["tie_rate"] = np.nan if observed.n_ties_dropped else known["tie_rate"]
+    table["dropped_rate"] = known["dropped"] / (known["dropped"] + known["comparisons"])
+    table["flip_rate"] = known.get("flip_rate", np.nan)
+    table["cycle_rate"] = cycle_rates(data.cells)
+    halves = (data.outcome > 0) & (data.outcome < 1) & (not fit.design.response.parameters)
+    table["has_halves"] = np.bincount(data.judge_index, halves, data.n_judges) > 0
+    table["infit"], table["outfit"] = mean_squares(observed.rows, fit.at)
+    if fit.separation is not None:
+        # Certainty that grows without limit fits whatever it is certain of.
+        affected = fit.separation.is_affected.any(axis=1) | np.isnan(table["position"]) & bool(position)
+        table.loc[affected, ["infit", "outfit"]] = np.nan
+    table[["h", "rho"]] = leverage(fit)
+    table["median_h"] = table["h"].median()
+    table["information_share"] = effective_judges(fit).shares.loc[table.index]
+    nearest = nearest_judges(scores(fit), 1)
+    table["nearest"] = [nearest[judge][0][0] if nearest[judge] else "" for judge in table.index]
+    table["sentence"] = [judge_sentence(row) for row in table.to_dict("records")]
+    return table
+
+
+def judge_cards(fit: Fit, observed: Observations) -> pd.DataFrame:
+    """The table without what only its sentences need."""
+    bounds = [f"{name}_{end}" for name in ("sensitivity", "first") for end in ("lower", "upper")]
+    return judge_table(fit, observed).drop(columns=["position_kind", "has_halves", "median_h", *bounds])
+
+
+def judge_card(fit: Fit, observed: Observations, judge: str) -> JudgeCard:
+    """The row of one judge, on a card that prints itself.
+
+    Raises
+    ------
+    ContrastError
+        When there is no such judge.
+    """
+    label = fit.layout.judges[fit.quantities.resolve("gamma", (str(judge),))[0]]
+    facts: pd.Series = judge_table(fit, observed).T[label]
+    return JudgeCard(label, facts, str(facts["sentence"]), nearest_judges(scores(fit))[label])
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -196,7 +252,7 @@ def _departs(facts: Mapping[str, Any]) -> str:
     return ""
 
 
-def nearest_judges(scores: pd.DataFrame, n: int = 3) -> dict[str, tuple[tuple[str, float], ...]]:
+def nearest_judges(by_judge: pd.DataFrame, n: int = 3) -> dict[str, tuple[tuple[str, float], ...]]:
     """For each judge the others with the most similar scores, and the correlation.
 
     Scores that run to infinity are left out, judge by judge. Where all correlations are one up to sign, as in models without
@@ -208,12 +264,12 @@ def nearest_judges(scores: pd.DataFrame, n: int = 3) -> dict[str, tuple[tuple[st
     >>> nearest_judges(scores, 1)["a"][0][0]
     'b'
     """
-    centred = scores.sub(scores.mean(axis=1), axis=0)
+    centred = by_judge.sub(by_judge.mean(axis=1), axis=0)
     flat = centred.abs().max(axis=1) < 1e-12
-    correlation = scores[~flat].T.corr().reindex(index=scores.index, columns=scores.index)
-    others = correlation.mask(np.eye(len(scores), dtype=bool))
+    correlation = by_judge[~flat].T.corr().reindex(index=by_judge.index, columns=by_judge.index)
+    others = correlation.mask(np.eye(len(by_judge), dtype=bool))
     if not (others.abs() < 1.0 - 1e-9).to_numpy().any():
-        return {str(judge): () for judge in scores.index}
+        return {str(judge): () for judge in by_judge.index}
     nearest: dict[str, tuple[tuple[str, float], ...]] = {}
     for judge, row in others.iterrows():
         best = row.dropna().nlargest(n)

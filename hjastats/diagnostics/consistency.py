@@ -9,11 +9,11 @@ from scipy import sparse
 
 from .. import limits
 from ..data.cells import Cells
-from ..model.layout import Coefficients
+from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate
 
 
-def mean_squares(rows: Cells, at: Coefficients) -> tuple[np.ndarray, np.ndarray]:
+def mean_squares(rows: Design, at: Coefficients) -> tuple[np.ndarray, np.ndarray]:
     """Infit and outfit mean squares of the judges, each of shape (n_judges,).
 
     As in Rasch measurement: with the outcome y, its expectation E and variance V under the model, outfit is the mean of

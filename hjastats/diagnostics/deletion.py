@@ -7,20 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import limits
-from ..data.cells import Cells, take
-from ..inference.covariance import invert
-from ..model.layout import Coefficients
-from ..model.likelihood import (
-    Arrow,
-    Derivatives,
-    Gradient,
-    evaluate,
-    expected_information,
-    free_gradient,
-    free_information,
-    gradient,
-)
-from ..model.structures import TangentBasis
+from ..data.cells import take
+from ..model.design import Coefficients, Design
+from ..model.information import Arrow, expected_information, free_information
+from ..model.likelihood import Gradient, evaluate, free_gradient, gradient
+from ..model.responses import Derivatives
+from ..model.tangent import TangentBasis
+from ..solve.covariance import invert
 from ..solve.products import coordinates, in_free_order
 from ..solve.quadratic import remainder, solve_arrow
 from ..solve.ridge import NO_RIDGE, Ridge
@@ -45,7 +38,7 @@ class Deletion:
     note: str = ""
 
 
-def one_step(cells: Cells, at: Coefficients, tangent: TangentBasis, judge: int, ridge: Ridge = NO_RIDGE) -> Deletion:
+def one_step(cells: Design, at: Coefficients, tangent: TangentBasis, judge: int, ridge: Ridge = NO_RIDGE) -> Deletion:
     """One Newton step of the likelihood without a judge, started at the estimate with it.
 
     At the estimate the scores are ``S = P diag(s) B'``, with judge weights P, strengths s and item directions B of the tangent. The
@@ -87,14 +80,14 @@ def one_step(cells: Cells, at: Coefficients, tangent: TangentBasis, judge: int, 
         note = "Step with the expected information, the observed one being indefinite."
     if found is None:
         return Deletion(None, np.nan, "The other judges alone do not determine the model.")
-    step = np.zeros(cells.is_free.sum() + tangent.n_free)
+    step = np.zeros(cells.n_linear + tangent.n_free)
     step[kept] = -found
     there = _moved(at, tangent, step, cells)
     return Deletion(there, here.value - evaluate(rest, there).value, note)
 
 
 def _solved_by_inverse(
-    arrow: Arrow, slopes: Gradient, tangent: TangentBasis, rest: Cells, kept: np.ndarray, judge: int
+    arrow: Arrow, slopes: Gradient, tangent: TangentBasis, rest: Design, kept: np.ndarray, judge: int
 ) -> np.ndarray | None:
     """Newton step of the coordinates kept; None where the information is singular."""
     inverse = invert(free_information(arrow, rest)[np.ix_(kept, kept)])
@@ -102,7 +95,7 @@ def _solved_by_inverse(
 
 
 def _solved_by_elimination(
-    arrow: Arrow, slopes: Gradient, tangent: TangentBasis, rest: Cells, kept: np.ndarray, judge: int
+    arrow: Arrow, slopes: Gradient, tangent: TangentBasis, rest: Design, kept: np.ndarray, judge: int
 ) -> np.ndarray | None:
     """The same for many judges: their blocks are eliminated, and what is left is that of the items."""
     own, shared = coordinates(slopes, tangent)
@@ -116,7 +109,7 @@ def _solved_by_elimination(
     return in_free_order(moved, solution[1], rest)[kept]
 
 
-def _belongs_to(judge: int, cells: Cells, tangent: TangentBasis) -> np.ndarray:
+def _belongs_to(judge: int, cells: Design, tangent: TangentBasis) -> np.ndarray:
     """Which free coordinates are the judge's own, shape (n_free,)."""
     m, e, f = cells.n_shared_terms, cells.n_judge_terms, tangent.judge_items.shape[1]
     linear = np.zeros(m + e * cells.n_judges, dtype=bool)
@@ -126,7 +119,7 @@ def _belongs_to(judge: int, cells: Cells, tangent: TangentBasis) -> np.ndarray:
     return np.concatenate([linear[cells.is_free], scores])
 
 
-def _information(rest: Cells, here: Derivatives, tangent: TangentBasis, judge: int, ridge: Ridge) -> Arrow:
+def _information(rest: Design, here: Derivatives, tangent: TangentBasis, judge: int, ridge: Ridge) -> Arrow:
     arrow = expected_information(rest, here, tangent)
     if not ridge:
         return arrow
@@ -150,9 +143,9 @@ def _bent(arrow: Arrow, tangent: TangentBasis, slopes: Gradient) -> Arrow:
     return Arrow(arrow.judge, coupling, arrow.shared)
 
 
-def _moved(at: Coefficients, tangent: TangentBasis, step: np.ndarray, cells: Cells) -> Coefficients:
+def _moved(at: Coefficients, tangent: TangentBasis, step: np.ndarray, cells: Design) -> Coefficients:
     """Follow a step in the chart of ``one_step``."""
-    m, n_linear = cells.n_shared_terms, int(cells.is_free.sum())
+    m, n_linear = cells.n_shared_terms, cells.n_linear
     linear = np.zeros(len(cells.is_free))
     linear[cells.is_free] = step[:n_linear]
     own, shared = tangent.split(step[n_linear:])

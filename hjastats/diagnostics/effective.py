@@ -8,7 +8,10 @@ import numpy as np
 import pandas as pd
 from scipy.linalg.lapack import dpocon, dpotrf, dpotri
 
+from .. import limits
 from ..data.cells import Cells
+from ..fit import Fit
+from ..model.likelihood import evaluate
 from .wording import shortened
 
 # Reciprocal condition number below which the information about the consensus is singular.
@@ -91,12 +94,24 @@ def information_shares(cells: Cells, curvature: np.ndarray, gamma: np.ndarray) -
     return np.bincount(cells.judge, weight * difference, cells.n_judges) / (cells.n_items - 1)
 
 
-def effective_judges(shares: np.ndarray, judges: tuple[str, ...], note: str = "") -> EffectiveJudges:
+def effective_judges(fit: Fit) -> EffectiveJudges:
+    """Inverse Herfindahl index of the judges' shares of the information about the consensus."""
+    judges, nothing = fit.layout.judges, np.full(len(fit.layout.judges), np.nan)
+    if fit.separation is not None:
+        return herfindahl(nothing, judges, "Some scores run to infinity, where verdicts tell nothing.")
+    if len(fit.layout.items) > limits.INVERTED_ITEMS:
+        reason = f"It takes the inverse of a matrix of all pairs, of at most {limits.INVERTED_ITEMS:,} items."
+        return herfindahl(nothing, judges, reason)
+    shares = information_shares(fit.design, evaluate(fit.design, fit.at).curvature, fit.parts.gamma)
+    return herfindahl(shares, judges)
+
+
+def herfindahl(shares: np.ndarray, judges: tuple[str, ...], note: str = "") -> EffectiveJudges:
     """Inverse Herfindahl index of the shares.
 
     Examples
     --------
-    >>> effective_judges(np.array([0.5, 0.5, 0.0]), ("a", "b", "c"))
+    >>> herfindahl(np.array([0.5, 0.5, 0.0]), ("a", "b", "c"))
     Effective number of judges: 2.0 of 3. Largest shares of what is known about the consensus: a 50%, b 50%, c 0%.
     """
     labelled = pd.Series(shares, index=pd.Index(judges, name="judge"), name="share")

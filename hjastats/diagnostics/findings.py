@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,14 +10,17 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from ..data.cells import Cells, collapse
+from ..data.cells import collapse
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, shown
+from ..fit import Fit, Observations
 from ..inference.contributions import Contributions
-from ..inference.covariance import covariance_at
+from ..inference.estimates import leverage, sensitivity
 from ..inference.score_tests import judge_term_test
-from ..model.layout import Coefficients
+from ..model.terms import POSITION, Term
+from ..solve.covariance import covariance_at
+from .outcome import optima_text, separation_text
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
@@ -47,57 +49,50 @@ class Finding:
         return self.text
 
 
-def find(results: Any) -> list[Finding]:
+def find(fit: Fit, observed: Observations) -> list[Finding]:
     """Check everything that can be checked from a fit and its data."""
-    data: Comparisons = results.model.comparisons
+    data = observed.data
     return [
-        _convergence(results),
-        _optima(results),
+        _convergence(fit),
+        Finding("optima", len(fit.search.values) > 1, optima_text(fit)),
         _connectivity(data),
-        *_position(results, data),
-        _ties(results, data),
+        *_position(fit, observed),
+        _ties(fit, observed),
         _dropped(data),
         *_swaps(data),
-        *_sensitivities(results),
-        *_leverages(results),
+        *_sensitivities(fit),
+        *_leverages(fit),
     ]
 
 
-def _convergence(results: Any) -> Finding:
-    estimate = results.estimate
-    if estimate.separation is not None:
-        return Finding(
-            "separation", True, _sentence(estimate.separation_text(results.model.layout, results.model.cells))
-        )
-    if not estimate.is_identified:
+def _convergence(fit: Fit) -> Finding:
+    if fit.separation is not None:
+        return Finding("separation", True, _sentence(separation_text(fit)))
+    if not fit.is_identified:
         text = (
             "The information matrix is singular: the data do not determine all parameters, standard errors are withheld."
-            f"{_weakest(results, ' Undetermined is a combination of {}.')}"
+            f"{_weakest(fit, ' Undetermined is a combination of {}.')}"
         )
         return Finding("identification", True, text)
-    if not estimate.optimum.converged:
-        return Finding("convergence", True, f"The fit did not converge in {estimate.optimum.iterations} iterations.")
-    condition = estimate.free_covariance.condition
+    if not fit.optimum.converged:
+        return Finding("convergence", True, f"The fit did not converge in {fit.optimum.iterations} iterations.")
+    condition = fit.model_covariance.condition
     if condition > NEARLY_SINGULAR:
         text = (
             f"The information is nearly singular (condition number {condition:.2g}): some combination of parameters is hardly "
-            f"determined{_weakest(results, ', mostly of {}')}."
+            f"determined{_weakest(fit, ', mostly of {}')}."
         )
         return Finding("identification", True, text)
     text = f"Converged; information positive definite (condition number {condition:.2g}), no sign of separation."
     return Finding("convergence", False, text)
 
 
-def _weakest(results: Any, text: str) -> str:
+def _weakest(fit: Fit, text: str) -> str:
     """The text with the names of what is least determined; nothing where there are too many parameters to find out."""
     try:
-        return text.format(results.weakest_direction())
+        return text.format(shown(fit.weakest_direction(), 4))
     except SizeError:
         return ""
-
-
-def _optima(results: Any) -> Finding:
-    return Finding("optima", len(results.estimate.search.values) > 1, results.estimate.optima_text())
 
 
 def _connectivity(data: Comparisons) -> Finding:
@@ -111,12 +106,11 @@ def _connectivity(data: Comparisons) -> Finding:
     return Finding("connectivity", True, text)
 
 
-def _position(results: Any, data: Comparisons) -> list[Finding]:
-    findings = [_first_shares(data)]
-    if results.model.position != "judge":
-        findings.append(_position_test(results, data))
-    findings.append(_order(data))
-    return findings
+def _position(fit: Fit, observed: Observations) -> list[Finding]:
+    data = observed.data
+    if fit.layout.terms.scope("position") == "judge":
+        return [_first_shares(data), _order(data)]
+    return [_first_shares(data), _position_test(fit, observed), _order(data)]
 
 
 def _first_shares(data: Comparisons) -> Finding:
@@ -145,21 +139,22 @@ def _first_shares(data: Comparisons) -> Finding:
     return Finding("first share", True, "; ".join(sentences[:3]) + more + ".")
 
 
-def _position_test(results: Any, data: Comparisons) -> Finding:
-    cells, at = _with_position(results, data)
-    tangent, contributions = results.estimate.tangent, None
-    if results.model.tie == "" and not np.isin(data.outcome, (0.0, 1.0)).all():
-        contributions = Contributions.of_comparisons(_rows_with_position(results, data), data, at)
-    others = covariance_at(results.model.cells, results.estimate.at, tangent)
-    test = judge_term_test(cells, at, tangent, others, contributions)
+def _position_test(fit: Fit, observed: Observations) -> Finding:
+    data, contributions, scope = observed.data, None, fit.layout.terms.scope("position")
+    rows = observed.rows.with_own_term(Term("position per judge", "judge", POSITION), np.ones(data.n_rows))
+    at = replace(fit.at, judge=np.hstack([np.zeros((data.n_judges, 1)), fit.at.judge]))
+    if not fit.design.response.parameters and not np.isin(data.outcome, (0.0, 1.0)).all():
+        contributions = Contributions.of_comparisons(rows, data, at)
+    others = covariance_at(fit.design, fit.at, fit.tangent)
+    test = judge_term_test(collapse(rows), at, fit.tangent, others, contributions)
     if test is None:
         text = "A position effect per judge cannot be told from the item scores in these data."
         return Finding("position test", False, text)
     p_value = f"p = {test.p_value:.3g}" if test.p_value > 1e-300 else "p < 1e-300"
     told = f"chi2({test.df}) = {test.statistic:.1f}, {p_value}"
-    if results.model.position is None and test.df < data.n_judges:
+    if scope is None and test.df < data.n_judges:
         told += f"; {data.n_judges - test.df} of {data.n_judges} effects cannot be told from the other terms"
-    if results.model.position == "common":
+    if scope == "common":
         if test.p_value < 0.01:
             text = f"Judges differ in their position effects (score test: {told}): fit position='judge'."
             return Finding("position test", True, text)
@@ -173,19 +168,6 @@ def _position_test(results: Any, data: Comparisons) -> Finding:
         )
         return Finding("position test", True, text)
     return Finding("position test", False, f"No evidence of position effects (score test: {told}).")
-
-
-def _with_position(results: Any, data: Comparisons) -> tuple[Cells, Coefficients]:
-    """The fit's cells with one position term per judge added, at zero."""
-    at = results.estimate.at
-    return collapse(_rows_with_position(results, data)), replace(
-        at, judge=np.hstack([np.zeros((data.n_judges, 1)), at.judge])
-    )
-
-
-def _rows_with_position(results: Any, data: Comparisons) -> Cells:
-    rows: Cells = results.model.row_cells()
-    return replace(rows, judge_terms=np.hstack([np.ones((data.n_rows, 1)), rows.judge_terms]))
 
 
 def _order(data: Comparisons) -> Finding:
@@ -208,17 +190,18 @@ def _order(data: Comparisons) -> Finding:
     return Finding("order", bool(n_both < 0.5 * expected), text)
 
 
-def _ties(results: Any, data: Comparisons) -> Finding:
-    model, share = results.model, float(np.average(data.outcome == 0.5, weights=data.weight))
+def _ties(fit: Fit, observed: Observations) -> Finding:
+    data, terms = observed.data, fit.layout.terms
+    share = float(np.average(data.outcome == 0.5, weights=data.weight))
     soft = float(np.average((data.outcome > 0) & (data.outcome < 1) & (data.outcome != 0.5), weights=data.weight))
-    robust = "" if results.cov_type != "nonrobust" else " Use cov_type='HC0' or 'cluster'."
+    robust = "" if fit.choice.kind != "nonrobust" else " Use cov_type='HC0' or 'cluster'."
     if soft > 0:
         text = f"{soft:.1%} of the verdicts are soft preferences: model-based standard errors do not hold for them.{robust}"
         return Finding("ties", bool(robust), text)
-    if model.ties == "drop":
-        return Finding("ties", False, f"{model.n_ties_dropped:,.0f} ties were left out, as asked for.")
-    if model.tie:
-        never = [data.judges[k] for k in model.never_tie]
+    if observed.n_ties_dropped:
+        return Finding("ties", False, f"{observed.n_ties_dropped:,.0f} ties were left out, as asked for.")
+    if fit.design.response.parameters:
+        never = [data.judges[k] for k, _ in terms.held]
         note = f" Judges that never tie, without a tie propensity: {shown(never)}." if never else ""
         return Finding("ties", False, f"Ties ({share:.1%} of the verdicts) are an outcome of their own.{note}")
     if share > 0.02:
@@ -257,16 +240,16 @@ def _dropped(data: Comparisons) -> Finding:
     return Finding("dropped", bool(share.iloc[0] > 0.1), text)
 
 
-def _sensitivities(results: Any) -> list[Finding]:
-    if results.model.layout.slices.get("gamma") is None:
+def _sensitivities(fit: Fit) -> list[Finding]:
+    if not fit.layout.structure.has_sensitivities:
         return []
-    if not results.has_consensus:
+    if not fit.has_consensus:
         text = "The consensus cannot be told from none (all mu = 0, p > 0.05): sensitivities to it are withheld."
         return [Finding("sensitivity", True, text)]
-    if results.is_withheld("gamma"):
+    if fit.is_withheld("gamma"):
         text = "Sensitivities are still changing where the likelihood rises to infinity: they are withheld."
         return [Finding("sensitivity", True, text)]
-    table = results.sensitivity
+    table = sensitivity(fit)
     if table["std_err"].isna().any():
         return [Finding("sensitivity", True, "Sensitivities have no standard errors, so none can be told from zero.")]
     # Of many judges some intervals lie below zero by chance: a judge is accused only if that would be rare among all of them.
@@ -290,14 +273,14 @@ def _sensitivities(results: Any) -> list[Finding]:
     return [Finding("sensitivity", False, "All judges follow the consensus (all intervals of gamma lie above zero).")]
 
 
-def _leverages(results: Any) -> list[Finding]:
-    if results.rank == 0 or results.is_withheld("U"):
+def _leverages(fit: Fit) -> list[Finding]:
+    if fit.layout.rank == 0 or fit.is_withheld("U"):
         return []
-    return [_dominance(results)] if results.rank == 1 else [_directions(results), _dominance(results)]
+    return [_dominance(fit)] if fit.layout.rank == 1 else [_directions(fit), _dominance(fit)]
 
 
-def _directions(results: Any) -> Finding:
-    close = np.flatnonzero(results.is_ambiguous) + 1
+def _directions(fit: Fit) -> Finding:
+    close = np.flatnonzero(fit.is_ambiguous) + 1
     if len(close):
         text = (
             f"Disagreement directions {', '.join(map(str, close))} cannot be told apart by their strength: their U and V could "
@@ -309,7 +292,7 @@ def _directions(results: Any) -> Finding:
     )
 
 
-def outlying(leverage: pd.DataFrame) -> pd.DataFrame:
+def outlying(table: pd.DataFrame) -> pd.DataFrame:
     """The judges whose disagreement dominates the panel's: far above its median and larger than their consensus part.
 
     Examples
@@ -317,11 +300,11 @@ def outlying(leverage: pd.DataFrame) -> pd.DataFrame:
     >>> list(outlying(pd.DataFrame({"h": [0.2, 0.3, 4.0], "rho": [0.1, 0.2, 1.5]}, ["j1", "j2", "j3"])).index)
     ['j3']
     """
-    return leverage[(leverage["h"] > OUTLYING_LEVERAGE * leverage["h"].median()) & (leverage["rho"] > 1)]
+    return table[(table["h"] > OUTLYING_LEVERAGE * table["h"].median()) & (table["rho"] > 1)]
 
 
-def _dominance(results: Any) -> Finding:
-    table = results.leverage()
+def _dominance(fit: Fit) -> Finding:
+    table = leverage(fit)
     dominating = outlying(table)
     if len(dominating):
         largest = dominating.sort_values("h", ascending=False, kind="stable").head(3)

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ..data.cells import Cells, take
-from ..errors import shown
+from .. import limits
+from ..data.cells import take
+from ..errors import IdentificationError, SizeError, shown
+from ..fit import Fit
 from ..model.decomposition import max_rank
-from ..model.layout import Coefficients, Layout
 from ..model.likelihood import evaluate
-from ..model.structures import TangentBasis
-from ..solve.ridge import Ridge
+from ..solve.ridge import NO_RIDGE
 from .deletion import one_step
 from .wording import shortened
 
@@ -126,13 +126,14 @@ def _changes(before: np.ndarray, one: Without, items: Sequence[str]) -> dict[str
     }
 
 
-def unavailable(cells: Cells, layout: Layout, judge: int) -> str:
+def unavailable(fit: Fit, judge: int) -> str:
     """Why a model of this kind cannot do without a judge; empty if it can."""
+    design, layout = fit.design, fit.layout
     if len(layout.judges) == 1:
         return "There is no other judge."
-    others = cells.judge != judge
+    others = design.judge != judge
     seen = np.zeros(len(layout.items), dtype=bool)
-    seen[cells.first[others]] = seen[cells.second[others]] = True
+    seen[design.first[others]] = seen[design.second[others]] = True
     if not seen.all():
         lost = [item for item, is_seen in zip(layout.items, seen, strict=True) if not is_seen]
         return f"No other judge compared {shown(lost)}."
@@ -141,16 +142,15 @@ def unavailable(cells: Cells, layout: Layout, judge: int) -> str:
     return ""
 
 
-def by_one_step(
-    cells: Cells, layout: Layout, at: Coefficients, tangent: TangentBasis, ridge: Ridge, judge: int
-) -> Without:
+def by_one_step(fit: Fit, judge: int) -> Without:
     """The consensus without a judge after one Newton step, see :func:`~hjastats.diagnostics.deletion.one_step`."""
-    if note := unavailable(cells, layout, judge):
+    if note := unavailable(fit, judge):
         return Without(None, note=note)
-    found = one_step(cells, at, tangent, judge, ridge)
+    ridge = NO_RIDGE if fit.penalty is None else fit.penalty.ridge
+    found = one_step(fit.design, fit.at, fit.tangent, judge, ridge)
     if found.at is None:
         return Without(None, note=found.note)
-    n_rest = float(cells.n[cells.judge != judge].sum())
+    n_rest = float(fit.design.n[fit.design.judge != judge].sum())
     note = found.note
     if found.gain < -_WORSE and not ridge:
         note = f"{note} The step went too far, the others fit worse after it: refit.".strip()
@@ -158,42 +158,35 @@ def by_one_step(
     return Without(np.delete(found.at.scores, judge, axis=0).mean(axis=0), found.gain / n_rest, note)
 
 
-def by_refitting(model: Any, at: Coefficients, penalty: Any, n_jobs: int) -> list[Without]:
-    """The consensus without each judge after fitting the model's kind to the other judges' comparisons."""
-    from joblib import Parallel, delayed
+def check_one_step(fit: Fit) -> None:
+    """Refuse a step that there is nothing to step on for, or that takes too large a matrix.
 
-    jobs = (delayed(_refitted)(model, at, penalty, k) for k in range(len(model.judges)))
-    return list(Parallel(n_jobs=n_jobs)(jobs))
-
-
-def _refitted(model: Any, at: Coefficients, penalty: Any, judge: int) -> Without:
-    if note := unavailable(model.cells, model.layout, judge):
-        return Without(None, note=note)
-    try:
-        smaller = model.without_judges([model.judges[judge]])
-        result = fitted_alike(smaller, penalty)
-    except ValueError as error:
-        return Without(None, note=f"Cannot be fitted without: {error}")
-    if not result.converged:
-        return Without(None, note=_failure(result))
-    rest = take(model.cells, np.flatnonzero(model.cells.judge != judge))
-    gain = result.llf + evaluate(rest, at).value
-    note = "The refit ended at a lower optimum than the full fit implies." if gain < -_WORSE and not penalty else ""
-    return Without(result.consensus.loc[list(model.items), "estimate"].to_numpy(), gain / float(rest.n.sum()), note)
+    Raises
+    ------
+    IdentificationError, SizeError
+    """
+    if fit.penalty is not None and not fit.penalty.has_likelihood:
+        raise IdentificationError("bias-reduced estimates maximise no likelihood to step on: use method='refit'.")
+    if (n_free := fit.layout.n_free) > limits.LARGEST_MATRIX:
+        raise SizeError(
+            f"a step of {n_free:,} parameters without each judge takes a matrix of all of them: use method='refit'."
+        )
 
 
-def fitted_alike(model: Any, penalty: Any) -> Any:
-    """Fit a model with the penalty of another fit, or without any."""
-    if penalty is None:
-        return model.fit(warn_convergence=False)
-    if penalty.kind == "firth":
-        return model.fit_regularized(penalty="firth", warn_convergence=False)
-    return model.fit_regularized(alpha=penalty.ridge.scores, terms=penalty.ridge.terms > 0, warn_convergence=False)
+def after_refitting(fit: Fit, refitted: Fit, judge: int) -> Without:
+    """The consensus of a fit of the same kind to the other judges' comparisons."""
+    if not refitted.converged:
+        return Without(None, note=_failure(refitted))
+    rest = take(fit.design, np.flatnonzero(fit.design.judge != judge))
+    gain = refitted.loglike + evaluate(rest, fit.at).value
+    is_worse = gain < -_WORSE and fit.penalty is None
+    note = "The refit ended at a lower optimum than the full fit implies." if is_worse else ""
+    return Without(refitted.parts.mu, gain / float(rest.n.sum()), note)
 
 
-def _failure(result: Any) -> str:
-    if result.estimate.separation is not None:
+def _failure(fit: Fit) -> str:
+    if fit.separation is not None:
         return "Without this judge the estimate does not exist: scores run to infinity."
-    if not result.estimate.is_identified:
+    if not fit.is_identified:
         return "The other judges alone do not determine the model."
     return "The fit without this judge did not converge."

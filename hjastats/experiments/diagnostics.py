@@ -11,7 +11,7 @@ import pandas as pd
 from ..data.readers import read_comparisons
 from ..diagnostics.findings import outlying
 from ..models import HJAModel
-from ..results import HJAResultsWrapper
+from ..results import HJAResults
 
 # The fits behind the printed figures have one direction.
 RANK = 1
@@ -26,26 +26,19 @@ def run(file: str) -> list[dict[str, Any]]:
     """Sensitivity and leverage of every judge in every variant."""
     rows = []
     for variant, result in fits(file).items():
-        leverage, sensitivity = result.leverage(), result.sensitivity
-        for judge in result.model.judges:
-            rows.append(
-                {
-                    "variant": variant,
-                    "judge": judge,
-                    "gamma": float(sensitivity.loc[judge, "estimate"]),
-                    "std_err": float(sensitivity.loc[judge, "std_err"]),
-                    "h": float(leverage.loc[judge, "h"]),
-                    "rho": float(leverage.loc[judge, "rho"]),
-                }
-            )
+        facts = result.judges.leverage().assign(
+            gamma=result.sensitivity["estimate"], std_err=result.sensitivity["std_err"]
+        )
+        for judge, row in facts[["gamma", "std_err", "h", "rho"]].to_dict("index").items():
+            rows.append({"variant": variant, "judge": str(judge), **{str(name): float(value) for name, value in row.items()}})
     return rows
 
 
-def fits(file: str) -> dict[str, HJAResultsWrapper]:
+def fits(file: str) -> dict[str, HJAResults]:
     """The rank-one fit, the same without the judges that dominate it, and with position effects instead."""
     data = read_comparisons(file)
     results = {"all judges": HJAModel.from_comparisons(data, rank=RANK).fit(warn_convergence=False)}
-    outliers = list(outlying(results["all judges"].leverage()).index)
+    outliers = list(outlying(results["all judges"].judges.leverage()).index)
     if outliers:
         others = HJAModel.from_comparisons(data.without_judges(outliers), rank=RANK)
         results["without outliers"] = others.fit(warn_convergence=False)
@@ -67,33 +60,33 @@ def report(frame: pd.DataFrame, folder: Path) -> str:
     return "\n".join(lines)
 
 
-def _draw(result: HJAResultsWrapper, folder: Path, name: str) -> None:
+def _draw(result: HJAResults, folder: Path, name: str) -> None:
     from matplotlib import pyplot as plt
 
-    drawings = {
-        "composite": result.plot_disagreement,
-        "profiles": result.plot_profiles,
-        "leverage": result.plot_leverage,
+    drawings: dict[str, Any] = {
+        "composite": result.plot.disagreement(),
+        "profiles": result.plot.profiles(),
+        "leverage": result.plot.leverage(),
     }
-    for kind, draw in drawings.items():
-        drawn = draw()
+    for kind, drawn in drawings.items():
         figure = getattr(drawn, "figure", drawn)
         figure.savefig(folder / f"diagnostics_{name}_{kind}.png", dpi=120)
         plt.close(figure)
-    groups = result.bicluster(of="scores")
+    groups = result.judges.bicluster(of="scores")
     (folder / f"diagnostics_{name}_groups.txt").write_text(f"{groups}\n", encoding="utf-8")
 
 
-def _words(results: dict[str, HJAResultsWrapper]) -> str:
+def _words(results: dict[str, HJAResults]) -> str:
     """Which judges dominate, and what remains of it with position effects."""
     whole, positioned = results["all judges"], results["with position"]
-    outliers = list(outlying(whole.leverage()).index)
-    median = np.median(whole.leverage()["h"])
+    outliers = list(outlying(whole.judges.leverage()).index)
+    median = np.median(whole.judges.leverage()["h"])
     if not outliers:
         return f"no judge dominates the disagreement (median h {median:.2f})."
+    sizes, moved = whole.judges.leverage()["h"], positioned.judges.leverage()["h"]
     named = ", ".join(
-        f"{judge} (gamma {whole.sensitivity.loc[judge, 'estimate']:.2f}, h {whole.leverage().loc[judge, 'h']:.2f}; with position "
-        f"effects gamma {positioned.sensitivity.loc[judge, 'estimate']:.2f}, h {positioned.leverage().loc[judge, 'h']:.2f}, "
+        f"{judge} (gamma {whole.sensitivity.loc[judge, 'estimate']:.2f}, h {sizes[judge]:.2f}; with position effects gamma "
+        f"{positioned.sensitivity.loc[judge, 'estimate']:.2f}, h {moved[judge]:.2f}, "
         f"position {positioned.position.loc[judge, 'estimate']:+.2f})"
         for judge in outliers
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..plots.colours import MARKERS, style
+from ..show.plots.colours import MARKERS, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

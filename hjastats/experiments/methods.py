@@ -9,8 +9,9 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
+from ..model.design import Design
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
-from ..results import HJAResultsWrapper
+from ..results import HJAResults
 from ..solve.alternating import alternate
 from ..solve.search import no_terms
 from ..solve.starts import initialise
@@ -50,10 +51,10 @@ def structured(model: HJAModel, ridge: float | None = None) -> Fitted:
     return of_result(result)
 
 
-def of_result(result: HJAResultsWrapper) -> Fitted:
+def of_result(result: HJAResults) -> Fitted:
     """Scores and errors of a fitted model, also of one that does not exist."""
-    scores = result.estimate.at.scores
-    errors = result.scores_se.to_numpy() if result.converged else None
+    scores = result.fit.at.scores
+    errors = result.judges.score_errors().to_numpy() if result.converged else None
     return Fitted(scores, scores.mean(axis=0), errors, result.converged)
 
 
@@ -68,7 +69,7 @@ def judgewise_svd(data: Comparisons, rank: int, ridge: float | None = None) -> F
 
 def without_reanchoring(data: Comparisons, rank: int) -> Fitted:
     """The alternating algorithm with its re-anchoring left out (app:subsec:ablation)."""
-    cells = data.cells
+    cells = Design.of(data.cells)
     start = no_terms(cells, initialise(cells, rank))
     run = alternate(cells, rank, start, tau=PAPER_TAU, tolerance=PAPER_TOLERANCE, maxiter=2000, anchored=False)
     return Fitted(run.at.scores, run.consensus, None, run.reached_tolerance)

@@ -12,7 +12,7 @@ from ..data.comparisons import Comparisons
 from ..data.readers import read_comparisons
 from ..model.decomposition import max_rank
 from ..models import BTLModel, HJAModel, JAModel
-from ..results import HJAResultsWrapper
+from ..results import HJAResults
 from ..solve.validation import rank_losses
 from . import metrics
 
@@ -44,7 +44,7 @@ def run(part: str, file: str, seed: int, steps: int = 0, volume: float = 0.0) ->
     return held_out(data, rng) if part == "held-out" else robustness(data, rng, steps, volume)
 
 
-def fits(data: Comparisons, rng: np.random.Generator) -> dict[str, HJAResultsWrapper]:
+def fits(data: Comparisons, rng: np.random.Generator) -> dict[str, HJAResults]:
     """The three methods, each without and with position effects; HJA with the rank of a 5-fold cross-validation."""
     results = {}
     for suffix, position in POSITIONS.items():
@@ -72,7 +72,7 @@ def held_out(data: Comparisons, rng: np.random.Generator) -> list[dict[str, Any]
     rows = []
     for method, result in fits(train, rng).items():
         p = _predict(result, test)
-        row = {"method": method, "rank": int(result.rank), "exists": float(result.converged)}
+        row = {"method": method, "rank": int(result.model.rank), "exists": float(result.converged)}
         rows.append(
             row | _quality(p, test.outcome) | {name: _accuracy(p[s], test.outcome[s]) for name, s in slices.items()}
         )
@@ -85,7 +85,7 @@ def _split(n_rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarra
     return np.sort(order[:n_train]), np.sort(order[n_train:])
 
 
-def _predict(result: HJAResultsWrapper, test: Comparisons) -> np.ndarray:
+def _predict(result: HJAResults, test: Comparisons) -> np.ndarray:
     """Probability that the first item of every test record is preferred; labels are matched by name."""
     frame = test.to_frame()
     return np.asarray(result.predict(frame[["judge", "first", "second"]]))
@@ -131,14 +131,14 @@ def near_ties(train: Comparisons, test: Comparisons) -> dict[str, np.ndarray]:
 def robustness(data: Comparisons, rng: np.random.Generator, steps: int, volume: float) -> list[dict[str, Any]]:
     """Share of items that keep their place as noisy judges are added one after another."""
     start = time.perf_counter()
-    base = {method: result.estimate.at.scores.mean(axis=0) for method, result in fits(data, rng).items()}
+    base = {method: result.fit.at.scores.mean(axis=0) for method, result in fits(data, rng).items()}
     rows, noisy = [], data
     for step in range(1, steps + 1):
         noisy = with_noisy_judge(noisy, f"noisy judge {step}", round(volume * data.n_rows / data.n_judges), rng)
         for method, result in fits(noisy, rng).items():
-            consensus = result.estimate.at.scores.mean(axis=0)
+            consensus = result.fit.at.scores.mean(axis=0)
             kept = metrics.same_places(consensus, base[method])
-            rows.append({"step": step, "method": method, "rank": int(result.rank), "same places": kept})
+            rows.append({"step": step, "method": method, "rank": int(result.model.rank), "same places": kept})
     seconds = time.perf_counter() - start
     return [row | {"seconds": seconds} for row in rows]
 

@@ -37,16 +37,6 @@ class Candidate:
         return self.fit.layout.description
 
     @property
-    def aic(self) -> float:
-        """Akaike's information criterion."""
-        return -2.0 * self.fit.loglike + 2.0 * self.fit.df
-
-    @property
-    def bic(self) -> float:
-        """Schwarz's information criterion."""
-        return -2.0 * self.fit.loglike + np.log(self.fit.design.n.sum()) * self.fit.df
-
-    @property
     def has_soft_preferences(self) -> bool:
         """Whether the likelihood is a quasi-likelihood, whose ratios are not chi-squared."""
         return self.data is not None and self.data.has_soft_preferences
@@ -67,7 +57,11 @@ def is_nested(small: Candidate, large: Candidate) -> bool:
 def _is_within(term: Term, small: Candidate, large: Candidate) -> bool:
     """Whether the larger model has a term, by name and by value; a slope common to all judges is a special case of one for each."""
     other = large.fit.layout.terms.named(term.name)
-    if other is None or SCOPES.index(term.scope) > SCOPES.index(other.scope) or (term.kind is None) != (other.kind is None):
+    if (
+        other is None
+        or SCOPES.index(term.scope) > SCOPES.index(other.scope)
+        or (term.kind is None) != (other.kind is None)
+    ):
         return False
     return np.array_equal(_column(term, small), _column(other, large))
 
@@ -157,7 +151,7 @@ def comparison_table(candidates: Sequence[Candidate]) -> pd.DataFrame:
 
 def _row(candidate: Candidate, smaller: list[Candidate]) -> dict[str, Any]:
     fit = candidate.fit
-    row: dict[str, Any] = {"df": int(fit.df), "llf": fit.loglike, "aic": candidate.aic, "bic": candidate.bic}
+    row: dict[str, Any] = {"df": int(fit.df), "llf": fit.loglike, "aic": fit.aic, "bic": fit.bic}
     row |= {"against": "", "lr": np.nan, "lr_df": None, "p_value": np.nan, "note": ""}
     nested = [other for other in smaller if is_nested(other, candidate) and other.fit.df < fit.df]
     if nested:

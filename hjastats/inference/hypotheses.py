@@ -197,7 +197,10 @@ def wald_test_kinds(fit: Fit, skip_single: bool = False) -> pd.DataFrame:
         If there is no such kind.
     """
     layout, rows = fit.layout, {}
-    nulls = {term.name: 0.0 if term.kind is None else term.kind.null for term in layout.terms} | {"gamma": 1.0, "mu": 0.0}
+    nulls = {term.name: 0.0 if term.kind is None else term.kind.null for term in layout.terms} | {
+        "gamma": 1.0,
+        "mu": 0.0,
+    }
     for kind, where in layout.slices.items():
         size, null = where.stop - where.start, nulls.get(kind)
         if null is None or (skip_single and size == 1):

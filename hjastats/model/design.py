@@ -51,7 +51,9 @@ class Design(Cells):
     @classmethod
     def of(cls, cells: Cells, terms: Terms = NO_TERMS, response: Response = BINARY) -> Design:
         """Some cells with their columns, as a model sees them."""
-        return cls(**{field.name: getattr(cells, field.name) for field in fields(Cells)}, terms=terms, response=response)
+        return cls(
+            **{field.name: getattr(cells, field.name) for field in fields(Cells)}, terms=terms, response=response
+        )
 
     @cached_property
     def is_free(self) -> np.ndarray:

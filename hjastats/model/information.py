@@ -228,5 +228,3 @@ def free_information(arrow: Arrow, design: Design) -> np.ndarray:
     linear = np.concatenate([shared[n_moves:], own[:, f:].ravel()])[design.is_free]
     order = np.concatenate([linear, own[:, :f].ravel(), shared[:n_moves]])
     return dense[np.ix_(order, order)]
-
-

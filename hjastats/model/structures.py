@@ -28,6 +28,10 @@ class ScoreStructure(Protocol):
         """Short name of the model."""
 
     @property
+    def title(self) -> str:
+        """Name of the model in full."""
+
+    @property
     def rank(self) -> int:
         """Number of disagreement directions among the parameters."""
 
@@ -114,6 +118,7 @@ class Pooled:
     """All judges share one score vector (Bradley-Terry-Luce)."""
 
     name = "BTL"
+    title = "Bradley-Terry-Luce ranking"
     rank = 0
     has_sensitivities = False
     judges_differ = False
@@ -198,6 +203,7 @@ class Unrestricted:
     """Every judge has a score vector of its own (judge-wise Bradley-Terry-Luce)."""
 
     name = "judge-wise BTL"
+    title = "Judge-wise Bradley-Terry-Luce ranking"
     rank = 0
     has_sensitivities = False
     judges_differ = True
@@ -294,6 +300,11 @@ class LowRank:
     def name(self) -> str:
         """JA, or HJA with its rank."""
         return f"HJA({self.rank})" if self.rank else "JA"
+
+    @property
+    def title(self) -> str:
+        """Judge-aware, heterogeneously so with disagreement."""
+        return "Heterogeneous judge-aware ranking" if self.rank else "Judge-aware ranking"
 
     @property
     def matrix_rank(self) -> int:
@@ -435,9 +446,7 @@ class LowRank:
         result = np.zeros((self.matrix_rank * (n_judges + n_items),) * 2)
         loadings = n_judges + n_items
         starts = [(0, n_judges)]
-        starts += [
-            (loadings + d * n_judges, loadings + self.rank * n_judges + d * n_items) for d in range(self.rank)
-        ]
+        starts += [(loadings + d * n_judges, loadings + self.rank * n_judges + d * n_items) for d in range(self.rank)]
         for judge, item in starts:
             result[judge : judge + n_judges, item : item + n_items] = by_scores
             result[item : item + n_items, judge : judge + n_judges] = by_scores.T

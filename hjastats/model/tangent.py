@@ -197,5 +197,3 @@ def from_centred_basis(rows: np.ndarray) -> np.ndarray:
 def centred(scores: np.ndarray) -> np.ndarray:
     """Remove the mean of every row."""
     return scores - scores.mean(axis=1, keepdims=True)
-
-

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from patsy import PatsyError
-from scipy.special import xlogy
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
@@ -34,7 +32,7 @@ from ..model.likelihood import (
 from ..model.responses import RESPONSES, draw_outcomes, expected_outcome
 from ..model.structures import LowRank, ScoreStructure
 from ..model.tangent import TangentBasis
-from ..model.terms import OPTIONS, SCOPES, gather
+from ..model.terms import SCOPES, gather
 from ..solve.covariance import information_at
 from ..solve.search import no_terms
 from ..solve.starts import starting_scores
@@ -239,9 +237,7 @@ class ComparisonModel(GenericLikelihoodModel):
         covariates = list(self.data.xnames or []) if self.exog is not None else []
         own = [] if self.judge_exog is None else [str(name) for name in self.judge_exog.columns]
         by_response = self.response.terms(self.tie, data.judge_index, data.outcome, data.n_judges)
-        self.layout = Layout(
-            self.structure, data.judges, data.items, gather(covariates, own, self.scopes, by_response)
-        )
+        self.layout = Layout(self.structure, data.judges, data.items, gather(covariates, own, self.scopes, by_response))
         # Without terms the counts are those of the data, which other models of the same data use too.
         self.design = collapse(self.row_design()) if self.layout.terms else Design.of(data.cells)
         self.data.param_names = self.layout.names
@@ -264,7 +260,9 @@ class ComparisonModel(GenericLikelihoodModel):
     def row_design(self) -> Design:
         """The rows of the data with their terms, as cells of their own."""
         data = self.comparisons
-        covariates = {} if self.exog is None else dict(zip(self.exog_names, np.asarray(self.exog, float).T, strict=True))
+        covariates = (
+            {} if self.exog is None else dict(zip(self.exog_names, np.asarray(self.exog, float).T, strict=True))
+        )
         if self.judge_exog is not None:
             covariates |= {str(name): self.judge_exog[name].to_numpy(dtype=float) for name in self.judge_exog}
         return assemble(data.rows, data.outcome, self.layout.terms, self.response, covariates, data.columns)
@@ -281,6 +279,11 @@ class ComparisonModel(GenericLikelihoodModel):
         if self.comparisons is None:
             raise IdentificationError("the data of these results were removed: this needs them.")
         return Observations(self.comparisons, self.row_design(), self.n_ties_dropped)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the model was made with beside the data, under the names of its arguments."""
+        return {"rank": int(self.rank), **self.scopes, "ties": self.ties, "tie": self.tie}
 
     @property
     def position(self) -> str | None:

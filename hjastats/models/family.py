@@ -509,7 +509,5 @@ def _check_fit_options(use_t: bool, maxiter: int | None) -> None:
         raise ValueError(
             "use_t is not available: the inference is asymptotic, with normal and chi-squared distributions."
         )
-    if maxiter is not None and (
-        isinstance(maxiter, bool) or not isinstance(maxiter, (int, np.integer)) or maxiter < 1
-    ):
+    if maxiter is not None and (isinstance(maxiter, bool) or not isinstance(maxiter, (int, np.integer)) or maxiter < 1):
         raise ValueError(f"maxiter must be a positive integer, got {maxiter!r}.")

@@ -74,8 +74,8 @@ class NewComparisons:
         exog: Any = None
         if shared:
             exog = frame if self.formula_design is not None else columns_of(frame, shared)
-        labels = (frame[name].to_numpy(dtype=object) for name in ("judge", first, second))
-        return self._design(*labels, exog, columns_of(frame, own) if own else None, frame)
+        judges, firsts, seconds = (frame[name].to_numpy(dtype=object) for name in ("judge", first, second))
+        return self._design(judges, firsts, seconds, exog, columns_of(frame, own) if own else None, frame)
 
     def _design(
         self,

@@ -145,9 +145,14 @@ def _separation_of_judges(cells: Design, tangent: TangentBasis) -> Separation | 
     return Separation(moves, *nothing, tangent.coordinates(centred(moves)), np.zeros((0, 0)))
 
 
-def _separation_of_many(cells: Design, here: Derivatives, tangent: TangentBasis, *, diverges: bool) -> Separation | None:
+def _separation_of_many(
+    cells: Design, here: Derivatives, tangent: TangentBasis, *, diverges: bool
+) -> Separation | None:
     """The same question answered by products with the information: a bound, and the next step where it does not suffice."""
-    system, possible = ProductSystem(cells, here, tangent), ProductSystem(cells, cells.response.even_odds(cells.n), tangent)
+    system, possible = (
+        ProductSystem(cells, here, tangent),
+        ProductSystem(cells, cells.response.even_odds(cells.n), tangent),
+    )
     if not diverges and system.least_share(possible) > VANISHED:
         return None
     slopes = gradient(cells, here)

@@ -35,40 +35,40 @@ def result(data):
 )
 def test_the_mean_over_judges_is_the_coefficient_of_same_family(data, cls, options, cov_type):
     result = cls.from_comparisons(data, **options).fit(cov_type=cov_type)
-    found = result.affinity()
+    found = result.judges.affinity()
     formula = result.contrast_formula("disagreement ~ same_family").summary_frame().loc["same_family"]
     np.testing.assert_allclose(found.overall[formula.index].astype(float), formula, rtol=1e-8)
 
 
 def test_each_judge_is_the_contrast_one_would_write_down(result):
-    found = result.affinity("family", "family").judges
+    found = result.judges.affinity("family", "family").judges
     own, other = ["model-A", "model-F"], [item for item in result.model.items if ITEMS[item] != "x"]
     text = " + ".join(f"R[judge-1, {item}] / 2" for item in own) + "".join(f" - R[judge-1, {i}] / 8" for i in other)
     by_hand = result.contrast(text).summary_frame().iloc[0]
     np.testing.assert_allclose(found.loc["judge-1", by_hand.index].astype(float), by_hand, rtol=1e-8)
-    family = result.affinity().families.loc["x"]
+    family = result.judges.affinity().families.loc["x"]
     assert family["estimate"] == pytest.approx(found.loc[["judge-1", "judge-2"], "estimate"].mean())
     assert (family["judges"], family["items"]) == (2, 2)
 
 
 def test_p_values_are_adjusted_by_holm_and_the_joint_test_is_that_of_the_families(result):
-    found = result.affinity()
+    found = result.judges.affinity()
     for table in (found.families, found.judges):
         np.testing.assert_allclose(table["p_holm"], multipletests(table["p_value"], method="holm")[1])
-    one = result.affinity({judge: family if family == "x" else None for judge, family in FAMILIES.items()}, ITEMS)
+    one = result.judges.affinity({judge: family if family == "x" else None for judge, family in FAMILIES.items()}, ITEMS)
     assert float(one.joint_test.statistic) == pytest.approx(one.families.loc["x", "z"] ** 2)
     assert list(one.judges.index) == ["judge-1", "judge-2"]
     assert f"chi2(1) = {one.families.loc['x', 'z'] ** 2:.2f}" in repr(one)
 
 
 def test_dicts_series_and_columns_say_the_same(result):
-    expected = result.affinity("family", "family").judges
+    expected = result.judges.affinity("family", "family").judges
     for judges, items in ((FAMILIES, pd.Series(ITEMS)), (pd.Series(FAMILIES), pd.DataFrame({"f": ITEMS})["f"])):
-        pd.testing.assert_frame_equal(result.affinity(judges, items).judges, expected)
+        pd.testing.assert_frame_equal(result.judges.affinity(judges, items).judges, expected)
 
 
 def test_judges_without_own_items_are_left_out_and_named(result):
-    found = result.affinity(FAMILIES | {"judge-6": "nobody", "judge-5": None}, ITEMS)
+    found = result.judges.affinity(FAMILIES | {"judge-6": "nobody", "judge-5": None}, ITEMS)
     assert found.left_out == ("judge-6",)
     assert "z" not in found.families.index
     assert "No own or no other items to compare: 'judge-6'" in repr(found)
@@ -76,22 +76,22 @@ def test_judges_without_own_items_are_left_out_and_named(result):
 
 def test_questions_without_answer_are_refused(data, result):
     with pytest.raises(ContrastError, match="rank 0, so there is no disagreement to contrast"):
-        hja.JAModel.from_comparisons(data).fit().affinity()
+        hja.JAModel.from_comparisons(data).fit().judges.affinity()
     with pytest.raises(ContrastError, match="no disagreement to contrast"):
-        hja.BTLModel.from_comparisons(data).fit().affinity()
+        hja.BTLModel.from_comparisons(data).fit().judges.affinity()
     with pytest.raises(ContrastError, match="no metadata column of judges is called 'maker'"):
-        result.affinity("maker")
+        result.judges.affinity("maker")
     with pytest.raises(ContrastError, match="item_family has no entry for 'model-A'"):
-        result.affinity("family", {item: "x" for item in ITEMS if item != "model-A"})
+        result.judges.affinity("family", {item: "x" for item in ITEMS if item != "model-A"})
     with pytest.raises(ContrastError, match="no judge has items of its own family"):
-        result.affinity("family", dict.fromkeys(ITEMS, "other"))
+        result.judges.affinity("family", dict.fromkeys(ITEMS, "other"))
     with pytest.raises(ContrastError, match="must be a column name, a dict or a pandas"):
-        result.affinity(["x"] * 8)
+        result.judges.affinity(["x"] * 8)
     sure = data.subset((data.judge_index > 0) | (data.outcome == 1) & (data.first_index < data.second_index))
     separated = hja.JudgewiseBTLModel.from_comparisons(sure).fit(warn_convergence=False)
-    assert separated.estimate.separation is not None
+    assert separated.fit.separation is not None
     with pytest.raises(IdentificationError, match="withheld"):
-        separated.affinity()
+        separated.judges.affinity()
 
 
 OF_JUDGE = ["x", "x", "y", "y", None, None]
@@ -107,7 +107,7 @@ def rejections(residual, n, model, **options):
         data = simulate_comparisons(scores, near_balanced_design(6, 9, 4_320, rng=seed), rng=10_000 + seed)
         result = model.from_comparisons(data, **options).fit(warn_convergence=False)
         families = dict(zip(data.judges, OF_JUDGE, strict=True)), dict(zip(data.items, OF_ITEM, strict=True))
-        rejected.append(float(result.affinity(*families).joint_test.pvalue) < 0.05)
+        rejected.append(float(result.judges.affinity(*families).joint_test.pvalue) < 0.05)
     return np.mean(rejected)
 
 

@@ -54,15 +54,15 @@ def test_the_number_of_groups_can_be_set(blocks):
 def test_results_cluster_disagreement_or_scores():
     data = hja.datasets.load_panel()
     result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
-    assert set(result.bicluster().judge_order) == set(data.judges)
-    scores = result.bicluster(of="scores").frame
+    assert set(result.judges.bicluster().judge_order) == set(data.judges)
+    scores = result.judges.bicluster(of="scores").frame
     pd.testing.assert_frame_equal(scores.loc[list(data.judges), list(data.items)], result.scores, check_names=False)
     plain = hja.JAModel.from_comparisons(data).fit()
-    assert len(plain.bicluster(of="scores").item_order) == 10
+    assert len(plain.judges.bicluster(of="scores").item_order) == 10
     with pytest.raises(ContrastError, match="no disagreement to cluster"):
-        plain.bicluster()
+        plain.judges.bicluster()
     with pytest.raises(ValueError, match="of must be"):
-        plain.bicluster(of="verdicts")
+        plain.judges.bicluster(of="verdicts")
 
 
 def test_one_judge_and_two_items_are_no_trouble():

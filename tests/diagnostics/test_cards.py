@@ -44,22 +44,22 @@ def is_readable(card):
 def test_every_card_of_every_model_fits_and_shows_no_missing_number(data, name):
     cls, options = MODELS[name]
     result = cls.from_comparisons(data, **options).fit()
-    table = result.judge_cards()
+    table = result.judges.cards()
     for judge in data.judges:
-        card = result.judge_card(judge)
+        card = result.judges.card(judge)
         assert is_readable(card)
         assert card.sentence == table.loc[judge, "sentence"]
 
 
 def test_the_numbers_are_those_of_the_tables_they_come_from(data):
     result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
-    cards = result.judge_cards()
+    cards = result.judges.cards()
     np.testing.assert_array_equal(cards["sensitivity"], result.sensitivity["estimate"])
     np.testing.assert_array_equal(cards["sensitivity_se"], result.sensitivity["std_err"])
     np.testing.assert_array_equal(cards["position"], result.position["estimate"])
-    np.testing.assert_array_equal(cards[["h", "rho"]], result.leverage())
+    np.testing.assert_array_equal(cards[["h", "rho"]], result.judges.leverage())
     np.testing.assert_array_equal(cards["cycle_rate"], cycle_rates(data.cells))
-    infit, outfit = mean_squares(result.model.row_cells(), result.estimate.at)
+    infit, outfit = mean_squares(result.model.row_cells(), result.fit.at)
     np.testing.assert_array_equal(cards["infit"], infit)
     np.testing.assert_array_equal(cards["outfit"], outfit)
     np.testing.assert_array_equal(cards["flip_rate"], hja.swap_report(data)["flip_rate"])
@@ -72,32 +72,32 @@ def test_the_numbers_are_those_of_the_tables_they_come_from(data):
 
 def test_what_is_not_there_is_empty_in_the_table_and_words_on_the_card(data):
     dropped = hja.JAModel.from_comparisons(data, ties="drop").fit()
-    cards = dropped.judge_cards()
+    cards = dropped.judges.cards()
     assert cards[["tie_rate", "position", "position_se"]].isna().all(axis=None)
-    text = repr(dropped.judge_card("judge-1"))
+    text = repr(dropped.judges.card("judge-1"))
     assert "ties left out" in text
     assert "not modelled, first in" in text
     assert "all judges rank alike in this model" in text
     common = hja.JAModel.from_comparisons(data, position="common").fit()
-    np.testing.assert_array_equal(common.judge_cards()["position"], common.position["estimate"].iloc[0])
-    assert "for all judges" in repr(common.judge_card("judge-1"))
+    np.testing.assert_array_equal(common.judges.cards()["position"], common.position["estimate"].iloc[0])
+    assert "for all judges" in repr(common.judges.card("judge-1"))
 
 
 def test_withheld_estimates_read_as_words():
     rows = [("j", "a", "b", 1), ("j", "b", "c", 1), ("k", "a", "b", 1), ("k", "b", "c", 0), ("k", "c", "a", 0)] * 4
     data = hja.Comparisons.from_arrays(*map(list, zip(*rows, strict=True)))
     result = hja.HJAModel.from_comparisons(data, rank=1).fit(warn_convergence=False)
-    assert result.estimate.separation is not None
+    assert result.fit.separation is not None
     for judge in data.judges:
-        card = result.judge_card(judge)
+        card = result.judges.card(judge)
         assert is_readable(card)
         assert "sensitivity    withheld" in repr(card)
         assert "infit, outfit  withheld, withheld" in repr(card)
         assert "information    withheld" in repr(card)
         assert "rank alike" not in repr(card)
-    assert result.leverage().isna().all(axis=None)
+    assert result.judges.leverage().isna().all(axis=None)
     regular = hja.HJAModel.from_comparisons(data, rank=1).fit_regularized()
-    assert "withheld" not in repr(regular.judge_card("j"))
+    assert "withheld" not in repr(regular.judges.card("j"))
 
 
 def test_labels_of_any_kind_stay_on_one_line():
@@ -107,12 +107,12 @@ def test_labels_of_any_kind_stay_on_one_line():
     data = hja.Comparisons.from_arrays(panel["judge"], panel["first"], panel["second"], panel["outcome"])
     result = hja.HJAModel.from_comparisons(data, rank=1).fit()
     for judge in data.judges:
-        assert is_readable(result.judge_card(judge))
+        assert is_readable(result.judges.card(judge))
 
 
 def test_an_unknown_judge_is_refused_with_the_nearest_name(result):
     with pytest.raises(ContrastError, match=r"no judge is called 'judge-frist'. Did you mean 'judge-first'"):
-        result.judge_card("judge-frist")
+        result.judges.card("judge-frist")
 
 
 FACTS = {
@@ -224,12 +224,12 @@ def test_the_judge_that_always_picks_the_first_item_is_told_apart_on_real_data(s
     judge = "zai-org/GLM-4.5-Air-FP8"
     plain = hja.HJAModel.from_comparisons(data, rank=1).fit()
     aware = hja.JAModel.from_comparisons(data, position="judge").fit()
-    assert "99.2% of its decided verdicts, which this model takes for taste" in plain.judge_card(judge).sentence
-    assert "may not follow the consensus at all" in aware.judge_card(judge).sentence.lower()
-    assert aware.judge_cards().loc[judge, "information_share"] < 0.001
+    assert "99.2% of its decided verdicts, which this model takes for taste" in plain.judges.card(judge).sentence
+    assert "may not follow the consensus at all" in aware.judges.card(judge).sentence.lower()
+    assert aware.judges.cards().loc[judge, "information_share"] < 0.001
     for result in (plain, aware):
-        assert all(is_readable(result.judge_card(name)) for name in data.judges)
-    step, refit = aware.influence(), aware.influence("refit")
+        assert all(is_readable(result.judges.card(name)) for name in data.judges)
+    step, refit = aware.judges.influence(), aware.judges.influence("refit")
     order = list(aware.model.judges)
     np.testing.assert_allclose(
         step.table.loc[order, "rms_change"], refit.table.loc[order, "rms_change"], rtol=0.1

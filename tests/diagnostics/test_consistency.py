@@ -45,9 +45,9 @@ def test_ties_as_an_outcome_have_their_own_variance_and_half_wins_too_little():
     davidson = hja.BTLModel.from_comparisons(data, ties="davidson").fit()
     halves = hja.BTLModel.from_comparisons(data).fit()
     # The standard deviation of a mean square of n rows is below one over the root of n.
-    for value in mean_squares(davidson.model.row_cells(), davidson.estimate.at):
+    for value in mean_squares(davidson.model.row_cells(), davidson.fit.at):
         assert value[0] == pytest.approx(1.0, abs=4 / np.sqrt(n))
-    assert mean_squares(halves.model.row_cells(), halves.estimate.at)[0][0] < 0.8
+    assert mean_squares(halves.model.row_cells(), halves.fit.at)[0][0] < 0.8
 
 
 def test_an_impossible_verdict_is_an_infinite_surprise_and_a_certain_one_none():

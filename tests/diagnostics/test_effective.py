@@ -25,13 +25,13 @@ def repeated(weights):
 @pytest.mark.parametrize("model", [hja.BTLModel, hja.JAModel, hja.JudgewiseBTLModel])
 @pytest.mark.parametrize("n_judges", [1, 2, 7])
 def test_equal_judges_count_fully(model, n_judges):
-    found = model.from_comparisons(repeated(np.ones(n_judges))).fit().effective_judges()
+    found = model.from_comparisons(repeated(np.ones(n_judges))).fit().judges.effective_number()
     assert found.number == pytest.approx(n_judges, rel=1e-9)
     np.testing.assert_allclose(found.shares, 1 / n_judges, rtol=1e-9)
 
 
 def test_a_judge_that_tells_everything_is_one_judge():
-    found = hja.BTLModel.from_comparisons(repeated([1.0, 1e-6, 1e-6])).fit().effective_judges()
+    found = hja.BTLModel.from_comparisons(repeated([1.0, 1e-6, 1e-6])).fit().judges.effective_number()
     # The others hold two millionths of the information, and each share enters twice in the square of the first.
     assert found.number == pytest.approx(1.0, abs=5e-6)
     assert found.shares.index[0] == "j0"
@@ -39,7 +39,7 @@ def test_a_judge_that_tells_everything_is_one_judge():
 
 def test_shares_are_those_of_the_comparisons_when_judges_differ_in_nothing_else():
     weights = np.array([1.0, 2.0, 5.0])
-    found = hja.BTLModel.from_comparisons(repeated(weights)).fit().effective_judges()
+    found = hja.BTLModel.from_comparisons(repeated(weights)).fit().judges.effective_number()
     np.testing.assert_allclose(found.shares.sort_index(), weights / 8, rtol=1e-9)
     assert found.number == pytest.approx(64 / 30)
 
@@ -62,12 +62,12 @@ def test_a_noise_judge_adds_next_to_nothing():
     judge, first, second = np.meshgrid(np.arange(5), np.arange(4), np.arange(4), indexing="ij")
     design = tuple(np.repeat(part[first != second].ravel(), 100) for part in (judge, first, second))
     result = hja.JAModel.from_comparisons(simulate_comparisons(scores, design, rng=1)).fit()
-    assert 3.5 < result.effective_judges().number < 4.2
+    assert 3.5 < result.judges.effective_number().number < 4.2
 
 
 def test_what_is_withheld_is_said_in_words():
     sure = hja.Comparisons.from_arrays(["j"] * 4 + ["k"] * 4, list("abab") * 2, list("cccc") * 2, [1] * 8)
-    found = hja.BTLModel.from_comparisons(sure).fit(warn_convergence=False).effective_judges()
+    found = hja.BTLModel.from_comparisons(sure).fit(warn_convergence=False).judges.effective_number()
     assert np.isnan(found.number)
     assert repr(found).startswith("Effective number of judges: not available.")
     assert "no information" in repr(effective_judges(np.array([np.nan]), ("a",)))

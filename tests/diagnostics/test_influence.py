@@ -67,7 +67,7 @@ def test_the_step_misses_the_refit_by_the_square_of_the_judges_weight(panel, tie
 
     errors = []
     for weight in (0.1, 0.05, 0.025):
-        target = fitted(data.without_judges(data.judges[k]), weight).estimate.at
+        target = fitted(data.without_judges(data.judges[k]), weight).fit.at
         result = fitted(weighted(data, data.judges[k], weight), weight)
         estimate = result.estimate
         ridge = estimate.penalty.ridge if penalty else NO_RIDGE
@@ -86,7 +86,7 @@ def test_the_step_misses_the_refit_by_the_square_of_the_judges_weight(panel, tie
 
 def test_unrestricted_scores_of_the_others_do_not_move_at_all(panel):
     result = hja.JudgewiseBTLModel.from_comparisons(panel).fit()
-    step, refit = result.influence(), result.influence("refit")
+    step, refit = result.judges.influence(), result.judges.influence("refit")
     np.testing.assert_allclose(step.consensus, refit.consensus.loc[step.consensus.index], atol=1e-8)
     others = result.scores.drop(index="judge-3").mean()
     np.testing.assert_allclose(step.consensus.loc["judge-3"], others, atol=1e-10)
@@ -96,7 +96,7 @@ def test_on_a_large_panel_the_step_is_as_good_as_the_refit():
     truth = heterogeneous_panel(12, 8, rank=1, heterogeneity=0.2, rng=4)
     data = simulate_comparisons(truth.scores, near_balanced_design(12, 8, 12_000, rng=5), rng=6)
     result = hja.JAModel.from_comparisons(data).fit()
-    step, refit = result.influence(), result.influence("refit")
+    step, refit = result.judges.influence(), result.judges.influence("refit")
     table, exact = step.table, refit.table.loc[step.table.index]
     change = np.linalg.norm(refit.consensus.loc[table.index] - result.decomposition.mu, axis=1)
     missed = np.linalg.norm(step.consensus - refit.consensus.loc[table.index], axis=1)
@@ -117,7 +117,7 @@ def outlier():
 
 
 def test_both_methods_point_at_the_outlier_with_the_same_signs_and_the_same_new_leader(outlier):
-    step, refit = outlier.influence(), outlier.influence("refit")
+    step, refit = outlier.judges.influence(), outlier.judges.influence("refit")
     assert step.table.index[0] == refit.table.index[0] == "odd"
     mu = outlier.decomposition.mu
     change, exact = step.consensus.loc["odd"] - mu, refit.consensus.loc["odd"] - mu
@@ -136,7 +136,7 @@ def test_both_methods_point_at_the_outlier_with_the_same_signs_and_the_same_new_
 def test_refits_are_those_of_the_data_without_the_judge(panel):
     covariate = pd.DataFrame({"length": np.linspace(-1, 1, panel.n_rows) ** 2})
     result = hja.HJAModel.from_comparisons(panel, covariate, rank=1, position="judge").fit()
-    found = result.influence("refit", n_jobs=2)
+    found = result.judges.influence("refit", n_jobs=2)
     kept = panel.judge_index != panel.judges.index("judge-2")
     by_hand = hja.HJAModel.from_comparisons(
         panel.subset(kept), covariate[kept].to_numpy(), rank=1, position="judge"
@@ -144,7 +144,7 @@ def test_refits_are_those_of_the_data_without_the_judge(panel):
     np.testing.assert_allclose(
         found.consensus.loc["judge-2"], by_hand.consensus.loc[list(panel.items), "estimate"], atol=1e-7
     )
-    pd.testing.assert_frame_equal(found.table, result.influence("refit").table)
+    pd.testing.assert_frame_equal(found.table, result.judges.influence("refit").table)
     rest = -result.model.without_judges("judge-2").loglike(by_hand.params)
     full = -result.model.loglikeobs(result.params)[kept].sum()
     assert found.table.loc["judge-2", "loglike_gain"] == pytest.approx((full - rest) / kept.sum(), rel=1e-6)
@@ -157,15 +157,15 @@ def test_rows_that_cannot_be_had_are_empty_and_say_why(panel):
     data = hja.Comparisons.from_arrays(*(frame[name] for name in ("judge", "first", "second", "outcome")))
     result = hja.BTLModel.from_comparisons(data).fit()
     for method in ("one-step", "refit"):
-        row = result.influence(method).table.loc["judge-1"]
+        row = result.judges.influence(method).table.loc["judge-1"]
         assert np.isnan(row["rms_change"])
         assert row["note"] == "No other judge compared 'own'."
-        assert result.influence(method).table["rms_change"].notna().sum() == 7
-        assert "judge-1: No other judge" in repr(result.influence(method))
+        assert result.judges.influence(method).table["rms_change"].notna().sum() == 7
+        assert "judge-1: No other judge" in repr(result.judges.influence(method))
     alone = hja.BTLModel.from_comparisons(panel.without_judges(panel.judges[1:])).fit()
-    assert alone.influence().table["note"].tolist() == ["There is no other judge."]
+    assert alone.judges.influence().table["note"].tolist() == ["There is no other judge."]
     two = hja.HJAModel.from_comparisons(panel.without_judges(panel.judges[2:]), rank=1).fit()
-    assert two.influence("refit").table["note"].tolist() == ["Rank 1 needs more than 1 judges."] * 2
+    assert two.judges.influence("refit").table["note"].tolist() == ["Rank 1 needs more than 1 judges."] * 2
 
 
 def test_a_refit_whose_estimate_does_not_exist_is_an_empty_row():
@@ -174,7 +174,7 @@ def test_a_refit_whose_estimate_does_not_exist_is_an_empty_row():
     rows += [("noisy", "a", "c", 1), ("noisy", "c", "a", 1), ("noisy", "b", "c", 1), ("noisy", "b", "a", 1)] * 5
     data = hja.Comparisons.from_arrays(*map(list, zip(*rows, strict=True)))
     result = hja.BTLModel.from_comparisons(data).fit()
-    row = result.influence("refit").table.loc["noisy"]
+    row = result.judges.influence("refit").table.loc["noisy"]
     assert np.isnan(row["rms_change"])
     assert row["note"] == "Without this judge the estimate does not exist: scores run to infinity."
 
@@ -183,9 +183,9 @@ def test_fits_without_an_estimate_are_refused(panel):
     sure = hja.Comparisons.from_arrays(["j"] * 4 + ["k"] * 4, list("abab") * 2, list("cccc") * 2, [1] * 8)
     separated = hja.BTLModel.from_comparisons(sure).fit(warn_convergence=False)
     with pytest.raises(IdentificationError, match="no finite, determined estimate"):
-        separated.influence()
+        separated.judges.influence()
     firth = hja.JAModel.from_comparisons(panel).fit_regularized(penalty="firth")
     with pytest.raises(IdentificationError, match="use method='refit'"):
-        firth.influence()
+        firth.judges.influence()
     with pytest.raises(ValueError, match="method must be"):
-        firth.influence("jackknife")
+        firth.judges.influence("jackknife")

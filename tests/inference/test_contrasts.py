@@ -268,19 +268,19 @@ def test_a_thousand_random_strings_give_our_error_or_a_finite_number(result):
             refused += 1
             assert str(error)[-1] in ".?"  # noqa: PT017
         else:
-            assert np.isfinite(parsed.estimate.value)
+            assert np.isfinite(parsed.fit.value)
     assert refused > 900
 
 
 def test_relative_loadings_are_u_over_gamma_with_delta_errors(result):
-    table = result.relative_loadings()
+    table = result.judges.relative_loadings()
     direct = result.contrast("U[judge-1, 2] / gamma[judge-1]").summary_frame().iloc[0]
     np.testing.assert_allclose(table.loc[("judge-1", 2)], direct, rtol=1e-10)
     weak = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1).fit(information="observed")
     unclear = weak.sensitivity.index[(weak.sensitivity["estimate"] / weak.sensitivity["std_err"]).abs() < 1.96]
-    assert weak.relative_loadings().loc[list(unclear)].isna().all().all()
+    assert weak.judges.relative_loadings().loc[list(unclear)].isna().all().all()
     with pytest.raises(ContrastError, match="rank 1 or more"):
-        hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit().relative_loadings()
+        hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit().judges.relative_loadings()
 
 
 def test_judgewise_models_answer_contrasts_of_consensus_and_sensitivity(data):

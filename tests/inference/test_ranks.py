@@ -56,7 +56,7 @@ def test_simultaneous_intervals_are_wider_than_single_ones(result):
 def test_a_judges_own_ranking_uses_its_scores(result):
     table = result.ranking(judge="judge-5")
     np.testing.assert_allclose(table["score"], result.scores.loc["judge-5", table.index])
-    np.testing.assert_allclose(table["std_err"], result.scores_se.loc["judge-5", table.index], rtol=1e-9)
+    np.testing.assert_allclose(table["std_err"], result.judges.score_errors().loc["judge-5", table.index], rtol=1e-9)
     with pytest.raises(ContrastError, match="Did you mean"):
         result.ranking(judge="jugde-5")
     with pytest.raises(ContrastError, match="level must lie"):

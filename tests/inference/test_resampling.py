@@ -22,8 +22,8 @@ def test_parametric_draws_have_the_mean_of_the_model_and_the_ties_of_the_data(da
     outcome = np.where(np.arange(len(frame)) % 5 == 0, 0.5, frame["outcome"])
     result = hja.JAModel(outcome, judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]).fit()
     model = result.model
-    source = ParametricDraw.from_fit(model.cells, model.comparisons, result.estimate.at)
-    mean = probability(linear_predictor(model.cells, result.estimate.at))
+    source = ParametricDraw.from_fit(model.cells, model.comparisons, result.fit.at)
+    mean = probability(linear_predictor(model.cells, result.fit.at))
     rng = np.random.default_rng(0)
     draws = np.array([source.draw(rng).y for _ in range(2000)])
     # Four standard errors of a mean of 2,000 binomial counts.

@@ -169,7 +169,7 @@ def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
     data = replace(data, outcome=outcome, weight=rng.integers(1, 4, data.n_rows).astype(float), columns=columns)
     model = hja.HJAModel.from_comparisons(data, **options)
     result = model.fit(warn_convergence=False)
-    rows, at, tangent = model.row_cells(), result.estimate.at, result.estimate.tangent
+    rows, at, tangent = model.row_cells(), result.fit.at, result.fit.tangent
     each = single(rows, data.outcome)
     scores = cell_scores(each, evaluate(each, at), free_design(each, tangent), free_ties(each, tangent))
     expected = scores.T @ (data.weight[:, None] * scores)

@@ -22,20 +22,20 @@ def test_every_figure_is_returned_as_axes_that_explain_themselves(result, name):
 
 
 def test_ranking_follows_the_table(result):
-    ax = result.plot_ranking()
+    ax = result.plot.ranking()
     assert row_names(ax) == list(result.ranking().index)
-    assert row_names(result.plot_ranking("judge-1")) == list(result.ranking("judge-1").index)
+    assert row_names(result.plot.ranking("judge-1")) == list(result.ranking("judge-1").index)
 
 
 def test_sensitivity_is_against_one_and_position_against_zero(result):
-    assert set(result.plot_sensitivity().lines[0].get_xdata()) == {1.0}
-    ax = result.plot_position()
+    assert set(result.plot.sensitivity().lines[0].get_xdata()) == {1.0}
+    ax = result.plot.position()
     assert set(ax.lines[0].get_xdata()) == {0.0}
     assert row_names(ax)[0] == "judge-first"
 
 
 def test_the_composite_figure_shows_the_same_order_in_all_its_parts(result):
-    figure = result.plot_disagreement(family={"judge-1": "one", "model-A": "two"})
+    figure = result.plot.disagreement(family={"judge-1": "one", "model-A": "two"})
     assert isinstance(figure, Figure)
     parts = {ax.get_label(): ax for ax in figure.axes}
     heatmap = parts["heatmap"]
@@ -46,7 +46,7 @@ def test_the_composite_figure_shows_the_same_order_in_all_its_parts(result):
     heights = [bar.get_height() for bar in parts["consensus"].patches]
     np.testing.assert_allclose(heights, result.consensus.loc[residual.columns, "estimate"])
     widths = [bar.get_width() for bar in parts["leverage"].patches]
-    np.testing.assert_allclose(widths, result.leverage().loc[residual.index, "h"])
+    np.testing.assert_allclose(widths, result.judges.leverage().loc[residual.index, "h"])
     assert legend_names(parts["leverage"]) == ["one", "two", "no family given"]
 
 
@@ -54,20 +54,20 @@ def test_with_axes_only_the_heatmap_is_drawn(result):
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots()
-    assert result.plot_disagreement(ax=ax) is ax
+    assert result.plot.disagreement(ax=ax) is ax
 
 
 def test_probabilities_are_those_of_the_model_without_position(result):
-    ax = result.plot_probabilities("judge-2")
+    ax = result.plot.probabilities("judge-2")
     items = row_names(ax)
     expected = result.predict(judge="judge-2", item_a=items[0], item_b=items[1], position=False)
     assert ax.images[0].get_array()[0, 1] == pytest.approx(float(expected[0]))
 
 
 def test_convergence_shows_every_start(result):
-    assert len(result.plot_convergence().lines) == result.estimate.search.n_starts
+    assert len(result.plot.convergence().lines) == result.fit.search.n_starts
     alternating = hja.HJAModel.from_comparisons(hja.datasets.load_panel()).fit(method="alternating")
-    assert "alternating" in legend_names(alternating.plot_convergence())
+    assert "alternating" in legend_names(alternating.plot.convergence())
 
 
 def test_models_without_the_quantity_say_so():
@@ -80,10 +80,10 @@ def test_models_without_the_quantity_say_so():
         with pytest.raises(ValueError, match="no disagreement: fit HJAModel with rank 1"):
             getattr(ja, f"plot_{name}")()
     with pytest.raises(ValueError, match="no position effects"):
-        ja.plot_position()
+        ja.plot.position()
     with pytest.raises(ValueError, match="no judge is called 'nobody'"):
-        ja.plot_probabilities("nobody")
-    assert ja.plot_sensitivity().get_yticklabels()
+        ja.plot.probabilities("nobody")
+    assert ja.plot.sensitivity().get_yticklabels()
 
 
 def test_the_judge_wise_model_has_all_figures():
@@ -96,18 +96,18 @@ def test_results_read_from_a_file_have_figures(result, tmp_path):
     path = tmp_path / "result.json"
     result.to_json(path)
     loaded = hja.load_results(path)
-    assert row_names(loaded.plot_ranking()) == row_names(result.plot_ranking())
+    assert row_names(loaded.plot.ranking()) == row_names(result.plot.ranking())
     with pytest.raises(ValueError, match="the steps of this fit were not kept"):
-        loaded.plot_convergence()
+        loaded.plot.convergence()
 
 
 def test_items_that_run_to_infinity_are_shown_as_such(separated):
-    ax = separated.plot_ranking()
+    ax = separated.plot.ranking()
     assert row_names(ax)[-1] == "i4"
     assert words(ax) == [NO_ESTIMATE]
-    ax = separated.plot_probabilities()
+    ax = separated.plot.probabilities()
     assert NO_ESTIMATE in words(ax)
-    figure = separated.plot_disagreement()
+    figure = separated.plot.disagreement()
     figure.canvas.draw()
     heatmap = next(ax for ax in figure.axes if ax.get_label() == "heatmap")
     assert np.ma.getmaskarray(heatmap.images[0].get_array())[:, column_names(heatmap).index("i4")].all()
@@ -134,7 +134,7 @@ def test_twenty_judges_and_fifty_items_with_long_names_stay_legible(crowd, name,
 
 
 def test_the_composite_figure_of_a_crowd_stays_legible(crowd):
-    figure = crowd.plot_disagreement(family=_families(crowd))
+    figure = crowd.plot.disagreement(family=_families(crowd))
     figure.canvas.draw()
     parts = {ax.get_label(): ax for ax in figure.axes}
     heatmap, legend = parts["heatmap"], parts["leverage"].get_legend().get_texts()
@@ -146,7 +146,7 @@ def test_the_composite_figure_of_a_crowd_stays_legible(crowd):
 
 
 def test_names_around_the_circle_leave_room_for_each_other(crowd):
-    ax = crowd.plot_comparisons()
+    ax = crowd.plot.comparisons()
     figure = ax.get_figure()
     figure.canvas.draw()
     assert len(ax.texts) == 50
@@ -157,7 +157,7 @@ def test_names_around_the_circle_leave_room_for_each_other(crowd):
 
 
 def test_names_of_outliers_do_not_cover_each_other(crowd):
-    ax = crowd.plot_leverage(family=_families(crowd))
+    ax = crowd.plot.leverage(family=_families(crowd))
     ax.get_figure().canvas.draw()
     assert not ax.texts or n_overlaps(ax.texts) == 0
     assert not ax.texts or (extents(ax.texts)[:, 2] <= ax.get_window_extent().x1 + 1).all()

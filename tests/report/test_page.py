@@ -151,14 +151,14 @@ def test_families_of_the_metadata_colour_the_figures(panel, tmp_path):
     )
     judges = pd.DataFrame({"family": ["crowd"] * panel.n_judges}, index=panel.judges)
     coloured = hja.JAModel.from_comparisons(panel.with_metadata(judges=judges, items=items)).fit()
-    legend = coloured.plot_ranking(family="family").get_legend()
+    legend = coloured.plot.ranking(family="family").get_legend()
     assert {text.get_text() for text in legend.get_texts()} == {"red team", "blue team"}
-    assert {text.get_text() for text in coloured.plot_sensitivity(family="family").get_legend().get_texts()} == {
+    assert {text.get_text() for text in coloured.plot.sensitivity(family="family").get_legend().get_texts()} == {
         "crowd"
     }
     assert "blue team" in coloured.report()
     with pytest.raises(ValueError, match="no metadata column of items is called 'clan'"):
-        coloured.plot_ranking(family="clan")
+        coloured.plot.ranking(family="clan")
     path = tmp_path / "items.csv"
     items.to_csv(path, index_label="item")
     verdicts = tmp_path / "verdicts.csv"

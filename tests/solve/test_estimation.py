@@ -196,7 +196,7 @@ def test_a_run_to_infinity_is_not_ended_by_its_own_damping():
     wins = rng.random(n) < 1 / (1 + np.exp(scores[judge, second] - scores[judge, first]))
     data = hja.Comparisons.from_arrays(judge, first, second, wins.astype(float))
     result = hja.JAModel.from_comparisons(data, position="judge").fit(warn_convergence=False)
-    assert result.estimate.optimum.diverges
+    assert result.fit.optimum.diverges
     assert result.llf > -74.2
 
 

@@ -48,7 +48,7 @@ def test_products_and_matrices_give_the_same_fit(data, rank, options, many, monk
         else hja.HJAModel.from_comparisons(data, rank=rank, **options)
     )
     large = model.fit()
-    assert isinstance(large.estimate.free_covariance, LargeCovariance)
+    assert isinstance(large.fit.model_covariance, LargeCovariance)
     monkeypatch.setattr(limits, "DENSE_SHARED", 500)
     small = model.fit()
     assert large.converged
@@ -57,7 +57,7 @@ def test_products_and_matrices_give_the_same_fit(data, rank, options, many, monk
     np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5, atol=1e-9)
     np.testing.assert_allclose(large.consensus, small.consensus, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(large.cov_params(), small.cov_params(), atol=1e-7)
-    np.testing.assert_allclose(large.scores_se, small.scores_se, rtol=1e-5)
+    np.testing.assert_allclose(large.judges.score_errors(), small.judges.score_errors(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["every judge alone", "largest rank"])
@@ -72,10 +72,10 @@ def test_many_judges_who_share_nothing(data, name, monkeypatch):
     small = model.fit()
     monkeypatch.setattr(limits, "MANY_FREE", 3)
     large = model.fit()
-    assert isinstance(large.estimate.free_covariance, LargeCovariance)
+    assert isinstance(large.fit.model_covariance, LargeCovariance)
     assert large.converged
     np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5, atol=1e-9)
-    np.testing.assert_allclose(large.scores_se, small.scores_se, rtol=1e-5)
+    np.testing.assert_allclose(large.judges.score_errors(), small.judges.score_errors(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", ["expected", "observed"])
@@ -96,7 +96,7 @@ def test_few_contrasts_are_solved_for_and_many_wait_for_the_factors(data, many, 
     n_shared = 2 * (9 - 1 - 2)
     monkeypatch.setattr(limits, "AS_LONG_AS_FACTORS", 2.5 * len(specs) / (n_shared / 1000) ** 2)
     result = model.fit()
-    known = result.estimate.free_covariance
+    known = result.fit.model_covariance
     solved = [result.contrast(specs).cov for _ in range(2)]
     assert "_factors" not in known.__dict__
     factored = result.contrast(specs).cov
@@ -111,7 +111,7 @@ def test_ridge_and_its_effective_parameters(data, many, monkeypatch):
     small = model.fit_regularized(alpha=0.5, terms=True)
     np.testing.assert_allclose(large.params, small.params, atol=1e-6)
     np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5)
-    plain = information_at(model.cells, small.estimate.at, small.estimate.tangent)
+    plain = information_at(model.cells, small.fit.at, small.fit.tangent)
     assert small.df_model == pytest.approx(np.trace(small.cov_params_free @ plain), rel=1e-8)
     assert large.df_model == pytest.approx(small.df_model, rel=1e-6)
 
@@ -119,7 +119,7 @@ def test_ridge_and_its_effective_parameters(data, many, monkeypatch):
 def test_products_equal_the_matrix(data):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge", ties="davidson", tie="judge")
     result = model.fit()
-    cells, at, tangent = model.cells, result.estimate.at, result.estimate.tangent
+    cells, at, tangent = model.cells, result.fit.at, result.fit.tangent
     moved = at.__class__(
         at.scores + 0.1 * np.sin(np.arange(at.scores.size)).reshape(at.scores.shape), at.judge, at.shared
     )
@@ -160,8 +160,8 @@ def test_a_large_design_that_determines_too_little_is_not_called_separated(data,
     columns = pd.DataFrame({"length": length, "twice": 2.0 * length})
     model = hja.JAModel.from_comparisons(replace(data, outcome=outcome, columns=columns), exog=["length", "twice"])
     result = model.fit(warn_convergence=False)
-    assert not result.estimate.free_covariance.is_identified
-    assert result.estimate.separation is None
+    assert not result.fit.model_covariance.is_identified
+    assert result.fit.separation is None
 
 
 def test_conjugate_gradients_solve_and_refuse():
@@ -188,7 +188,7 @@ def test_coordinates_of_many_items_are_those_of_few():
 @pytest.mark.usefixtures("many")
 def test_factors_that_fail_leave_no_standard_errors(data):
     result = hja.HJAModel.from_comparisons(data, rank=1).fit()
-    large = result.estimate.free_covariance
+    large = result.fit.model_covariance
     large.__dict__["_factors"] = None
     rows = np.eye(int(result.df_model))[:2]
     assert large.is_identified
@@ -212,7 +212,7 @@ def test_contrasts_along_a_long_chain_are_exact(many, monkeypatch):
         # Too few products to get from one end to the other.
         monkeypatch.setattr(limits, "SOLUTION_PRODUCTS", most)
         result = hja.BTLModel.from_comparisons(data).fit()
-        known = result.estimate.free_covariance
+        known = result.fit.model_covariance
         assert isinstance(known, LargeCovariance)
         assert result.contrast(f"mu[{items[0]}] - mu[{items[-1]}]").std_err[0] == pytest.approx(exact, rel=1e-8)
         assert ("_factors" in known.__dict__) == is_factored

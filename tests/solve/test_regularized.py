@@ -79,7 +79,7 @@ def test_ridge_satisfies_its_first_order_conditions_with_and_without_terms(data)
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     for terms in (False, True):
         result = model.fit_regularized(alpha=2.0, terms=terms)
-        at, tangent = result.estimate.at, result.estimate.tangent
+        at, tangent = result.fit.at, result.fit.tangent
         slopes = gradient(model.cells, evaluate(model.cells, at))
         assert np.abs(tangent.coordinates(slopes.scores + 2.0 * at.scores)).max() < 1e-6
         assert np.abs(slopes.judge + (2.0 * at.judge if terms else 0.0)).max() < 1e-6
@@ -99,7 +99,7 @@ def test_weaker_ridges_approach_maximum_likelihood(data):
 def test_ridge_exists_where_maximum_likelihood_does_not():
     result = undefeated().fit_regularized(alpha=0.1)
     assert result.converged
-    assert result.estimate.separation is None
+    assert result.fit.separation is None
     assert np.isfinite(result.bse).all()
 
 
@@ -112,9 +112,9 @@ def test_cross_validation_prefers_some_shrinkage_for_few_data():
         frame["judge"], frame["first"], frame["second"], frame["outcome"], columns=columns
     )
     result = hja.HJAModel.from_comparisons(grouped, rank=1).fit_regularized(alpha="cv", groups="prompt")
-    validation = result.estimate.penalty.validation
+    validation = result.fit.penalty.validation
     assert validation.loss.shape == (len(validation.alphas), 5)
-    assert validation.best == result.estimate.penalty.ridge.scores
+    assert validation.best == result.fit.penalty.ridge.scores
     assert 0.003 < validation.best < 30
     # Better than a coin flip on verdicts it has not seen.
     assert validation.loss.mean(axis=1).min() < np.log(2)
@@ -154,7 +154,7 @@ def test_ridge_intervals_cover_and_its_error_is_small_where_estimates_often_do_n
         result = model.fit_regularized(n_random=0)
         error = result.scores.to_numpy() - panel.scores
         errors.append((error**2).mean())
-        inside.append((np.abs(error) <= 1.959964 * result.scores_se.to_numpy()).mean())
+        inside.append((np.abs(error) <= 1.959964 * result.judges.score_errors().to_numpy()).mean())
     assert np.mean(errors) <= 0.3
     assert 0.93 <= np.mean(inside) <= 0.97
     assert missing > 15

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .fit import Fit, Observations
+from .solve.penalties import Penalty
+
 SCHEMA = "hjastats-results"
 VERSION = 1
 
@@ -31,41 +34,42 @@ def text_or_file(text: str, path: str | Path | None) -> str | None:
     return None
 
 
-def to_document(results: Any) -> dict[str, Any]:
-    """Everything needed to have the results again: data, options, coefficients, and how they were found."""
-    model, estimate = results.model, results.estimate
-    groups = results.cov_kwds.get("groups")
+def to_document(model: str, options: dict[str, Any], fit: Fit, observed: Observations) -> dict[str, Any]:
+    """Everything needed to have the results again: data, options, coefficients, and how they were found.
+
+    Parameters
+    ----------
+    model : str
+        Name of the class.
+    options : dict
+        What it was made with beside the data.
+    """
+    facts, found = fit.choice.facts, fit.search
+    groups = facts.get("groups")
     document = {
         "schema": SCHEMA,
         "version": VERSION,
-        "model": {
-            "class": type(model).__name__,
-            "rank": int(model.rank),
-            "position": model.position,
-            "ties": model.ties,
-            "tie": model.tie or "common",
-            "n_ties_dropped": float(getattr(model, "n_ties_dropped", 0.0)),
-        },
-        "data": _data(model),
+        "model": {"class": model, **options, "n_ties_dropped": observed.n_ties_dropped},
+        "data": _data(observed),
         "estimate": {
-            "scores": estimate.at.scores.tolist(),
-            "judge_terms": estimate.at.judge.tolist(),
-            "shared_terms": estimate.at.shared.tolist(),
-            "loglike": -estimate.optimum.negative_loglike,
+            "scores": fit.at.scores.tolist(),
+            "judge_terms": fit.at.judge.tolist(),
+            "shared_terms": fit.at.shared.tolist(),
+            "loglike": fit.loglike,
         },
         "fit": {
-            "method": estimate.method,
-            "information": estimate.information,
-            "cov_type": results.cov_type,
+            "method": fit.method,
+            "information": fit.information,
+            "cov_type": fit.choice.kind,
             "groups": groups.tolist() if isinstance(groups, np.ndarray) else groups,
-            "use_correction": results.cov_kwds.get("use_correction", True),
-            "iterations": int(estimate.optimum.iterations),
-            "diverges": bool(estimate.optimum.diverges),
-            "objective": estimate.optimum.value,
-            "optima": list(estimate.search.values),
-            "starts": list(estimate.search.counts),
-            "unfinished": estimate.search.n_unfinished,
-            "penalty": _penalty(estimate.penalty),
+            "use_correction": facts.get("use_correction", True),
+            "iterations": int(fit.optimum.iterations),
+            "diverges": bool(fit.optimum.diverges),
+            "objective": fit.optimum.value,
+            "optima": list(found.values),
+            "starts": list(found.counts),
+            "unfinished": found.n_unfinished,
+            "penalty": None if fit.penalty is None else _penalty(fit.penalty),
         },
     }
     return document | {"checksum": checksum(document)}
@@ -78,8 +82,10 @@ def checksum(document: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _data(model: Any) -> dict[str, Any]:
-    data = model.comparisons
+def _data(observed: Observations) -> dict[str, Any]:
+    data, rows = observed.data, observed.rows
+    shared = pd.DataFrame(rows.shared_terms, columns=rows.terms.shared_names)[rows.terms.covariates("common")]
+    own = pd.DataFrame(rows.judge_terms, columns=rows.terms.own_names)[rows.terms.covariates("judge")]
     return {
         "judges": list(data.judges),
         "items": list(data.items),
@@ -90,8 +96,8 @@ def _data(model: Any) -> dict[str, Any]:
         "weight": data.weight.tolist(),
         "columns": _columns(data.columns),
         "dropped": _columns(data.dropped),
-        "exog": None if model.exog is None else _columns(pd.DataFrame(model.exog, columns=model.exog_names)),
-        "judge_exog": None if model.judge_exog is None else _columns(model.judge_exog),
+        "exog": _columns(shared) if shared.shape[1] else None,
+        "judge_exog": _columns(own) if own.shape[1] else None,
         "judge_metadata": None if data.judge_metadata is None else _columns(data.judge_metadata),
         "item_metadata": None if data.item_metadata is None else _columns(data.item_metadata),
     }
@@ -107,9 +113,7 @@ def _columns(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return columns
 
 
-def _penalty(penalty: Any) -> dict[str, Any] | None:
-    if penalty is None:
-        return None
+def _penalty(penalty: Penalty) -> dict[str, Any]:
     chosen = penalty.validation
     return {
         "kind": penalty.kind,

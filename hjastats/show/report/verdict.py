@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
+from ...data.comparisons import Comparisons
 from ..plots.ranking import group_letters
 
 # Items named in a sentence before the rest is counted.
 NAMED = 5
 
 
-def verdict(results: Any, ranking: pd.DataFrame | None) -> list[str]:
+def verdict(data: Comparisons, ranking: pd.DataFrame | None) -> list[str]:
     """What a reader in a hurry should take away."""
-    data = results.model.comparisons
     counted = (
         f"{data.n_comparisons:,.0f} verdicts of {_counted(data.n_judges, 'judge')} on {_counted(data.n_items, 'item')}."
     )

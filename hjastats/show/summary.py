@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,100 +13,103 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_params
 
+from ..diagnostics.findings import Finding
+from ..fit import Fit
+from ..inference.estimates import estimates, leverage
+
 LABEL_WIDTH = 32
 NOTE_WIDTH = 96
 
 
+@dataclass(frozen=True)
+class Heading:
+    """What a summary says about a fit that the fit itself does not know.
+
+    Attributes
+    ----------
+    outcome : str
+        Name of the verdicts.
+    model : str
+        Name of the class.
+    title : str or None
+    """
+
+    outcome: str
+    model: str
+    title: str | None = None
+
+
 def summarise(
-    results: Any, *, yname: str | None = None, title: str | None = None, alpha: float = 0.05, max_rows: int = 60
+    fit: Fit, findings: Sequence[Finding], heading: Heading, *, alpha: float = 0.05, max_rows: int = 60
 ) -> Summary:
-    """Assemble the summary of a fit."""
+    """Header, one table for every block of ``BLOCKS``, and the findings in words."""
     summary = Summary()
-    summary.add_table_2cols(
-        results, gleft=_left(results), gright=_right(results), yname=yname, title=title or _title(results)
-    )
-    layout = results.model.layout
-    tested = [name for name in layout.blocks if name not in ("gamma", "mu", "U", "V", "S")]
-    for kind in tested:
-        name = "position (log-odds bonus of the item shown first)" if kind == "position" else kind
-        summary.tables.append(_parameters(results, kind, name, 0.0, alpha, max_rows))
-    if "gamma" in layout.slices:
-        name = "sensitivity gamma (z and p test gamma = 1)"
-        summary.tables.append(_parameters(results, "gamma", name, 1.0, alpha, max_rows))
-    summary.tables.append(_consensus(results, alpha, max_rows))
-    if results.rank or "S" in layout.slices:
-        summary.tables.append(_disagreement(results, max_rows))
-    summary.add_extra_txt(_notes(results))
+    title = heading.title or f"{fit.layout.structure.title} results"
+    # No results object is needed: everything is given.
+    summary.add_table_2cols(None, title, _left(fit, heading), _right(fit), yname=heading.outcome, xname=[])
+    summary.tables += [table for block in BLOCKS for table in block(fit, alpha, max_rows)]
+    summary.add_extra_txt(_notes(fit, findings))
     return summary
 
 
-def _title(results: Any) -> str:
-    names = {
-        "HJAModel": "Heterogeneous judge-aware ranking",
-        "JAModel": "Judge-aware ranking",
-        "BTLModel": "Bradley-Terry-Luce ranking",
-        "JudgewiseBTLModel": "Judge-wise Bradley-Terry-Luce ranking",
-    }
-    name = type(results.model).__name__
-    return names.get(name, name) + " results"
-
-
-def _left(results: Any) -> list[tuple[str, list[str] | None]]:
+def _left(fit: Fit, heading: Heading) -> list[tuple[str, list[str] | None]]:
     return [
         ("Dep. Variable:", None),
-        ("Model:", None),
-        ("Method:", [_method(results)]),
+        ("Model:", [heading.model]),
+        ("Method:", ["Maximum likelihood" if fit.penalty is None else fit.penalty.title]),
         ("Date:", None),
         ("Time:", None),
-        ("No. Comparisons:", [f"{results.nobs:,.10g}"]),
-        ("Df Residuals:", [f"{results.df_resid:,.1f}".removesuffix(".0")]),
-        ("Df Model:", [f"{results.df_model:.1f}".removesuffix(".0")]),
-        ("Position:", [str(results.model.position or "none")]),
+        ("No. Comparisons:", [f"{fit.n_comparisons:,.10g}"]),
+        ("Df Residuals:", [f"{fit.n_comparisons - fit.df:,.1f}".removesuffix(".0")]),
+        ("Df Model:", [f"{fit.df:.1f}".removesuffix(".0")]),
+        ("Position:", [fit.layout.terms.scope("position") or "none"]),
     ]
 
 
-def _method(results: Any) -> str:
-    penalty = results.estimate.penalty
-    return {"ridge": "Ridge", "firth": "Bias reduction"}[penalty.kind] if penalty else "Maximum likelihood"
-
-
-def _right(results: Any) -> list[tuple[str, list[str]]]:
+def _right(fit: Fit) -> list[tuple[str, list[str]]]:
+    layout, loglike = fit.layout, fit.loglike
     return [
-        ("No. Judges:", [f"{results.n_judges}"]),
-        ("No. Items:", [f"{results.n_items}"]),
-        ("Rank:", [f"{results.rank}" if "gamma" in results.model.layout.slices else "-"]),
-        ("Log-Likelihood:", [f"{results.llf:.5g}" if abs(results.llf) < 1000 else f"{results.llf:.1f}"]),
-        ("LL-Null (coin flips):", [f"{results.llnull:.1f}"]),
-        ("AIC:", [f"{results.aic:.1f}"]),
-        ("BIC:", [f"{results.bic:.1f}"]),
-        ("Converged:", [str(results.converged)]),
-        ("Covariance Type:", [results.cov_type]),
+        ("No. Judges:", [f"{len(layout.judges)}"]),
+        ("No. Items:", [f"{len(layout.items)}"]),
+        ("Rank:", [f"{layout.rank}" if layout.structure.has_sensitivities else "-"]),
+        ("Log-Likelihood:", [f"{loglike:.5g}" if abs(loglike) < 1000 else f"{loglike:.1f}"]),
+        ("LL-Null (coin flips):", [f"{fit.null_loglike:.1f}"]),
+        ("AIC:", [f"{fit.aic:.1f}"]),
+        ("BIC:", [f"{fit.bic:.1f}"]),
+        ("Converged:", [str(fit.converged)]),
+        ("Covariance Type:", [fit.choice.kind]),
     ]
 
 
-def _parameters(results: Any, kind: str, name: str, null: float, alpha: float, max_rows: int) -> SimpleTable:
-    labels = _labels(results, kind)
+def _terms(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
+    """One table for every linear term."""
+    return [_parameters(fit, term.name, term.title, 0.0, alpha, max_rows) for term in fit.layout.terms]
+
+
+def _sensitivities(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
+    if not fit.layout.structure.has_sensitivities:
+        return []
+    return [_parameters(fit, "gamma", "sensitivity gamma (z and p test gamma = 1)", 1.0, alpha, max_rows)]
+
+
+def _parameters(fit: Fit, kind: str, name: str, null: float, alpha: float, max_rows: int) -> SimpleTable:
+    is_shared = kind in fit.layout.terms.shared_names
+    labels = fit.layout.blocks[kind] if is_shared else list(fit.layout.judges_with(kind))
     shown = None if len(labels) <= max_rows else [labels[i] for i in shown_rows(len(labels), max_rows)]
-    table = results.estimates(kind, shown)
-    if kind == "gamma" and not results.has_consensus:
+    table = estimates(fit, kind, shown)
+    if kind == "gamma" and not fit.has_consensus:
         table[:] = np.nan
     rows = _rows(table["estimate"].to_numpy(), table["std_err"].to_numpy(), alpha, null)
     header = ["coef", "std err", "z", "P>|z|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
     return _table(list(labels), rows, header, name, max_rows)
 
 
-def _labels(results: Any, kind: str) -> list[str]:
-    layout = results.model.layout
-    return layout.blocks[kind] if kind in layout.shared_terms else list(layout.judges_with(kind))
-
-
-def _consensus(results: Any, alpha: float, max_rows: int) -> SimpleTable:
-    scores = results._best_first
-    labels, shown = list(scores.index), shown_rows(len(scores), max_rows)
-    table = results.estimates("mu", [labels[i] for i in shown])
+def _consensus(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
+    order, scores = fit.best_first
+    labels, shown = [fit.layout.items[i] for i in order], shown_rows(len(order), max_rows)
+    table = estimates(fit, "mu", [labels[i] for i in shown])
     half = stats.norm.ppf(1 - alpha / 2) * table["std_err"]
-    V = np.where(results.is_ambiguous | results.is_withheld("V"), np.nan, results.decomposition.V)
-    V = V[[results.model.items.index(label) for label in table.index]]
+    V = np.where(fit.is_ambiguous | fit.is_withheld("V"), np.nan, fit.parts.V)[order[shown]]
     rows = [
         [
             "-" if np.isnan(estimate) else str(place + 1),
@@ -117,21 +121,25 @@ def _consensus(results: Any, alpha: float, max_rows: int) -> SimpleTable:
     ]
     header = ["place", "coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
     header += [f"V{d + 1}" for d in range(V.shape[1])]
-    which = "over finite scores" if scores.isna().any() else ""
-    name = f"consensus mu ({' '.join(['sums to zero', which]).strip()})" + (
-        " and disagreement coordinates V" if results.rank else ""
-    )
-    return _table(labels, rows, header, name, max_rows)
+    which = " over finite scores" if np.isnan(scores).any() else ""
+    name = f"consensus mu (sums to zero{which})" + (" and disagreement coordinates V" if fit.layout.rank else "")
+    return [_table(labels, rows, header, name, max_rows)]
 
 
-def _disagreement(results: Any, max_rows: int) -> SimpleTable:
-    table = results.leverage()
-    n_directions = results.rank
-    loadings = np.where(results.is_ambiguous | results.is_withheld("U"), np.nan, results.decomposition.U)
+def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
+    structure = fit.layout.structure
+    if not structure.rank and (structure.has_sensitivities or not structure.judges_differ):
+        return []
+    table = leverage(fit)
+    loadings = np.where(fit.is_ambiguous | fit.is_withheld("U"), np.nan, fit.parts.U)
     rows = [[_number(value) for value in (*table.iloc[k], *loadings[k])] for k in shown_rows(len(table), max_rows)]
-    header = ["h", "rho", *(f"U{d + 1}" for d in range(n_directions))]
+    header = ["h", "rho", *(f"U{d + 1}" for d in range(structure.rank))]
     name = "disagreement (h its size, rho relative to the judge's consensus part)"
-    return _table(list(table.index), rows, header, name, max_rows)
+    return [_table(list(table.index), rows, header, name, max_rows)]
+
+
+# What stands between header and notes, in this order.
+BLOCKS: list[Callable[[Fit, float, int], list[SimpleTable]]] = [_terms, _sensitivities, _consensus, _disagreement]
 
 
 def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) -> list[list[str]]:
@@ -197,14 +205,14 @@ def _n_shared(texts: list[str]) -> int:
     )
 
 
-def _notes(results: Any) -> list[str]:
-    warnings = [finding.text for finding in results.findings if finding.is_warning]
-    fine = [finding.text for finding in results.findings if not finding.is_warning]
+def _notes(fit: Fit, findings: Sequence[Finding]) -> list[str]:
+    warnings = [finding.text for finding in findings if finding.is_warning]
+    fine = [finding.text for finding in findings if not finding.is_warning]
     lines = ["Warnings:"] if warnings else ["Warnings: none."]
     for number, text in enumerate(warnings, start=1):
         lines += _wrapped(f"[{number}] ", text)
     lines.append("Notes:")
-    for text in [*fine, results.cov_kwds["description"], _constraints(results)]:
+    for text in [*fine, fit.choice.description, _constraints(fit)]:
         lines += _wrapped("  - ", text)
     return lines
 
@@ -220,11 +228,11 @@ def _wrapped(prefix: str, text: str) -> list[str]:
     )
 
 
-def _constraints(results: Any) -> str:
-    if "gamma" not in results.model.layout.slices:
+def _constraints(fit: Fit) -> str:
+    if not fit.layout.structure.has_sensitivities:
         return "Identified by scores that sum to zero over items."
     text = "Identified by sum(mu) = 0 and mean(gamma) = 1"
-    if results.rank:
+    if fit.layout.rank:
         text += "; U sums to zero over judges, V over items, V is orthogonal to mu"
     return text + " (Condition cond:norm)."
 

@@ -2,61 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from .. import limits, plots
+from .. import limits
 from ..diagnostics.affinity import family_labels
 from ..diagnostics.biclustering import bicluster
 from ..diagnostics.calibration import calibration_table
 from ..diagnostics.findings import outlying
 from ..diagnostics.preferences import comparison_counts, preference_probabilities
 from ..errors import shown
-from ..inference.covariance import Covariance
-from ..summary import shown_rows
+from ..fit import Fit, Observations
+from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
+from ..inference.ranks import ranking
+from ..model.likelihood import log_odds, own_predictors
+from ..model.responses import expected_outcome
+from . import plots
+from .summary import shown_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..plots.colours import Family
-
+    from .plots.colours import Family
 
 # Judges shown in colour when there are too many to show all.
 N_HIGHLIGHTED = 4
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 
-class PictureMethods:
-    """Methods of :class:`hjastats.HJAResults` that draw its tables.
+
+def in_report(caption: str, *coloured: str) -> Callable[[Method], Method]:
+    """Put a figure on the report's page, with a caption, and whose families it shows in colour."""
+
+    def mark(method: Method) -> Method:
+        method.caption, method.coloured = caption, coloured  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+class FitPlots:
+    """Figures of a fit, as ``result.plot``.
 
     Every one takes ``ax``, the matplotlib axes to draw in (a new figure by default), and returns the axes. Where it takes
     ``family``, families get colours: a Series or dict from judge or item to family, or the name of a metadata column
     (:meth:`Comparisons.with_metadata`). ``max_rows`` is the number of items, or judges, to show: of more, the first and last, or
     those that stand out. matplotlib is needed: ``pip install 'hjastats[plots]'``.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+    >>> [label.get_text() for label in result.plot.ranking().get_yticklabels()][:2]
+    ['model-I', 'model-H']
     """
 
-    model: Any
-    estimate: Any
-    consensus: Any
-    decomposition: Any
-    estimates: Any
-    is_separated: Any
-    sensitivity: Any
-    position: Any
-    scores: Any
-    disagreement: Any
-    leverage: Any
-    ranking: Any
-    is_withheld: Any
-    fittedvalues: Any
-    _covariance: Covariance
-    _need_data: Any
+    def __init__(self, fit: Fit, observed: Callable[[], Observations]) -> None:
+        self._fit, self._observed = fit, observed
 
-    def plot_ranking(
+    @in_report("Consensus scores, best item first.", "item")
+    def ranking(
         self,
         judge: str | None = None,
         *,
@@ -86,7 +96,7 @@ class PictureMethods:
         --------
         >>> import hjastats as hja
         >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
-        >>> result.plot_ranking().get_yticklabels()[0].get_text()
+        >>> result.plot.ranking().get_yticklabels()[0].get_text()
         'model-I'
         """
         table, title = self._ranking_table(judge, level, max_rows)
@@ -101,7 +111,8 @@ class PictureMethods:
             ax=ax,
         )
 
-    def plot_sensitivity(
+    @in_report("How sharply each judge follows the consensus; the average is one.", "judge")
+    def sensitivity(
         self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
     ) -> Axes:
         """Sensitivity of each judge with 95% intervals, against one, the panel's average.
@@ -110,11 +121,11 @@ class PictureMethods:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot_sensitivity().get_title(loc="left")
+        >>> result.plot.sensitivity().get_title(loc="left")
         'Sensitivity of the judges'
         """
         self._need_sensitivity()
-        table, title = _ends(self.sensitivity, max_rows, "judges")
+        table, title = _ends(sensitivity(self._fit), max_rows, "judges")
         return plots.plot_intervals(
             table,
             reference=1.0,
@@ -124,7 +135,8 @@ class PictureMethods:
             ax=ax,
         )
 
-    def plot_position(
+    @in_report("Bonus each judge gives to whatever is shown first.", "judge")
+    def position(
         self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
     ) -> Axes:
         """Position effects with 95% intervals, against zero.
@@ -133,12 +145,12 @@ class PictureMethods:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot_position().get_title(loc="left")
+        >>> result.plot.position().get_title(loc="left")
         'Position effects of the judges'
         """
-        if self.model.position is None:
+        if self._fit.layout.terms.named("position") is None:
             raise ValueError("this model has no position effects: fit it with position='judge' or position='common'.")
-        table, title = _ends(self.position, max_rows, "judges")
+        table, title = _ends(effects(self._fit, "position"), max_rows, "judges")
         return plots.plot_intervals(
             table,
             reference=0.0,
@@ -148,7 +160,12 @@ class PictureMethods:
             ax=ax,
         )
 
-    def plot_disagreement(
+    @in_report(
+        "What the consensus does not explain: judges in rows, items in columns, similar ones side by side.",
+        "judge",
+        "item",
+    )
+    def disagreement(
         self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
     ) -> Figure | Axes:
         """Residual heatmap, similar judges and items side by side, with consensus, sensitivity and leverage at the margins.
@@ -162,11 +179,11 @@ class PictureMethods:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> type(result.plot_disagreement()).__name__
+        >>> type(result.plot.disagreement()).__name__
         'Figure'
         """
         self._need_disagreement()
-        residual, title = _largest(self.disagreement, max_rows)
+        residual, title = _largest(disagreement(self._fit), max_rows)
         # Withheld cells have no disagreement to be alike in.
         alike = bicluster(residual.fillna(0.0))
         residual = residual.loc[list(alike.judge_order), list(alike.item_order)]
@@ -174,14 +191,15 @@ class PictureMethods:
             return plots.plot_heatmap(residual, family=self._family(family, "judge", "item"), ax=ax)
         return plots.plot_disagreement(
             residual,
-            consensus=self.estimates("mu", list(residual.columns)),
-            sensitivity=self.sensitivity.loc[residual.index],
-            leverage=self.leverage()["h"].loc[residual.index],
+            consensus=estimates(self._fit, "mu", list(residual.columns)),
+            sensitivity=sensitivity(self._fit).loc[residual.index],
+            leverage=leverage(self._fit)["h"].loc[residual.index],
             title="What the consensus does not explain" + title,
             family=self._family(family, "judge", "item"),
         )
 
-    def plot_profiles(
+    @in_report("Scores of every judge over the items in the order of the consensus.", "judge")
+    def profiles(
         self,
         *,
         highlight: Sequence[str] | None = None,
@@ -205,19 +223,19 @@ class PictureMethods:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> [label.get_text() for label in result.plot_profiles(highlight=["judge-5"]).get_yticklabels()[:2]]
+        >>> [label.get_text() for label in result.plot.profiles(highlight=["judge-5"]).get_yticklabels()[:2]]
         ['model-I', 'model-H']
         """
         self._need_sensitivity()
-        from ..plots.profiles import MAX_COLOURS
+        from .plots.profiles import MAX_COLOURS
 
-        everything = self._best_first
-        if highlight is None and family is None and len(self.model.judges) > MAX_COLOURS:
-            distance = self.scores.sub(everything).pow(2).sum(axis=1)
+        everything, by_judge = self._best_first, scores(self._fit)
+        if highlight is None and family is None and len(by_judge) > MAX_COLOURS:
+            distance = by_judge.sub(everything).pow(2).sum(axis=1)
             highlight = list(distance.nlargest(N_HIGHLIGHTED).index)
         consensus, title = _ends(everything, max_rows, "items")
         return plots.plot_profiles(
-            self.scores[consensus.index],
+            by_judge[consensus.index],
             consensus,
             highlight=highlight,
             title="Scores of each judge, items in the order of the consensus" + title,
@@ -225,24 +243,26 @@ class PictureMethods:
             ax=ax,
         )
 
-    def plot_leverage(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
+    @in_report("Size of the disagreement against the sensitivity.", "judge")
+    def leverage(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
         """Size of each judge's disagreement against its sensitivity; those that dominate the panel are named.
 
         Examples
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot_leverage().get_xlabel()
+        >>> result.plot.leverage().get_xlabel()
         'sensitivity to the consensus'
         """
         self._need_disagreement()
-        leverage = self.leverage()
-        table = pd.DataFrame({"sensitivity": self.sensitivity["estimate"], "h": leverage["h"]})
+        sizes = leverage(self._fit)
+        table = pd.DataFrame({"sensitivity": sensitivity(self._fit)["estimate"], "h": sizes["h"]})
         return plots.plot_leverage(
-            table, outliers=list(outlying(leverage).index), family=self._family(family, "judge"), ax=ax
+            table, outliers=list(outlying(sizes).index), family=self._family(family, "judge"), ax=ax
         )
 
-    def plot_probabilities(
+    @in_report("Probability that the item of the row is preferred to that of the column.", "item")
+    def probabilities(
         self,
         judge: str | None = None,
         *,
@@ -258,53 +278,55 @@ class PictureMethods:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot_probabilities("judge-1").get_title(loc="left")
+        >>> result.plot.probabilities("judge-1").get_title(loc="left")
         'P(row preferred to column), judge-1'
         """
         order, some = _ends(self._best_first, max_rows, "items")
-        scores = order if judge is None else self.scores.loc[self._judge(judge), order.index]
+        values = order if judge is None else scores(self._fit).loc[self._judge(judge), order.index]
         title = "P(row preferred to column), " + ("consensus" if judge is None else judge) + some
         return plots.plot_probabilities(
-            preference_probabilities(scores), title=title, family=self._family(family, "item"), ax=ax
+            preference_probabilities(values), title=title, family=self._family(family, "item"), ax=ax
         )
 
-    def plot_convergence(self, *, ax: Axes | None = None) -> Axes:
+    def convergence(self, *, ax: Axes | None = None) -> Axes:
         """How every start came to its optimum, and the paper's alternating algorithm where it was used.
 
         Examples
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot_convergence().get_xlabel()
+        >>> result.plot.convergence().get_xlabel()
         'iteration'
         """
-        paths = {f"start {i}": path for i, path in enumerate(self.estimate.search.paths, start=1)}
-        if not paths and len(self.estimate.optimum.path) > 1:
-            paths = {self.estimate.method: self.estimate.optimum.path}
-        if self.estimate.history is not None:
-            paths = {"alternating": self.estimate.history.values, **paths}
+        paths = {f"start {i}": path for i, path in enumerate(self._fit.search.paths, start=1)}
+        if not paths and len(self._fit.optimum.path) > 1:
+            paths = {self._fit.method: self._fit.optimum.path}
+        if self._fit.history is not None:
+            paths = {"alternating": self._fit.history.values, **paths}
         if not paths:
             raise ValueError("the steps of this fit were not kept: fit the model again to see them.")
         title = "Convergence of every start; one that comes near an optimum already found ends there"
         return plots.plot_convergence(paths, title=title, ax=ax)
 
-    def plot_calibration(self, n_bins: int = 10, *, ax: Axes | None = None) -> Axes:
+    @in_report("Predicted against observed shares.")
+    def calibration(self, n_bins: int = 10, *, ax: Axes | None = None) -> Axes:
         """Predicted probabilities against observed shares of the data the model was fitted to, in groups of equal size.
 
         Examples
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot_calibration(n_bins=5).get_xlabel()
+        >>> result.plot.calibration(n_bins=5).get_xlabel()
         'predicted probability that the first item is preferred'
         """
-        self._need_data()
-        data = self.model.comparisons
-        return plots.plot_calibration(
-            calibration_table(self.fittedvalues, data.outcome, data.weight, n_bins=n_bins), ax=ax
-        )
+        observed, at = self._observed(), self._fit.at
+        rows, data, response = observed.rows, observed.data, observed.rows.response
+        predicted = expected_outcome(response, response.probabilities(log_odds(rows, at), own_predictors(rows, at)))
+        table = calibration_table(predicted, data.outcome, data.weight, n_bins=n_bins)
+        return plots.plot_calibration(table, ax=ax)
 
-    def plot_comparisons(
+    @in_report("How often items were compared.", "item")
+    def comparisons(
         self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
     ) -> Axes:
         """Which items were compared how often, items in the order of the consensus.
@@ -313,13 +335,13 @@ class PictureMethods:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot_comparisons().get_title(loc="left")
+        >>> result.plot.comparisons().get_title(loc="left")
         'Comparisons between items'
         """
-        self._need_data()
+        data = self._observed().data
         order, some = _ends(self._best_first, max_rows, "items")
         return plots.plot_comparisons(
-            comparison_counts(self.model.comparisons, tuple(order.index)),
+            comparison_counts(data, tuple(order.index)),
             title="Comparisons between items" + some,
             family=self._family(family, "item"),
             ax=ax,
@@ -328,40 +350,36 @@ class PictureMethods:
     @property
     def _best_first(self) -> pd.Series:
         """Consensus scores, best item first, those without a finite one last."""
-        runs_away = self.is_separated[self.model.layout.slices["mu"]] if "mu" in self.model.layout.slices else False
-        scores = np.where(runs_away, np.nan, self.decomposition.mu)
-        order = np.argsort(-scores, kind="stable")
-        index = pd.Index([self.model.items[i] for i in order], name="item")
-        return pd.Series(scores[order], index).sub(pd.Series(scores).mean())
+        order, values = self._fit.best_first
+        return pd.Series(values, pd.Index([self._fit.layout.items[i] for i in order], name="item"))
 
     def _ranking_table(self, judge: str | None, level: float, max_rows: int) -> tuple[pd.DataFrame, str]:
-        scores = self._best_first
+        fit, values = self._fit, self._best_first
         if judge is not None:
-            scores = self.scores.loc[self._judge(judge)].sort_values(ascending=False, kind="stable")
-        some, title = _ends(scores, max_rows, "items")
-        is_ranked = not scores.isna().any() and len(scores) <= limits.MOST_COMPARED and self._covariance.is_finite
+            values = scores(fit).T[self._judge(judge)].sort_values(ascending=False, kind="stable")
+        some, title = _ends(values, max_rows, "items")
+        is_ranked = not values.isna().any() and len(values) <= limits.MOST_COMPARED and fit.covariance.is_finite
         if not is_ranked and judge is not None:
             return pd.DataFrame({"score": some, "ci_lower": np.nan, "ci_upper": np.nan}), title
         if not is_ranked:
             # Places and groups are those of all items; without a finite score for each there are none.
-            return self.estimates("mu", list(some.index)).rename(columns={"estimate": "score"}), title
-        table = self.ranking(judge, level=level).loc[some.index]
+            return estimates(fit, "mu", list(some.index)).rename(columns={"estimate": "score"}), title
+        table = ranking(fit, judge, level=level).loc[some.index]
         # A difference has about the root sum of squares of two quasi-standard errors. With equal ones, half the critical difference
         # is z / sqrt(2) of them: lines of this length part where a pair differs at this level.
         half = stats.norm.ppf(0.5 + level / 2.0) / np.sqrt(2.0) * table["quasi_se"]
         return table.assign(comparison_lower=table["score"] - half, comparison_upper=table["score"] + half), title
 
     def _judge(self, judge: str) -> str:
-        if judge not in self.model.judges:
-            raise ValueError(f"no judge is called {judge!r}; the judges are {shown(self.model.judges, 10)}.")
+        if judge not in self._fit.layout.judges:
+            raise ValueError(f"no judge is called {judge!r}; the judges are {shown(self._fit.layout.judges, 10)}.")
         return judge
 
     def _family(self, family: Family | str | None, *roles: str) -> Family | None:
         """Families by label, taken from the metadata where a column is named."""
         if not isinstance(family, str):
             return family
-        self._need_data()
-        data = self.model.comparisons
+        data = self._observed().data
         known = {"judge": (data.judges, data.judge_metadata), "item": (data.items, data.item_metadata)}
         named: dict[str, str] = {}
         for role in roles:
@@ -371,14 +389,14 @@ class PictureMethods:
         return named
 
     def _need_sensitivity(self) -> None:
-        if not {"gamma", "S"} & set(self.model.layout.slices):
+        if not self._fit.layout.structure.judges_differ:
             raise ValueError(
                 "all judges of this model have the same scores: fit JAModel or HJAModel to tell them apart."
             )
 
     def _need_disagreement(self) -> None:
         self._need_sensitivity()
-        if not self.model.rank and "S" not in self.model.layout.slices:
+        if not self._fit.layout.rank and self._fit.layout.structure.has_sensitivities:
             raise ValueError("this model has no disagreement: fit HJAModel with rank 1 or more.")
 
 

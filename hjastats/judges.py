@@ -1,0 +1,286 @@
+"""What a fit says about its judges: who carries the consensus, who departs from it, and how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from .data.rows import check_option
+from .diagnostics.affinity import Affinity, affinity, family_labels
+from .diagnostics.biclustering import Bicluster, bicluster
+from .diagnostics.cards import JudgeCard, judge_card, judge_cards
+from .diagnostics.effective import EffectiveJudges, effective_judges
+from .diagnostics.influence import (
+    Influence,
+    Without,
+    after_refitting,
+    by_one_step,
+    check_one_step,
+    influence_table,
+    unavailable,
+)
+from .fit import Fit
+from .inference import estimates as tables
+
+if TYPE_CHECKING:
+    from .models import HJAModel
+
+
+class JudgeQuestions:
+    """Questions about the judges of a fit, as ``result.judges``.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+    >>> result.judges.effective_number()
+    Effective number of judges: 4.0 of 8. Largest shares of what is known about the consensus: judge-1 38%, judge-2 ...
+    """
+
+    def __init__(self, model: HJAModel, fit: Fit) -> None:
+        self._model, self._fit = model, fit
+
+    def cards(self) -> pd.DataFrame:
+        """What the data and the fit say about every judge, one row each.
+
+        Returns
+        -------
+        pandas.DataFrame
+            comparisons; sensitivity and position with standard errors (position is empty if not modelled); first_share of the
+            decided verdicts; tie_rate (empty if ties were left out); dropped_rate of verdicts that could not be used; flip_rate of
+            pairs judged in both orders (empty without such pairs); cycle_rate, the share of intransitive among decided triples;
+            infit and outfit mean squares, expected to be 1 (below with ties as half wins); leverage h and rho; information_share
+            about the consensus; the nearest judge by the correlation of scores; a sentence. What is withheld is empty.
+
+        See Also
+        --------
+        card : one of them, to read.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.judges.cards().loc["judge-first", "sentence"]
+        'Follows the consensus about as sharply as average (1.17, 0.86 to 1.47); prefers the first answer (+2.7 log-odds).'
+        """
+        return judge_cards(self._fit, self._model.observations)
+
+    def card(self, judge: str) -> JudgeCard:
+        """What the data and the fit say about one judge, on a card that prints itself.
+
+        Raises
+        ------
+        ContrastError
+            When there is no such judge.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.judges.card("judge-noise")
+        judge-noise
+        Follows the consensus less sharply than average (0.23, 0.08 to 0.38);
+        contradicts itself in 24% of triples.
+        <BLANKLINE>
+          comparisons    400, 0.0% ties, 0.0% unusable
+          sensitivity    0.23 (se 0.08, average judge 1)
+          position       +0.03 (se 0.10), first in 50.2% of decided verdicts
+          flips          no pair judged in both orders
+          cycles         23.7% of triples go round (coins: 25%)
+          infit, outfit  1.00, 1.00 (1 is expected)
+          disagreement   h = 0.05, 0.09 times its consensus part
+          information    1.0% of that about the consensus
+          judges like    judge-first (1.00), judge-2 (0.97)
+        """
+        return judge_card(self._fit, self._model.observations, judge)
+
+    def leverage(self) -> pd.DataFrame:
+        """Size of each judge's disagreement, h = norm of its row of U V', and relative to its consensus part, rho.
+
+        Empty where the disagreement is still changing on the way to infinity.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.judges.leverage().loc[["judge-5", "judge-noise"]].round(2)
+                        h   rho
+        judge
+        judge-5      2.65  1.39
+        judge-noise  0.05  0.09
+        """
+        return tables.leverage(self._fit)
+
+    def score_errors(self) -> pd.DataFrame:
+        """Standard errors of :attr:`HJAResults.scores`; empty for judges with a score that runs to infinity.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.judges.score_errors().loc["judge-5", ["model-A", "model-I"]].round(2).to_dict()
+        {'model-A': 0.2, 'model-I': 0.2}
+        """
+        return tables.score_errors(self._fit)
+
+    def relative_loadings(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The appendix's other reading of the model, ``S = diag(gamma)(1 mu' + W V')``: loadings W = U / gamma.
+
+        In it gamma scales all of a judge's scores, and W says how far its taste departs from the consensus per unit of
+        sensitivity. Where the sensitivity cannot be told from zero W is not defined and its row is left empty.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by judge and direction: estimate, std_err, z, p_value, ci_lower, ci_upper.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.judges.relative_loadings()["estimate"].head(2).round(3).to_dict()
+        {('judge-1', 1): 0.23, ('judge-2', 1): -0.294}
+        """
+        return tables.relative_loadings(self._fit, alpha)
+
+    def influence(self, method: str = "one-step", n_jobs: int = 1) -> Influence:
+        """What leaving out each judge does to the consensus.
+
+        The consensus without a judge is the mean of the remaining judges' scores, as the paper's normalisation has it: part of the
+        change is the judge's own row leaving the mean, the rest is that it no longer pulls on the others.
+
+        Parameters
+        ----------
+        method : {"one-step", "refit"}
+            One Newton step from the full estimate with the judge's comparisons and parameters removed
+            (:func:`hjastats.diagnostics.deletion.one_step`), or the same model fitted to the other judges. The step is good while
+            changes are small against the scores; confirm the judges it points at by refitting.
+        n_jobs : int
+            Parallel refits (joblib).
+
+        Returns
+        -------
+        Influence
+            ``table`` with one row per judge and ``consensus`` without each. Where the others do not determine the model, or their
+            estimate does not exist, the row is empty and ``note`` says why.
+
+        Raises
+        ------
+        IdentificationError
+            When the fit itself has no finite estimate to start from.
+        SizeError
+            For a step of more than 12,000 parameters.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+        >>> result.judges.influence().table["rms_change"].head(2).round(3)
+        judge
+        judge-1    0.361
+        judge-2    0.126
+        Name: rms_change, dtype: float64
+        """
+        check_option("method", method, ("one-step", "refit"))
+        fit = self._fit
+        fit.need_converged(
+            "the fit has no finite, determined estimate whose change could be measured: use fit_regularized()."
+        )
+        judges = range(len(fit.layout.judges))
+        if method == "refit":
+            from joblib import Parallel, delayed
+
+            _ = self._model.observations
+            without = list(Parallel(n_jobs=n_jobs)(delayed(_refitted)(self._model, fit, k) for k in judges))
+        else:
+            check_one_step(fit)
+            without = [by_one_step(fit, k) for k in judges]
+        return influence_table(method, fit.layout.judges, fit.layout.items, fit.parts.mu, without)
+
+    def affinity(self, judge_family: Any = "family", item_family: Any = "family", alpha: float = 0.05) -> Affinity:
+        """Whether judges favour items of their own family beyond the consensus.
+
+        Contrasts, for each judge, the mean residual disagreement ``(U V')[judge, item]`` over items of its own family with that
+        over all other items, by the delta method with the full covariance of the fit.
+
+        Parameters
+        ----------
+        judge_family, item_family : str, dict or pandas.Series
+            Families by label, or the name of a column of the data's metadata (:meth:`Comparisons.with_metadata`). None or a missing
+            value for those without family.
+        alpha : float
+            One minus the level of the intervals.
+
+        Returns
+        -------
+        Affinity
+            ``families`` and ``judges`` with Holm-adjusted p-values, ``overall``, and ``joint_test`` that no family favours its own.
+
+        Raises
+        ------
+        ContrastError
+            When the model has no disagreement, or no judge has items of its own family.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> judges = {judge: "x" if judge == "judge-5" else None for judge in result.model.judges}
+        >>> items = {item: "x" if item in ("model-A", "model-D") else "y" for item in result.model.items}
+        >>> result.judges.affinity(judges, items).families[["judges", "items", "estimate", "std_err"]].round(3)
+                judges  items  estimate  std_err
+        family
+        x            1      2     0.243    0.128
+        """
+        data, layout = self._model.comparisons, self._fit.layout
+        known = (None, None) if data is None else (data.judge_metadata, data.item_metadata)
+        judges = family_labels(judge_family, "judge", layout.judges, known[0])
+        items = family_labels(item_family, "item", layout.items, known[1])
+        return affinity(self._fit, judges, items, alpha)
+
+    def bicluster(self, n_groups: int | tuple[int, int] | None = None, of: str = "disagreement") -> Bicluster:
+        """Order and groups of judges and items by hierarchical clustering.
+
+        Parameters
+        ----------
+        n_groups : int or pair of int, optional
+            Groups of judges and of items; by default where the trees leave the widest gap.
+        of : {"disagreement", "scores"}
+            The residual ``U V'``, or the judge-specific scores as in the paper's figures.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.judges.bicluster().judge_groups.to_dict()["judge-5"]
+        1
+        """
+        check_option("of", of, ("disagreement", "scores"))
+        return bicluster(tables.disagreement(self._fit) if of == "disagreement" else tables.scores(self._fit), n_groups)
+
+    def effective_number(self) -> EffectiveJudges:
+        """How many judges the consensus really rests on: the inverse Herfindahl index of their shares of the information about it.
+
+        See :func:`hjastats.diagnostics.effective.information_shares` for the formula. It is the number of judges when all tell
+        equally much, and one when a single judge tells everything.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+        >>> round(result.judges.effective_number().number, 1)
+        4.0
+        """
+        return effective_judges(self._fit)
+
+
+def _refitted(model: HJAModel, fit: Fit, judge: int) -> Without:
+    """The consensus after fitting the model's kind to the other judges' comparisons."""
+    if note := unavailable(fit, judge):
+        return Without(None, note=note)
+    try:
+        smaller = model.without_judges([model.judges[judge]]).fit_like(fit)
+    except ValueError as error:
+        return Without(None, note=f"Cannot be fitted without: {error}")
+    return after_refitting(fit, smaller.fit, judge)

@@ -1,0 +1,1033 @@
+"""What a user holds after a fit: a facade over :class:`~hjastats.fit.Fit` under the names statsmodels users expect.
+
+Only results and models fit again; everything else is a function of the fit.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults
+from statsmodels.regression.linear_model import CompareLRTestResult
+from statsmodels.stats.contrast import ContrastResults, WaldTestResults
+
+from .diagnostics.diagnosis import Diagnosis, judge_facts
+from .diagnostics.findings import Finding, find
+from .errors import ComparisonError
+from .export import text_or_file, to_document
+from .fit import Fit, which_information
+from .inference import estimates as tables
+from .inference.bootstrap import Bootstrap, bootstrap, check_options
+from .inference.comparison import Candidate, comparison_table
+from .inference.contrasts import Contrast, Spec, contrast
+from .inference.covariances import choose_covariance
+from .inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
+from .inference.hypotheses import t_test, wald_test, wald_test_kinds
+from .inference.likelihood_ratio import (
+    RankTest,
+    bootstrap_rank_test,
+    check_rank,
+    compare_lr_test,
+    saturated_rank_test,
+)
+from .inference.pairs import pairwise
+from .inference.ranks import ranking
+from .judges import JudgeQuestions
+from .show.figures import FitPlots
+from .show.report import Subject, render
+from .show.summary import Heading, summarise
+
+if TYPE_CHECKING:
+    from statsmodels.base._prediction_inference import PredictionResultsMonotonic
+    from statsmodels.iolib.summary import Summary
+
+    from .models import HJAModel
+
+# What statsmodels' base classes give that holds here; the rest of theirs is not shown.
+INHERITED = ("aic", "bic", "df_model", "model", "nobs", "params", "save", "tvalues")
+# Movement from which a judge's position effect counts as running away.
+RUNS_AWAY = 0.3
+
+
+class HJAResults(GenericLikelihoodModelResults):
+    """Results of :meth:`hjastats.HJAModel.fit`.
+
+    Arrays of parameters carry their names. Figures are under ``plot``, questions about judges under ``judges``; ``fit`` is the
+    record behind all of it.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+    >>> result
+    HJA(1) + position: 3,200 comparisons of 10 items by 8 judges, log-likelihood -1662.6 with 38 parameters
+    model-I leads, then model-H, model-A; 4 warnings (see .findings)
+    standard errors from the expected information (eq. fisher-plugin); .summary(), .ranking(), .plot, .judges
+    """
+
+    def __init__(self, model: HJAModel, fit: Fit) -> None:
+        self.model, self.fit = model, fit
+        names = pd.Index(fit.layout.names)
+        LikelihoodModelResults.__init__(self, model, pd.Series(fit.params, names), None, scale=1.0, use_t=False)
+        self._cache: dict[str, Any] = {}
+        self.nobs, self.df_model, self.df_resid = model.nobs, fit.df, model.nobs - fit.df
+        self.k_constant, self.method = 0, fit.method
+        self.cov_type = fit.choice.kind
+        self.cov_kwds = {"description": fit.choice.description, **fit.choice.facts}
+        if "n_groups" in self.cov_kwds:
+            self.n_groups = self.cov_kwds["n_groups"]
+        self.mle_settings = {"optimizer": fit.method, "n_starts": fit.search.n_starts}
+
+    def __dir__(self) -> list[str]:
+        own = [name for name in vars(HJAResults) if not name.startswith("_") and name not in HIDDEN]
+        return sorted({*own, *INHERITED, "cov_type", "fit"})
+
+    def __repr__(self) -> str:
+        return _in_three_lines(self)
+
+    # Scalars the base class would count from len(params) or from exog
+
+    @property
+    def converged(self) -> bool:
+        """Whether the estimate is stationary, a minimum, determined and finite."""
+        return self.fit.converged
+
+    @property
+    def llf(self) -> float:
+        """Log-likelihood of the individual comparisons, without binomial constants."""
+        return self.fit.loglike
+
+    @property
+    def llnull(self) -> float:
+        """Log-likelihood of coin flips; with ties as an outcome, of coin flips and the overall share of ties."""
+        return self.fit.null_loglike
+
+    @property
+    def llr(self) -> float:
+        """Likelihood ratio against every verdict being a coin flip."""
+        return 2.0 * (self.llf - self.llnull)
+
+    @property
+    def llr_pvalue(self) -> float:
+        """Chi-squared p-value of ``llr``; not a number with sensitivities, which coin flips leave undefined."""
+        if self.fit.layout.structure.has_sensitivities:
+            return np.nan
+        return float(stats.chi2.sf(self.llr, self.df_model))
+
+    @property
+    def prsquared(self) -> float:
+        """McFadden's pseudo R-squared against coin flips."""
+        return 1.0 - self.llf / self.llnull
+
+    @property
+    def df_modelwc(self) -> float:
+        """Number of free parameters, the count behind AIC and BIC."""
+        return float(self.df_model)
+
+    @cached_property
+    def mle_retvals(self) -> dict[str, Any]:
+        """How the maximisation went.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.mle_retvals["converged"], result.mle_retvals["iterations"] < 10
+        (True, True)
+        """
+        return _return_values(self.fit)
+
+    # Standard errors; matrices are made when they are asked for, since with many items they are large
+
+    def _named(self, values: np.ndarray) -> pd.Series:
+        return pd.Series(values, self.params.index)
+
+    @cached_property
+    def bse(self) -> pd.Series:
+        """Standard errors of the reported parameters.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.bse["mu[model-A]"].round(3)
+        np.float64(0.076)
+        """
+        return self._named(self.fit.errors(np.arange(len(self.params))))
+
+    @cached_property
+    def pvalues(self) -> pd.Series:
+        """Two-sided p-values of parameters being zero.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel(), position="common").fit()
+        >>> float(result.pvalues["position"].round(12))
+        0.0
+        """
+        return self._named(2.0 * stats.norm.sf(np.abs(self.tvalues)))
+
+    def conf_int(self, alpha: float = 0.05, cols: Any = None) -> pd.DataFrame:
+        """Confidence limits of the parameters.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel(), position="common").fit()
+        >>> result.conf_int().loc[["position"]].round(3)
+                      0      1
+        position  0.202  0.346
+        """
+        limits = super().conf_int(alpha)
+        table = pd.DataFrame(np.asarray(limits), index=self.params.index)
+        return table if cols is None else table.iloc[np.atleast_1d(cols)]
+
+    @property
+    def cov_params_default(self) -> np.ndarray:
+        """Covariance of the reported parameters, shape (n_params, n_params); singular, since they obey constraints.
+
+        Raises
+        ------
+        SizeError
+        """
+        self.fit.check_matrix(len(self.params))
+        return self.fit.covariance.of(self.fit.jacobian)
+
+    @property
+    def normalized_cov_params(self) -> np.ndarray:
+        """The covariance of the parameters, under the name the base class uses."""
+        return self.cov_params_default
+
+    @normalized_cov_params.setter
+    def normalized_cov_params(self, value: None) -> None:
+        """Take no notice of the nothing the base class begins with."""
+
+    def cov_params(self, *args: Any, **kwargs: Any) -> Any:
+        """Covariance of the parameters, or of linear combinations of them, as in statsmodels.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> float(result.cov_params().loc["mu[model-A]", "mu[model-B]"].round(6))
+        -0.000365
+        """
+        result = super().cov_params(*args, **kwargs)
+        names = self.params.index
+        return pd.DataFrame(result, names, names) if not args and not kwargs else result
+
+    def with_covariance(
+        self, cov_type: str = "nonrobust", cov_kwds: dict[str, Any] | None = None, information: str | None = None
+    ) -> HJAResults:
+        """The same fit with another covariance; this result is left as it is.
+
+        Parameters
+        ----------
+        cov_type : {"nonrobust", "HC0", "cluster"}
+        cov_kwds : dict, optional
+            ``{"groups": ...}`` for "cluster".
+        information : {"expected", "observed"}, optional
+            Which information to use; by default expected for "nonrobust" and observed for robust covariances.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> robust = result.with_covariance("HC0")
+        >>> robust.cov_type, result.cov_type
+        ('HC0', 'nonrobust')
+        """
+        fit = self.fit.with_information(which_information(information, cov_type))
+        other = type(self)(self.model, choose_covariance(fit, cov_type, cov_kwds, lambda: self.model.observations))
+        if self.model.comparisons is None:
+            # What the removed data gave reason to say still holds.
+            other.__dict__["findings"] = self.findings
+        return other
+
+    # Tables
+
+    @property
+    def consensus(self) -> pd.DataFrame:
+        """Consensus scores with standard errors and 95% intervals, best item first.
+
+        They sum to zero over the items that have a finite score.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.consensus.head(2).round(3)
+                 estimate  std_err  ci_lower  ci_upper
+        item
+        model-I     1.385    0.103     1.183     1.586
+        model-H     0.888    0.089     0.714     1.063
+        """
+        return tables.consensus(self.fit)
+
+    def estimates(self, kind: str, labels: Sequence[str] | None = None) -> pd.DataFrame:
+        """Estimates with standard errors and 95% intervals of one kind of parameter, for all judges or items or for some.
+
+        Of panels with thousands of items the standard errors take most of the time: name those that matter.
+
+        Parameters
+        ----------
+        kind : str
+            "mu" (of items), "gamma", "position" or another term of the judges.
+        labels : sequence of str, optional
+            Items or judges.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.estimates("mu", ["model-A", "model-B"]).round(3)
+                 estimate  std_err  ci_lower  ci_upper
+        item
+        model-A     0.591    0.087     0.420     0.763
+        model-B     0.109    0.083    -0.054     0.272
+        """
+        return tables.estimates(self.fit, kind, labels)
+
+    @property
+    def sensitivity(self) -> pd.DataFrame:
+        """Sensitivity of each judge to the consensus, with the test of gamma = 1.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.sensitivity.head(2).round(3)
+                 estimate  std_err      z  p_value  ci_lower  ci_upper
+        judge
+        judge-1     2.499    0.207  7.241    0.000     2.093     2.905
+        judge-2     1.263    0.127  2.077    0.038     1.015     1.512
+        """
+        return tables.sensitivity(self.fit)
+
+    @property
+    def position(self) -> pd.DataFrame:
+        """Log-odds bonus of the item shown first, with the test of no bonus; empty without position effects.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.position.loc[["judge-first"]].round(3)
+                     estimate  std_err       z  p_value  ci_lower  ci_upper
+        judge
+        judge-first     2.673    0.251  10.664      0.0     2.182     3.165
+        """
+        return tables.effects(self.fit, "position")
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Judge-specific scores S, judges by items; empty where they run to infinity.
+
+        They sum to zero over the items that have a finite score for the judge.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.scores.loc["judge-5", ["model-A", "model-I"]].round(2).to_dict()
+        {'model-A': 1.39, 'model-I': 0.96}
+        """
+        return tables.scores(self.fit)
+
+    @property
+    def disagreement(self) -> pd.DataFrame:
+        """Residual disagreement ``U V'``, judges by items: what the consensus does not explain.
+
+        Empty where scores run to infinity.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.disagreement.loc["judge-5", ["model-A", "model-I"]].round(2).to_dict()
+        {'model-A': 0.98, 'model-I': -0.01}
+        """
+        return tables.disagreement(self.fit)
+
+    def ranking(
+        self,
+        judge: str | None = None,
+        level: float = 0.95,
+        simultaneous: bool = True,
+        rng: int | np.random.Generator | None = 0,
+        items: Sequence[str] | None = None,
+    ) -> pd.DataFrame:
+        """Places with intervals and tied groups, of the consensus or of one judge.
+
+        Parameters
+        ----------
+        judge : str, optional
+            Rank by this judge's scores instead of the consensus.
+        level : float
+        simultaneous : bool
+            Whether all place intervals hold jointly with probability ``level``, or each one by itself.
+        rng : int or numpy.random.Generator
+            Randomness of the simulated critical value.
+        items : sequence of str, optional
+            Rank these among themselves; all items by default.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Best item first: place, score, std_err, ci_lower, ci_upper, place_lower, place_upper, group, quasi_se.
+
+        Raises
+        ------
+        IdentificationError
+            When scores run to infinity or are not determined.
+        SizeError
+            For more than 3,000 items.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+        >>> result.ranking()[["place", "place_lower", "place_upper", "group"]].head(3)
+                 place  place_lower  place_upper group
+        item
+        model-I      1            1            1     a
+        model-H      2            2            3     b
+        model-A      3            2            4    bc
+        """
+        return ranking(self.fit, judge, level=level, simultaneous=simultaneous, rng=rng, items=items)
+
+    def pairwise(
+        self,
+        kind: str = "mu",
+        method: str = "holm",
+        alpha: float = 0.05,
+        rng: int | np.random.Generator | None = 0,
+        labels: Sequence[str] | None = None,
+    ) -> pd.DataFrame:
+        """All pairwise differences of consensus scores, sensitivities or position effects.
+
+        Parameters
+        ----------
+        kind : {"mu", "gamma", "position"}
+        method : str
+            Adjustment of the p-values: "single-step" (distribution of the largest of all z statistics, simulated), "none", or
+            any of :func:`statsmodels.stats.multitest.multipletests` ("holm", "fdr_bh", ...).
+        alpha : float
+            Level of the intervals, which are simultaneous for "single-step" and individual otherwise.
+        labels : sequence of str, optional
+            Items or judges to compare; all of them by default.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by the two labels: estimate (first minus second), std_err, z, p_value, p_adjusted, ci_lower, ci_upper.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.pairwise("gamma").loc[("judge-1", "judge-2"), ["estimate", "p_adjusted"]].round(4).to_dict()
+        {'estimate': 1.4797, 'p_adjusted': 0.0}
+        """
+        return pairwise(self.fit, kind, method=method, alpha=alpha, rng=rng, labels=labels)
+
+    # Contrasts and tests
+
+    def contrast(self, spec: Spec, *, null: float | Sequence[float] | None = None) -> Contrast:
+        """Any smooth function of the parameters, with standard errors by the delta method.
+
+        Parameters
+        ----------
+        spec : str, callable, dict or list
+            A string with arithmetic and ``exp, log, sqrt, abs, logit, expit`` over ``mu[item]``, ``gamma[judge]``,
+            ``S[judge, item]`` (scores), ``R[judge, item]`` (residual disagreement), ``p[judge, first, second]`` (probability
+            that the item shown first wins, position effects included), ``position[judge]``, ``U[judge, 1]``, ``V[item, 1]`` and
+            covariate names; ``"... = value"`` sets the value tested against. Or a function of a
+            :class:`~hjastats.inference.quantities.ParameterView`. Or a dict or list of these.
+        null : float or sequence, optional
+            Values to test against.
+
+        Returns
+        -------
+        Contrast
+            With ``summary_frame()``, ``conf_int(alpha, method="delta" | "log" | "logit")``, ``wald_test()``.
+
+        Raises
+        ------
+        ContrastError
+            When the string cannot be read or a label does not exist.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.contrast("gamma[judge-1] / gamma[judge-2] = 1")
+                                             estimate   null  std_err      z  p_value  ci_lower  ci_upper
+        contrast
+        gamma[judge-1] / gamma[judge-2] = 1    2.0795 1.0000   0.3025 3.5681 0.00036    1.4865    2.6725
+
+        Where the likelihood keeps rising without limit, contrasts that have no finite value are empty.
+        """
+        return contrast(self.fit, spec, null=null)
+
+    def contrast_formula(self, formula: str, metadata: pd.DataFrame | None = None) -> FormulaContrast:
+        """Regress estimated parameters on metadata of judges or items, with the estimates' full covariance.
+
+        Parameters
+        ----------
+        formula : str
+            ``"gamma ~ provider"``, ``"mu ~ size"``, ``"position ~ provider"`` or, on judge-item metadata,
+            ``"disagreement ~ same_family"`` and ``"scores ~ ..."``; the right side is a patsy formula.
+        metadata : pandas.DataFrame, optional
+            One row per judge or item (or per pair of both), labelled by the index or by columns ``judge`` and ``item``. By default
+            that of the data (:meth:`Comparisons.with_metadata`); for pairs, a column ``family`` of judges and items is called
+            ``judge_family``, ``item_family``, and ``same_family`` says where they agree.
+
+        Returns
+        -------
+        FormulaContrast
+            Coefficients as contrasts, and ``terms`` with a joint Wald test per term. Inference is for this panel: the
+            uncertainty is that of the parameters, not of having drawn these judges and items.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> import pandas as pd
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> judges = pd.DataFrame({"size": [70, 34, 8, 13, 8, 34, 70, 2]}, index=result.model.judges)
+        >>> result.contrast_formula("gamma ~ size", judges).terms.round(2)
+              chi2  df  p_value
+        size  64.9   1      0.0
+        """
+        if metadata is None:
+            metadata = stored_metadata(formula, self.model.observations.data)
+        return contrast_formula(self.fit, formula, metadata)
+
+    def t_test(self, r_matrix: Any, cov_p: Any = None, use_t: bool | None = None) -> ContrastResults:
+        """Z tests of linear hypotheses about the reported parameters, one per row.
+
+        Parameters
+        ----------
+        r_matrix : str, list of str, dict, array_like or tuple (R, q)
+            ``"mu[a] - mu[b] = 0, gamma[x] = 1"`` as in patsy.
+        cov_p : array_like, optional
+            Another covariance of the parameters.
+
+        Raises
+        ------
+        ContrastError
+            When a row is fixed by the constraints ("not testable") or cannot be read.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> test = result.t_test("mu[model-I] - mu[model-H] = 0")
+        >>> test.effect.round(3), bool(test.pvalue < 0.01)
+        (array([0.352]), True)
+        """
+        if use_t:
+            raise ValueError("use_t is not available: the tests are asymptotic.")
+        return t_test(self.fit, r_matrix, cov_p)
+
+    def wald_test(
+        self,
+        r_matrix: Any,
+        cov_p: Any = None,
+        invcov: Any = None,
+        use_f: bool | None = None,
+        df_constraints: int | None = None,
+        scalar: bool | None = None,
+    ) -> ContrastResults:
+        """Joint chi-squared test of linear hypotheses about the reported parameters.
+
+        The hypotheses are carried to the free coordinates: the degrees of freedom are what is left to test after the
+        constraints of the model, and a hypothesis that contradicts them is refused.
+
+        Parameters
+        ----------
+        r_matrix : str, list of str, dict, array_like or tuple (R, q)
+        cov_p : array_like, optional
+            Another covariance of the parameters.
+        invcov, use_f, df_constraints, scalar
+            Accepted for compatibility; only their defaults are supported.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> test = result.wald_test("gamma[judge-1] = 1, gamma[judge-2] = 1")
+        >>> int(test.df_denom), round(float(test.statistic), 1)
+        (2, 116.9)
+        """
+        if invcov is not None or use_f or df_constraints is not None:
+            raise ValueError("wald_test supports neither invcov, use_f nor df_constraints: the test is chi-squared.")
+        return wald_test(self.fit, r_matrix, cov_p)
+
+    def wald_test_terms(
+        self, skip_single: bool = False, extra_constraints: Any = None, combine_terms: Any = None, scalar: Any = None
+    ) -> WaldTestResults:
+        """Joint tests by kind of parameter: no item differs (mu), all judges are equally sensitive (gamma = 1), and so on.
+
+        Parameters
+        ----------
+        skip_single : bool
+            Leave out kinds with one parameter.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.wald_test_terms().table[["df_constraint"]]
+               df_constraint
+        gamma              7
+        mu                 9
+        """
+        if extra_constraints is not None or combine_terms is not None:
+            raise ValueError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
+        return WaldTestResults(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
+
+    @property
+    def _candidate(self) -> Candidate:
+        """The fit as one to be compared with others."""
+        return Candidate(self.fit, None if self.model.comparisons is None else self.model.observations)
+
+    def compare_lr_test(self, restricted: Any) -> CompareLRTestResult:
+        """Likelihood-ratio test of a restricted model fitted to the same data against this one.
+
+        Returns
+        -------
+        CompareLRTestResult
+            statistic, pvalue, df_diff. Without p-value, and with a warning, when the models differ in the number of
+            disagreement directions: that test is not chi-squared.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> btl = result.model.pooled().fit()
+        >>> test = result.compare_lr_test(btl)
+        >>> round(test.statistic, 1), test.df_diff
+        (162.6, 7)
+        """
+        return compare_lr_test(self._candidate, restricted._candidate)
+
+    def rank_test(
+        self,
+        method: str = "saturated",
+        *,
+        n: int = 199,
+        rng: int | np.random.Generator | None = 0,
+        n_jobs: int = 1,
+        progress: bool = False,
+    ) -> RankTest:
+        """Test that the fitted number of disagreement directions is enough.
+
+        Parameters
+        ----------
+        method : {"saturated", "bootstrap"}
+            "saturated": against judge-wise BTL, chi-squared. "bootstrap": against one direction more, whose likelihood ratio is
+            not chi-squared, by parametric bootstrap.
+        n, rng, n_jobs, progress
+            Replications, randomness, parallel jobs and progress bar of the bootstrap.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+        >>> result.rank_test()
+        Rank test (saturated): JA + position against judge-wise BTL + position
+          LR = 310.252, chi2(56), p = 6.661e-37
+        """
+        check_rank(self.fit, type(self.model).__name__)
+        if method == "saturated":
+            return saturated_rank_test(self.fit, self.model.unrestricted().fit().fit)
+        if method == "bootstrap":
+            check_options(n, "parametric")
+            larger, data = self.model.with_rank(self.fit.layout.rank + 1).fit().fit, self.model.observations.data
+            return bootstrap_rank_test(self.fit, larger, data, n=n, rng=rng, n_jobs=n_jobs, progress=progress)
+        raise ValueError(f"method must be 'saturated' or 'bootstrap', got {method!r}.")
+
+    def bootstrap(
+        self,
+        n: int = 999,
+        kind: str = "parametric",
+        *,
+        groups: Any = None,
+        rng: int | np.random.Generator | None = 0,
+        n_jobs: int = 1,
+        progress: bool = False,
+    ) -> Bootstrap:
+        """Refit to new data like these, with the same penalty if the fit had one.
+
+        Parameters
+        ----------
+        n : int
+            Replications.
+        kind : {"parametric", "rows", "cluster"}
+            Draw verdicts from the fitted model, or resample comparisons, or whole clusters of them.
+        groups : str or array_like
+            Column or labels of the clusters.
+        rng : int or numpy.random.Generator
+            The result does not depend on ``n_jobs``.
+        n_jobs : int
+            Parallel jobs (joblib).
+        progress : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        Bootstrap
+            With ``params`` and ``contrast(spec, method="percentile" | "bca")``.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> draws = result.bootstrap(20, "parametric", rng=0)
+        >>> draws.params.shape
+        (20, 18)
+        >>> bool(draws.contrast("mu[model-I] - mu[model-H]")["std_err"].iloc[0] > 0)
+        True
+        """
+        check_options(n, kind)
+        return bootstrap(
+            self.fit,
+            self.model.observations,
+            n=n,
+            kind=kind,
+            groups=groups,
+            rng=rng,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+
+    # Prediction
+
+    def predict(self, exog: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Probability that the first item is preferred; see :meth:`hjastats.HJAModel.predict`.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.predict(judge="judge-first", item_a="model-I", item_b="model-H").round(3)
+        array([0.963])
+        >>> result.predict(judge="judge-first", item_a="model-I", item_b="model-H", position=False).round(3)
+        array([0.643])
+        """
+        return self.model.predict(self.params, exog, *args, **kwargs)
+
+    @property
+    def fittedvalues(self) -> np.ndarray:
+        """Fitted probabilities of the rows."""
+        return self.model.predict(self.params)
+
+    @property
+    def resid(self) -> np.ndarray:
+        """Outcome minus fitted probability of the rows."""
+        return self.model.observations.data.outcome - self.fittedvalues
+
+    def get_prediction(
+        self,
+        exog: Any = None,
+        *,
+        judge: Any = None,
+        item_a: Any = None,
+        item_b: Any = None,
+        judge_exog: Any = None,
+        position: bool = True,
+    ) -> PredictionResultsMonotonic:
+        """Probability that the first item beats the second, with intervals made on the logit scale.
+
+        With ties as an outcome of their own it is the probability among decided verdicts; ``predict(which="probs")`` gives
+        all three.
+
+        Parameters
+        ----------
+        exog : array_like or pandas.DataFrame, optional
+            Covariates of the new comparisons. Without judge and items, a frame with columns judge, item_a (or first), item_b
+            (or second) and the covariates.
+        judge, item_a, item_b : label or array_like of labels, optional
+            New comparisons; the data themselves when left out.
+        judge_exog : array_like, optional
+            Covariates with judge-specific slopes.
+        position : bool
+            Whether the item shown first has the advantage the model gives it.
+
+        Returns
+        -------
+        PredictionResultsMonotonic
+            With ``summary_frame(alpha)``: predicted, se, ci_lower, ci_upper.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> prediction = result.get_prediction(judge="judge-1", item_a="model-I", item_b=["model-H", "model-J"])
+        >>> prediction.summary_frame().round(3)
+           predicted     se  ci_lower  ci_upper
+        0      0.810  0.066     0.648     0.908
+        1      0.999  0.001     0.997     1.000
+        """
+        rows = self.model.prediction_rows(exog, judge, item_a, item_b, judge_exog)
+        return tables.predictions(self.fit, rows if position else rows.without("position"))
+
+    # Words and figures
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What the data and the fit give reason to say, each checked condition either way.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> [str(finding) for finding in result.findings if finding.is_warning][0][:40]
+        "'judge-first' picks the first item in 87"
+        """
+        return find(self.fit, self.model.observations)
+
+    def diagnose(self) -> Diagnosis:
+        """Findings, the facts of every judge, and the likelihood-ratio test of position effects the model lacks.
+
+        Fits the same model with position effects per judge, and the same penalty, unless it has them. Penalised fits have no
+        likelihood-ratio test.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> diagnosis = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit().diagnose()
+        >>> diagnosis.judges.loc["judge-first", ["first_share", "position"]].astype(float).round(2).tolist()
+        [0.87, 2.64]
+        >>> diagnosis.position_test.df_diff
+        8
+        """
+        data = self.model.observations.data
+        if self.model.position == "judge":
+            return Diagnosis(self.findings, judge_facts(data, self.position), None)
+        other = self.model.with_position("judge").fit_like(self.fit)
+        position, separation = other.position, other.fit.separation
+        if separation is not None:
+            moving = np.abs(separation.judge_terms[:, 0]) >= RUNS_AWAY
+            position.loc[moving, ["estimate", "std_err"]] = np.nan
+        can_test = self.fit.penalty is None and other.converged
+        return Diagnosis(self.findings, judge_facts(data, position), other.compare_lr_test(self) if can_test else None)
+
+    def summary(
+        self, yname: str | None = None, title: str | None = None, alpha: float = 0.05, max_rows: int = 60
+    ) -> Summary:
+        """Tables and notes, as statsmodels prints them.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the level of the intervals.
+        max_rows : int
+            Longest table printed in full; longer ones show their first and last rows.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> text = str(result.summary())
+        >>> "sensitivity gamma (z and p test gamma = 1)" in text
+        True
+        """
+        heading = Heading(yname or self.model.endog_names, type(self.model).__name__, title)
+        return summarise(self.fit, self.findings, heading, alpha=alpha, max_rows=max_rows)
+
+    @property
+    def plot(self) -> FitPlots:
+        """Figures of the fit: ``plot.ranking()``, ``plot.sensitivity()`` and others."""
+        return FitPlots(self.fit, lambda: self.model.observations)
+
+    @property
+    def judges(self) -> JudgeQuestions:
+        """Questions about the judges: ``judges.cards()``, ``judges.influence()`` and others."""
+        return JudgeQuestions(self.model, self.fit)
+
+    @overload
+    def report(self, path: None = None, title: str | None = None) -> str: ...
+
+    @overload
+    def report(self, path: str | Path, title: str | None = None) -> None: ...
+
+    def report(self, path: str | Path | None = None, title: str | None = None) -> str | None:
+        """Write one self-contained HTML page: the verdict, tables that sort, figures, and what to distrust.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write.
+        title : str, optional
+
+        Returns
+        -------
+        str or None
+            The page, if there is no path. It loads nothing from elsewhere. jinja2 and matplotlib are needed:
+            ``pip install 'hjastats[report]'``.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+        >>> "model-I leads" in result.report(title="Six judges and two others")
+        True
+        """
+        heading = Heading(self.model.endog_names, type(self.model).__name__)
+        subject = Subject(self.fit, self.model.observations, self.findings, heading, self._relatives())
+        return text_or_file(render(subject, title), path)
+
+    def _relatives(self) -> pd.DataFrame | None:
+        """The fitted model among its neighbours; None for fits whose likelihood is not a maximum, and with covariates."""
+        model = self.model
+        if self.fit.penalty is not None or model.exog is not None or model.judge_exog is not None:
+            return None
+        relatives = []
+        for position in (None, "judge"):
+            base = model.with_position(position)
+            relatives += [base.pooled(), base.with_rank(0)] + ([base.with_rank(model.rank)] if model.rank else [])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compare(*(relative.fit(warn_convergence=False) for relative in relatives))
+
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+
+    @overload
+    def to_json(self, path: str | Path) -> None: ...
+
+    def to_json(self, path: str | Path | None = None) -> str | None:
+        """Write the data, the estimate and how it was found as JSON, for :func:`hjastats.load_results`.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write.
+
+        Returns
+        -------
+        str or None
+            The JSON text, if there is no path. A formula is not part of it: covariates are stored as the numbers they were.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> again = hja.load_results(result.to_json())
+        >>> again.n_judges, again.converged
+        (8, True)
+        """
+        document = to_document(type(self.model).__name__, self.model.options, self.fit, self.model.observations)
+        return text_or_file(json.dumps(document, allow_nan=False), path)
+
+    def _unavailable(self) -> Any:
+        """Refuse what the base class would compute from a singular Hessian in reported coordinates."""
+        raise NotImplementedError(
+            "not available: use with_covariance('HC0') or with_covariance(information='observed')."
+        )
+
+    covjac = property(_unavailable)
+    covjhj = property(_unavailable)
+    bsejac = property(_unavailable)
+    bsejhj = property(_unavailable)
+
+    def remove_data(self) -> None:
+        """Drop the rows of the data; tables, tests and predictions for new comparisons keep working.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.remove_data()
+        >>> result.predict(judge="judge-1", item_a="model-I", item_b="model-H").round(2)
+        array([0.73])
+        """
+        _ = self.findings
+        super().remove_data()
+
+
+# Names of the base class that work but are seldom asked for, or that it calls; editors do not offer them.
+HIDDEN = {
+    *("bsejac", "bsejhj", "covjac", "covjhj", "cov_params_default", "df_modelwc", "normalized_cov_params"),
+    *("llnull", "llr", "llr_pvalue", "mle_retvals", "prsquared"),
+}
+
+
+def compare(*results: HJAResults) -> pd.DataFrame:
+    """Analysis of deviance of models fitted to the same comparisons.
+
+    Each row is tested against the closest smaller model above it that is nested in it. Where that test is not regular (one
+    more direction of disagreement) no p-value is given: chi-squared would reject too often.
+
+    Parameters
+    ----------
+    *results : HJAResults
+        Fits to the same data.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Ordered by degrees of freedom: df, llf, aic, bic, against, lr, lr_df, p_value, note.
+
+    Raises
+    ------
+    ComparisonError
+        If the data differ.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> data = hja.datasets.load_panel()
+    >>> btl = hja.BTLModel.from_comparisons(data).fit()
+    >>> ja = hja.JAModel.from_comparisons(data).fit()
+    >>> hja.compare(btl, ja)[["df", "lr_df", "against"]]
+         df  lr_df against
+    BTL   9   <NA>
+    JA   16      7     BTL
+    """
+    if len(results) < 2 or not all(isinstance(result, HJAResults) for result in results):
+        raise ComparisonError("pass at least two fitted models to compare.")
+    return comparison_table([result._candidate for result in results])
+
+
+def _return_values(fit: Fit) -> dict[str, Any]:
+    """How the maximisation went, under the names statsmodels' optimisers use where they have one."""
+    optimum, found = fit.optimum, fit.search
+    values: dict[str, Any] = {
+        "fopt": optimum.negative_loglike,
+        "converged": fit.converged,
+        "iterations": optimum.iterations,
+        "distance": optimum.distance,
+        "condition": fit.model_covariance.condition,
+        "warnflag": 0 if fit.converged else 1,
+        "path": optimum.path,
+        "optima": [{"llf": -value, "starts": count} for value, count in zip(found.values, found.counts, strict=True)],
+    }
+    return values if fit.history is None else values | {"history": fit.history}
+
+
+def _in_three_lines(results: HJAResults) -> str:
+    """What was fitted, what came out, and where to look."""
+    fit, layout = results.fit, results.fit.layout
+    order, scores = fit.best_first
+    first, *others = [layout.items[i] for i in order[np.isfinite(scores)][:3]] or ["no item"]
+    n_warnings = sum(finding.is_warning for finding in results.findings)
+    told = {0: "no warnings", 1: "1 warning"}.get(n_warnings, f"{n_warnings} warnings")
+    errors = fit.choice.description[:1].lower() + fit.choice.description[1:].rstrip(".")
+    return (
+        f"{layout.description}: {fit.n_comparisons:,.10g} comparisons of {len(layout.items)} items by "
+        f"{len(layout.judges)} judges, log-likelihood {fit.loglike:.1f} with {fit.df:g} parameters\n"
+        f"{first} leads{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
+        f"{errors}; .summary(), .ranking(), .plot, .judges"
+    )
