@@ -77,7 +77,7 @@ def one(seed: int) -> tuple[str, str]:
         ), "-"
     if not (np.isfinite(result.params).all() and np.isfinite(result.bse).all()):
         return f"SILENT (seed {seed})", "-"
-    best = search(model.cells, model.structure, starts=list(random_starts(model.cells, model.structure, rng))).best
+    best = search(model.design, model.structure, starts=list(random_starts(model.design, model.structure, rng))).best
     if best.negative_loglike < -result.llf - REACHED:
         if not best.converged:
             return "converged", f"MISSED, the reference runs to infinity (seed {seed}, rank {rank})"

@@ -66,7 +66,7 @@ def one(
     errors = result.consensus.to_numpy() if table else contrasts.std_err
     done = time.perf_counter()
     return {
-        "cells": len(model.cells.n),
+        "cells": len(model.design.n),
         "parameters": int(model.k_params_free),
         "fit": fitted - start,
         "contrasts": asked - fitted,

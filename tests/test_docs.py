@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import hjastats as hja
-from hjastats import datasets, experiments, plots, simulation
+from hjastats import datasets, experiments, simulation
 from hjastats.cli.commands import COMMANDS
 from hjastats.cli.main import parser
 from hjastats.data import outcomes, roles
+from hjastats.show import plots
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = sorted((ROOT / "docs" / "api").glob("*.md"))
@@ -47,7 +48,7 @@ def _members(cls):
 
 
 PUBLIC = {f"hjastats.{name}": getattr(hja, name) for name in hja.__all__ if not inspect.ismodule(getattr(hja, name))}
-PUBLIC |= {f"hjastats.plots.{name}": getattr(plots, name) for name in plots.__all__}
+PUBLIC |= {f"hjastats.show.plots.{name}": getattr(plots, name) for name in plots.__all__}
 PUBLIC |= {f"hjastats.experiments.{name}": getattr(experiments, name) for name in ("reproduce", "Settings")}
 PUBLIC |= _functions(datasets) | _functions(simulation)
 PUBLIC |= {f"hjastats.{name}": value for cls in CLASSES for name, value in _members(cls) if name not in INTERNAL}

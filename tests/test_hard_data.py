@@ -329,7 +329,7 @@ def test_sensitivities_are_withheld_when_one_judge_carries_the_consensus_to_infi
     outcome = np.where(data.first_index == 0, share, np.where(data.second_index == 0, 1.0 - share, 0.5))
     result = hja.JAModel.from_comparisons(changed(data, outcome)).fit(warn_convergence=False)
     assert not result.converged
-    assert result.is_withheld("gamma")
+    assert result.fit.is_withheld("gamma")
     assert result.sensitivity["estimate"].isna().all()
     assert result.judges.leverage()["rho"].isna().all()
     assert any("withheld" in finding.text for finding in result.findings if finding.topic == "sensitivity")
@@ -341,8 +341,8 @@ def test_what_is_withheld_does_not_depend_on_the_covariance():
     always_first = changed(data, np.where(data.judge_index == 1, 1.0, data.outcome))
     result = hja.JAModel.from_comparisons(always_first, position="judge").fit(warn_convergence=False)
     robust = result.with_covariance("HC0")
-    assert result.is_separated.any()
-    np.testing.assert_array_equal(robust.is_separated, result.is_separated)
+    assert result.fit.is_separated.any()
+    np.testing.assert_array_equal(robust.fit.is_separated, result.fit.is_separated)
     np.testing.assert_array_equal(robust.scores.isna(), result.scores.isna())
     spec = f"mu[{data.items[0]}] - mu[{data.items[1]}]"
     assert np.isnan(result.contrast(spec).estimate).all()
@@ -383,7 +383,7 @@ def test_directions_of_equal_strength_are_withheld_but_not_the_disagreement():
     scores = np.outer(np.ones(4), 1.2 * base[0]) + U @ base[1:]
     data = simulate_comparisons(scores, near_balanced_design(4, 4, 40_000, rng=0), rng=1)
     result = hja.HJAModel.from_comparisons(data, rank=2).fit()
-    assert result.is_ambiguous.all()
+    assert result.fit.is_ambiguous.all()
     assert any("cannot be told apart by their strength" in finding.text for finding in result.findings)
     assert np.abs(result.disagreement.to_numpy() - U @ base[1:]).max() < 0.15
     line = next(
@@ -398,7 +398,7 @@ def test_sensitivities_are_withheld_without_a_consensus_to_be_sensitive_to():
     result = hja.HJAModel.from_comparisons(data, rank=0).fit(warn_convergence=False)
     assert result.converged
     assert np.abs(result.params.filter(like="gamma[")).max() > 10
-    assert not result.has_consensus
+    assert not result.fit.has_consensus
     assert result.sensitivity["estimate"].isna().all()
     assert any("withheld" in finding.text for finding in result.findings)
     line = next(line for line in str(result.summary()).splitlines() if line.startswith("judge-1"))

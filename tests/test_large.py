@@ -14,10 +14,10 @@ from hjastats.diagnostics.biclustering import bicluster
 from hjastats.diagnostics.consistency import cycle_rates
 from hjastats.diagnostics.effective import information_shares
 from hjastats.errors import ContrastError, CovarianceWarning, SizeError
-from hjastats.inference.covariance import LargeCovariance
 from hjastats.model.likelihood import evaluate
-from hjastats.model.structures import centred_basis
+from hjastats.model.tangent import centred_basis
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from hjastats.solve.covariance import LargeCovariance
 
 MODELS = {
     "BTL": (hja.BTLModel, {}),
@@ -65,7 +65,7 @@ def test_the_change_along_a_movement_is_the_jacobian_times_it(data, name):
     kind, options = MODELS[name]
     result = kind.from_comparisons(data, **options).fit()
     movement = np.random.default_rng(0).normal(size=int(result.df_model))
-    change = result.model.layout.derivative(movement, result.fit.tangent, result.decomposition)
+    change = result.model.layout.derivative(movement, result.fit.tangent, result.fit.parts)
     np.testing.assert_allclose(change, result._jacobian @ movement, atol=1e-10)
 
 
@@ -130,7 +130,7 @@ def test_one_weighted_sum_never_says_more_for_a_consensus_than_all_scores():
         exact = float(mu @ np.linalg.pinv(cov, rcond=1e-10) @ mu)
         quick = result._consensus_statistic()
         assert quick <= exact * (1 + 1e-8)
-        assert result.has_consensus == (stats.chi2.sf(exact, 6) < 0.05)
+        assert result.fit.has_consensus == (stats.chi2.sf(exact, 6) < 0.05)
         n_quick += stats.chi2.sf(quick, 6) < 0.05
     assert n_quick >= 1
 
@@ -160,7 +160,7 @@ def test_cycles_of_many_items_are_those_of_few(data, monkeypatch):
 
 def test_shares_of_the_information_are_those_of_the_matrices(data):
     result = hja.JAModel.from_comparisons(data).fit()
-    cells, gamma = result.model.cells, result.decomposition.gamma
+    cells, gamma = result.model.design, result.fit.parts.gamma
     curvature = evaluate(cells, result.fit.at).curvature
     basis = centred_basis(cells.n_items)
     each = gamma[:, None, None] ** 2 * (basis.T @ cells.laplacians(curvature) @ basis)
@@ -235,7 +235,7 @@ def test_a_report_of_too_many_items_ranks_the_leading_ones(data, monkeypatch):
 @pytest.mark.parametrize("name", ["ranking", "profiles", "probabilities", "comparisons", "sensitivity", "position"])
 def test_figures_of_many_rows_show_the_first_and_last_and_say_so(data, name):
     result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
-    ax = getattr(result, f"plot_{name}")(max_rows=5)
+    ax = getattr(result.plot, name)(max_rows=5)
     what = "8 judges" if name in ("sensitivity", "position") else "10 items"
     assert ax.get_title(loc="left").endswith(f": the first 3 and last 2 of {what}")
     texts = [text.get_text() for text in (ax.texts if name == "comparisons" else ax.get_yticklabels())]

@@ -110,7 +110,9 @@ def test_position_effects_equal_those_of_gnm(data, name, oracles, rank):
     )
     np.testing.assert_allclose(result.position.loc[reference.index, "std_err"], reference["se"], rtol=STANDARD_ERRORS)
     np.testing.assert_allclose(result.scores, matrix(oracles, f"{name}_r{rank}pos_S"), atol=SCORES, rtol=SCORES)
-    np.testing.assert_allclose(result.judges.score_errors(), matrix(oracles, f"{name}_r{rank}pos_seS"), rtol=STANDARD_ERRORS)
+    np.testing.assert_allclose(
+        result.judges.score_errors(), matrix(oracles, f"{name}_r{rank}pos_seS"), rtol=STANDARD_ERRORS
+    )
 
 
 def test_the_plain_fit_names_the_judge_that_always_picks_the_first_item(data, name):
@@ -177,7 +179,7 @@ def test_pooled_position_effects_equal_those_of_r(data, name, oracles):
     positions, scores = matrix(oracles, f"{name}_btlpos_pos"), matrix(oracles, f"{name}_btlpos_mu")
     np.testing.assert_allclose(result.position.loc[positions.index, "estimate"], positions["pos"], rtol=STANDARD_ERRORS)
     np.testing.assert_allclose(result.position.loc[positions.index, "std_err"], positions["se"], rtol=R_GLM_WEIGHTS)
-    converged = fully_converged_glm(result.model.cells)
+    converged = fully_converged_glm(result.model.design)
     np.testing.assert_allclose(result.position["std_err"], converged.bse[: data.n_judges], rtol=1e-10)
     np.testing.assert_allclose(result.consensus.loc[scores.index, "estimate"], scores["mu"], atol=SCORES)
     np.testing.assert_allclose(result.consensus.loc[scores.index, "std_err"], scores["se"], rtol=STANDARD_ERRORS)

@@ -6,7 +6,7 @@ import pytest
 
 import hjastats as hja
 from hjastats.errors import ComparisonError
-from hjastats.results.export import checksum
+from hjastats.export import checksum
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def test_covariance_is_that_of_the_free_coordinates_carried_over(result):
     jacobian = model.transform_jacobian(free, at=params)
     covariance = jacobian @ np.linalg.inv(model.information(params)) @ jacobian.T
     np.testing.assert_allclose(result.cov_params(), covariance, atol=1e-10)
-    np.testing.assert_allclose(result.params_free, free, atol=1e-8)
+    np.testing.assert_allclose(result.fit.params_free, free, atol=1e-8)
     assert np.linalg.matrix_rank(result.cov_params()) == result.df_model
 
 

@@ -68,7 +68,7 @@ def test_a_rank_whose_estimate_does_not_exist_can_be_best_and_is_said_not_to():
 def test_cross_validation_holds_groups_out_together_and_jobs_do_not_matter(data):
     prompt = np.arange(data.n_rows) // 8
     model = hja.HJAModel.from_comparisons(data, rank=0)
-    folds = split(model.row_cells(), prompt, 5, np.random.default_rng(0))
+    folds = split(model.row_design(), prompt, 5, np.random.default_rng(0))
     assert sum(fold.test.n.sum() for fold in folds) == data.n_rows
     assert all(fold.test.n.sum() % 8 == 0 for fold in folds)
     one, two = (rank_losses(folds, [0, 1], n_jobs=jobs) for jobs in (1, 2))

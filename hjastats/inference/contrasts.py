@@ -99,7 +99,7 @@ class Contrast:
         with np.errstate(divide="ignore", invalid="ignore"):
             centre = forward(self.estimate)
         if not np.isfinite(centre).all():
-            raise ContrastError(f"method={method!r} needs contrasts {domain}, got {self.fit.min():.4g}.")
+            raise ContrastError(f"method={method!r} needs contrasts {domain}, got {self.estimate.min():.4g}.")
         return backward(normal_limits(centre, self.std_err * slope(self.estimate), alpha))
 
     def wald_test(self) -> ContrastResults:
@@ -222,7 +222,7 @@ def _named(spec: Any) -> list[tuple[str | None, Any]]:
 def _single(name: str | None, spec: Any, quantities: Quantities) -> list[tuple[str, float, np.ndarray, float]]:
     if isinstance(spec, str):
         parsed = evaluate(spec, quantities)
-        return [(name or parsed.text, parsed.fit.value, parsed.fit.gradient, parsed.null)]
+        return [(name or parsed.text, parsed.estimate.value, parsed.estimate.gradient, parsed.null)]
     return [(label, value, gradient, 0.0) for label, value, gradient in _function(name, spec, quantities)]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import hjastats as hja
 from hjastats.errors import ComparisonError, ContrastError
-from hjastats.results.export import checksum, to_document
+from hjastats.export import checksum, to_document
 
 JUDGES = [f"judge-{i}" for i in range(1, 7)] + ["judge-first", "judge-noise"]
 

@@ -55,7 +55,9 @@ def test_p_values_are_adjusted_by_holm_and_the_joint_test_is_that_of_the_familie
     found = result.judges.affinity()
     for table in (found.families, found.judges):
         np.testing.assert_allclose(table["p_holm"], multipletests(table["p_value"], method="holm")[1])
-    one = result.judges.affinity({judge: family if family == "x" else None for judge, family in FAMILIES.items()}, ITEMS)
+    one = result.judges.affinity(
+        {judge: family if family == "x" else None for judge, family in FAMILIES.items()}, ITEMS
+    )
     assert float(one.joint_test.statistic) == pytest.approx(one.families.loc["x", "z"] ** 2)
     assert list(one.judges.index) == ["judge-1", "judge-2"]
     assert f"chi2(1) = {one.families.loc['x', 'z'] ** 2:.2f}" in repr(one)

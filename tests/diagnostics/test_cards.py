@@ -59,7 +59,7 @@ def test_the_numbers_are_those_of_the_tables_they_come_from(data):
     np.testing.assert_array_equal(cards["position"], result.position["estimate"])
     np.testing.assert_array_equal(cards[["h", "rho"]], result.judges.leverage())
     np.testing.assert_array_equal(cards["cycle_rate"], cycle_rates(data.cells))
-    infit, outfit = mean_squares(result.model.row_cells(), result.fit.at)
+    infit, outfit = mean_squares(result.model.row_design(), result.fit.at)
     np.testing.assert_array_equal(cards["infit"], infit)
     np.testing.assert_array_equal(cards["outfit"], outfit)
     np.testing.assert_array_equal(cards["flip_rate"], hja.swap_report(data)["flip_rate"])

@@ -5,8 +5,8 @@ import pytest
 
 import hjastats as hja
 from hjastats.diagnostics.consistency import cycle_rates, mean_squares
-from hjastats.model.layout import Coefficients
-from hjastats.model.likelihood import davidson_probabilities
+from hjastats.model.design import Coefficients
+from hjastats.model.responses import DAVIDSON
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 
@@ -39,15 +39,15 @@ def test_at_the_truth_both_are_one_on_average():
 def test_ties_as_an_outcome_have_their_own_variance_and_half_wins_too_little():
     rng = np.random.default_rng(5)
     n, eta, tau = 20_000, 0.8, 0.3
-    first, tie, second = (float(part[0]) for part in davidson_probabilities(np.array([eta]), np.array([tau])))
+    first, tie, second = DAVIDSON.probabilities(np.array([eta]), np.array([[tau]]))[:, 0]
     y = rng.choice([1.0, 0.5, 0.0], n, p=[first, tie, second])
     data = hja.Comparisons.from_arrays(["j"] * n, ["a"] * n, ["b"] * n, y)
     davidson = hja.BTLModel.from_comparisons(data, ties="davidson").fit()
     halves = hja.BTLModel.from_comparisons(data).fit()
     # The standard deviation of a mean square of n rows is below one over the root of n.
-    for value in mean_squares(davidson.model.row_cells(), davidson.fit.at):
+    for value in mean_squares(davidson.model.row_design(), davidson.fit.at):
         assert value[0] == pytest.approx(1.0, abs=4 / np.sqrt(n))
-    assert mean_squares(halves.model.row_cells(), halves.fit.at)[0][0] < 0.8
+    assert mean_squares(halves.model.row_design(), halves.fit.at)[0][0] < 0.8
 
 
 def test_an_impossible_verdict_is_an_infinite_surprise_and_a_certain_one_none():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import hjastats as hja
-from hjastats.diagnostics.effective import effective_judges, information_shares
+from hjastats.diagnostics.effective import herfindahl, information_shares
 from hjastats.simulation import simulate_comparisons
 
 
@@ -70,4 +70,4 @@ def test_what_is_withheld_is_said_in_words():
     found = hja.BTLModel.from_comparisons(sure).fit(warn_convergence=False).judges.effective_number()
     assert np.isnan(found.number)
     assert repr(found).startswith("Effective number of judges: not available.")
-    assert "no information" in repr(effective_judges(np.array([np.nan]), ("a",)))
+    assert "no information" in repr(herfindahl(np.array([np.nan]), ("a",)))

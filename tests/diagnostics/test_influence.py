@@ -69,9 +69,9 @@ def test_the_step_misses_the_refit_by_the_square_of_the_judges_weight(panel, tie
     for weight in (0.1, 0.05, 0.025):
         target = fitted(data.without_judges(data.judges[k]), weight).fit.at
         result = fitted(weighted(data, data.judges[k], weight), weight)
-        estimate = result.estimate
+        estimate = result.fit
         ridge = estimate.penalty.ridge if penalty else NO_RIDGE
-        step = one_step(result.model.cells, estimate.at, estimate.tangent, k, ridge)
+        step = one_step(result.model.design, estimate.at, estimate.tangent, k, ridge)
         missed = [
             np.delete(step.at.scores, k, axis=0) - target.scores,
             np.delete(step.at.judge, k, axis=0) - target.judge,
@@ -98,7 +98,7 @@ def test_on_a_large_panel_the_step_is_as_good_as_the_refit():
     result = hja.JAModel.from_comparisons(data).fit()
     step, refit = result.judges.influence(), result.judges.influence("refit")
     table, exact = step.table, refit.table.loc[step.table.index]
-    change = np.linalg.norm(refit.consensus.loc[table.index] - result.decomposition.mu, axis=1)
+    change = np.linalg.norm(refit.consensus.loc[table.index] - result.fit.parts.mu, axis=1)
     missed = np.linalg.norm(step.consensus - refit.consensus.loc[table.index], axis=1)
     assert (missed < ONE_IN_TWELVE * change).all()
     np.testing.assert_allclose(table["loglike_gain"], exact["loglike_gain"], rtol=ONE_IN_TWELVE)
@@ -119,7 +119,7 @@ def outlier():
 def test_both_methods_point_at_the_outlier_with_the_same_signs_and_the_same_new_leader(outlier):
     step, refit = outlier.judges.influence(), outlier.judges.influence("refit")
     assert step.table.index[0] == refit.table.index[0] == "odd"
-    mu = outlier.decomposition.mu
+    mu = outlier.fit.parts.mu
     change, exact = step.consensus.loc["odd"] - mu, refit.consensus.loc["odd"] - mu
     np.testing.assert_array_equal(np.sign(change), np.sign(exact))
     assert change["a"] > 0 > change["b"]

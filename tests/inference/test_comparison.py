@@ -4,8 +4,8 @@ from scipy import stats
 
 import hjastats as hja
 from hjastats.errors import ComparisonError
-from hjastats.inference.comparison import describe, is_nested, is_regular
-from hjastats.inference.covariance import invert
+from hjastats.inference.comparison import is_nested, is_regular
+from hjastats.solve.covariance import invert
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +45,15 @@ def test_adjacent_ranks_get_no_chi_squared_p_value(fits):
 
 
 def test_nesting_and_regularity(fits):
-    assert is_nested(fits["btl"], fits["ja"])
-    assert is_nested(fits["ja"], fits["judgewise"])
-    assert is_nested(fits["btl_position"], fits["hja_position"])
-    assert not is_nested(fits["btl_position"], fits["judgewise"])
-    assert not is_nested(fits["hja"], fits["ja"])
-    assert is_regular(fits["btl"], fits["ja"])
-    assert is_regular(fits["hja"], fits["judgewise"])
-    assert not is_regular(fits["ja"], fits["hja"])
-    assert describe(fits["hja_position"]) == "HJA(1) + position"
+    candidates = {name: fit._candidate for name, fit in fits.items()}
+    nested = [("btl", "ja"), ("ja", "judgewise"), ("btl_position", "hja_position")]
+    assert all(is_nested(candidates[small], candidates[large]) for small, large in nested)
+    others = [("btl_position", "judgewise"), ("hja", "ja")]
+    assert not any(is_nested(candidates[small], candidates[large]) for small, large in others)
+    assert is_regular(candidates["btl"], candidates["ja"])
+    assert is_regular(candidates["hja"], candidates["judgewise"])
+    assert not is_regular(candidates["ja"], candidates["hja"])
+    assert candidates["hja_position"].name == "HJA(1) + position"
 
 
 def test_fits_to_different_data_are_not_compared(data, fits):

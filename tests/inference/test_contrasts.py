@@ -263,12 +263,12 @@ def test_a_thousand_random_strings_give_our_error_or_a_finite_number(result):
     for _ in range(1000):
         text = "".join(generator.choice(pieces) for _ in range(generator.randint(1, 14)))
         try:
-            parsed = evaluate(text, result._results._quantities)
+            parsed = evaluate(text, result.fit.quantities)
         except ContrastError as error:
             refused += 1
             assert str(error)[-1] in ".?"  # noqa: PT017
         else:
-            assert np.isfinite(parsed.fit.value)
+            assert np.isfinite(parsed.estimate.value)
     assert refused > 900
 
 

@@ -4,7 +4,8 @@ import pytest
 import hjastats as hja
 from hjastats.errors import ComparisonError, ContrastError, IdentificationError, NonRegularWarning
 from hjastats.inference.resampling import ParametricDraw, RowDraw
-from hjastats.model.likelihood import linear_predictor, probability
+from hjastats.model.likelihood import log_odds
+from hjastats.model.responses import probability
 
 
 @pytest.fixture(scope="module")
@@ -22,22 +23,22 @@ def test_parametric_draws_have_the_mean_of_the_model_and_the_ties_of_the_data(da
     outcome = np.where(np.arange(len(frame)) % 5 == 0, 0.5, frame["outcome"])
     result = hja.JAModel(outcome, judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]).fit()
     model = result.model
-    source = ParametricDraw.from_fit(model.cells, model.comparisons, result.fit.at)
-    mean = probability(linear_predictor(model.cells, result.fit.at))
+    source = ParametricDraw.from_fit(model.design, model.comparisons, result.fit.at)
+    mean = probability(log_odds(model.design, result.fit.at))
     rng = np.random.default_rng(0)
     draws = np.array([source.draw(rng).y for _ in range(2000)])
     # Four standard errors of a mean of 2,000 binomial counts.
-    expected = model.cells.n * mean
-    assert np.abs(draws.mean(axis=0) - expected).max() < 4 * np.sqrt(model.cells.n.max() / 4 / 2000)
+    expected = model.design.n * mean
+    assert np.abs(draws.mean(axis=0) - expected).max() < 4 * np.sqrt(model.design.n.max() / 4 / 2000)
     assert (draws % 1 == 0.5).any()
-    assert ((draws >= 0) & (draws <= model.cells.n)).all()
+    assert ((draws >= 0) & (draws <= model.design.n)).all()
 
 
 def test_row_draws_keep_the_number_of_comparisons(data, result):
-    source = RowDraw.from_data(result.model.row_cells(), data)
+    source = RowDraw.from_data(result.model.row_design(), data)
     drawn = source.draw(np.random.default_rng(0))
     assert drawn.n.sum() == 3200
-    assert not np.array_equal(drawn.n, result.model.cells.n)
+    assert not np.array_equal(drawn.n, result.model.design.n)
 
 
 def test_results_do_not_depend_on_the_number_of_jobs(result):

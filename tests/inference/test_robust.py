@@ -10,10 +10,9 @@ import hjastats as hja
 from hjastats import limits
 from hjastats.data.comparisons import Comparisons
 from hjastats.errors import ComparisonError, CovarianceWarning, IdentificationError
-from hjastats.inference import robust
 from hjastats.inference.contributions import Contributions, single
-from hjastats.inference.robust import cluster_meat, single_meat
-from hjastats.model.likelihood import cell_scores, evaluate, free_design, free_ties
+from hjastats.inference.covariances import Sandwich, cluster_meat, single_meat
+from hjastats.model.likelihood import cell_scores, evaluate, free_moves, free_regressors
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 
@@ -169,9 +168,9 @@ def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
     data = replace(data, outcome=outcome, weight=rng.integers(1, 4, data.n_rows).astype(float), columns=columns)
     model = hja.HJAModel.from_comparisons(data, **options)
     result = model.fit(warn_convergence=False)
-    rows, at, tangent = model.row_cells(), result.fit.at, result.fit.tangent
+    rows, at, tangent = model.row_design(), result.fit.at, result.fit.tangent
     each = single(rows, data.outcome)
-    scores = cell_scores(each, evaluate(each, at), free_design(each, tangent), free_ties(each, tangent))
+    scores = cell_scores(evaluate(each, at), free_regressors(each, tangent), free_moves(each, tangent))
     expected = scores.T @ (data.weight[:, None] * scores)
     close = {"rtol": 1e-9, "atol": 1e-9 * np.abs(expected).max()}
     np.testing.assert_allclose(single_meat(rows, data, at, tangent), expected, **close)
@@ -201,7 +200,7 @@ def test_a_robust_covariance_too_large_for_a_matrix_is_the_same(data, cov_type, 
     monkeypatch.setattr(limits, "LARGEST_SANDWICH", 3)
     monkeypatch.setattr(limits, "DENSE_SHARED", many)
     parts = model.fit(cov_type=cov_type, cov_kwds=kwds)
-    assert isinstance(parts._covariance, robust.Sandwich)
+    assert isinstance(parts.fit.covariance, Sandwich)
     np.testing.assert_allclose(parts.bse, whole.bse, rtol=1e-6)
     np.testing.assert_allclose(parts.consensus, whole.consensus, rtol=1e-6, atol=1e-9)
     matrix = whole.cov_params().to_numpy()

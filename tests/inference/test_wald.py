@@ -5,6 +5,7 @@ from scipy import stats
 
 import hjastats as hja
 from hjastats.errors import ContrastError
+from hjastats.model.design import Design
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_kinds_are_tested_jointly(result):
 
 
 def test_pooled_wald_test_equals_that_of_a_glm(data):
-    cells = data.cells
+    cells = Design.of(data.cells)
     design = np.zeros((len(cells.n), 10))
     rows = np.arange(len(cells.n))
     design[rows, cells.first], design[rows, cells.second] = 1, -1

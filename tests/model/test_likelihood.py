@@ -1,30 +1,18 @@
-from dataclasses import replace
-
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import expit, log_expit
 from statsmodels.tools.numdiff import approx_fprime, approx_hess
 
 from hjastats import limits
-from hjastats.model.layout import NEVER, Coefficients, Layout
-from hjastats.model.likelihood import (
-    bernoulli,
-    cell_scores,
-    davidson,
-    davidson_probabilities,
-    evaluate,
-    expected_information,
-    free_design,
-    free_gradient,
-    free_information,
-    free_ties,
-    gradient,
-    observed_information,
-    probability,
-)
+from hjastats.data.cells import Cells, collapse
+from hjastats.model.design import Coefficients, assemble
+from hjastats.model.information import expected_information, free_information, observed_information
+from hjastats.model.layout import Layout
+from hjastats.model.likelihood import cell_scores, evaluate, free_gradient, free_moves, free_regressors, gradient
+from hjastats.model.responses import BINARY, DAVIDSON, bernoulli, probability
 from hjastats.model.structures import LowRank, Pooled, Unrestricted
-from hjastats.models.derivatives import reported_design
-from tests.counting import aggregate
+from hjastats.model.terms import gather
 
 # Second differences of a sum of about a hundred log-likelihood terms.
 FINITE_DIFFERENCE = 2e-4
@@ -34,31 +22,28 @@ STRUCTURES = [Pooled(), LowRank(0), LowRank(1), LowRank(2), Unrestricted()]
 
 
 @pytest.fixture(
-    params=[(s, tie) for s in STRUCTURES for tie in ("", "common", "judge")], ids=lambda p: f"{p[0]}-{p[1] or 'half'}"
+    params=[(s, scope) for s in STRUCTURES for scope in (None, "common", "judge")],
+    ids=lambda p: f"{p[0]}-{p[1] or 'half'}",
 )
 def problem(request):
     """Random cells with judge, shared and tie terms, and a point well away from the optimum."""
-    structure, tie = request.param
+    structure, scope = request.param
     rng = np.random.default_rng(0)
     K, N, n = 4, 5, 120
     judge, first = rng.integers(K, size=n), rng.integers(N, size=n)
     second = (first + rng.integers(1, N, size=n)) % N
-    terms = np.column_stack([np.ones(n), rng.integers(2, size=n)]), rng.integers(-1, 2, size=(n, 2)).astype(float)
-    cells = aggregate(judge, first, second, rng.choice([0, 0.5, 1], n), rng.integers(1, 4, n) * 1.0, K, N, *terms)
-    shared, own, never = ("x1", "x2"), ("position", "slope"), ()
-    if tie:
-        ones = np.ones((len(cells.n), 1))
-        kind = "shared_terms" if tie == "common" else "judge_terms"
-        terms = {kind: np.hstack([getattr(cells, kind), ones])}
-        never = (2,) if tie == "judge" else ()
-        ties = np.where(np.isin(cells.judge, never), 0.0, np.minimum(cells.y, cells.n - cells.y))
-        cells = replace(cells, ties=ties, tie=tie, never_tie=never, **terms)
-        shared, own = ((*shared, "tie"), own) if tie == "common" else (shared, (*own, "tie"))
-    layout = Layout(structure, tuple("abcd"), tuple("vwxyz"), shared, own, never_tie=never)
+    columns = rng.integers(2, size=n) * 1.0, *rng.integers(-1, 2, size=(2, n)).astype(float)
+    outcome, weight = rng.choice([0, 0.5, 1], n), rng.integers(1, 4, n) * 1.0
+    outcome = np.where((judge == 2) & (outcome == 0.5), 1.0, outcome)
+    response = BINARY if scope is None else DAVIDSON
+    terms = gather(["x1", "x2"], ["slope"], {"position": "judge"}, response.terms(scope, judge, outcome, K))
+    rows = Cells(judge, first, second, weight, weight * outcome, K, N)
+    covariates = dict(zip(("slope", "x1", "x2"), columns, strict=True))
+    design = collapse(assemble(rows, outcome, terms, response, covariates, pd.DataFrame(index=range(n))))
+    layout = Layout(structure, tuple("abcd"), tuple("vwxyz"), terms)
+    own = np.where(design.is_own_parameter, 0.3 * rng.normal(size=(K, len(terms.own))), terms.absent)
     scores = structure.nearest(rng.normal(size=(K, N)))
-    judge = 0.3 * rng.normal(size=(K, len(own)))
-    judge[list(never), -1] = NEVER
-    return cells, layout, Coefficients(scores, judge, 0.3 * rng.normal(size=len(shared)))
+    return design, layout, Coefficients(scores, own, 0.3 * rng.normal(size=len(terms.shared)))
 
 
 def negative_loglike(cells, at):
@@ -95,7 +80,7 @@ def test_free_gradient_matches_finite_differences(problem):
     here = evaluate(cells, at)
     exact = free_gradient(gradient(cells, here), tangent, cells)
     np.testing.assert_allclose(exact, numerical, atol=1e-6)
-    by_cell = cell_scores(cells, here, free_design(cells, tangent), free_ties(cells, tangent))
+    by_cell = cell_scores(here, free_regressors(cells, tangent), free_moves(cells, tangent))
     np.testing.assert_allclose(-by_cell.sum(axis=0), exact, atol=1e-10)
 
 
@@ -117,12 +102,12 @@ def test_expected_information_is_the_weighted_product_of_the_design(problem):
     here = evaluate(cells, at)
     arrow = expected_information(cells, here, tangent)
     exact = free_information(arrow, cells)
-    design, is_tie = free_design(cells, tangent), free_ties(cells, tangent)
+    design, is_tie = free_regressors(cells, tangent), free_moves(cells, tangent) == 1
     odds, ties = np.where(is_tie, 0, design), np.where(is_tie, design, 0)
     product = odds.T @ (here.curvature[:, None] * odds)
     if here.cross is not None:
-        mixed = odds.T @ (here.cross[:, None] * ties)
-        product += mixed + mixed.T + ties.T @ (here.tie_curvature[:, None] * ties)
+        mixed = odds.T @ (here.cross[0][:, None] * ties)
+        product += mixed + mixed.T + ties.T @ (here.own_curvature[0, 0][:, None] * ties)
     np.testing.assert_allclose(exact, product, atol=1e-10)
 
 
@@ -131,8 +116,7 @@ def test_reported_derivatives_match_finite_differences(problem):
     params = layout.pack(at)
     objective = lambda x: negative_loglike(cells, layout.unpack(x))  # noqa: E731
     here = evaluate(cells, at)
-    is_tie = np.array([name.startswith("tie") for name in layout.names])
-    by_cell = cell_scores(cells, here, reported_design(cells, layout, params), is_tie)
+    by_cell = cell_scores(here, layout.reported_regressors(params, cells), layout.moves)
     np.testing.assert_allclose(-by_cell.sum(axis=0), approx_fprime(params, objective, centered=True), atol=1e-6)
 
 
@@ -163,11 +147,11 @@ def test_long_arrays_are_worked_on_in_parts_that_add_up(monkeypatch):
 def test_davidson_is_the_multinomial_it_claims_to_be_also_in_the_tails():
     eta, tau = np.array([-700.0, -3.0, 0.0, 2.0, 700.0, 1.0]), np.array([0.5, -1.0, 0.3, 400.0, -400.0, -50.0])
     wins, ties, losses = np.array([0.0, 1, 2, 0, 3, 2]), np.array([0.0, 2, 1, 3, 0, 0]), np.array([3.0, 1, 1, 0, 0, 1])
-    first, tie, second = davidson_probabilities(eta, tau)
+    first, tie, second = DAVIDSON.probabilities(eta, tau[None])
     np.testing.assert_allclose(first + tie + second, 1.0)
-    here = davidson(eta, tau, wins + ties + losses, wins + ties / 2, ties)
+    here = DAVIDSON.derivatives(eta, tau[None], wins + ties + losses, wins + ties / 2, ties[:, None])
     log = np.log(np.maximum([first, tie, second], 1e-320))
     assert here.value == pytest.approx(-(wins * log[0] + ties * log[1] + losses * log[2]).sum(), rel=1e-12)
     assert np.isfinite(here.slope).all()
     assert (here.curvature >= 0).all()
-    assert (here.curvature * here.tie_curvature >= here.cross**2 - 1e-12).all()
+    assert (here.curvature * here.own_curvature[0, 0] >= here.cross[0] ** 2 - 1e-12).all()

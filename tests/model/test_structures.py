@@ -4,6 +4,7 @@ from statsmodels.tools.numdiff import approx_fprime
 
 from hjastats import limits
 from hjastats.model.decomposition import canonical
+from hjastats.model.design import Coefficients
 from hjastats.model.jacobians import (
     anchor_jacobian,
     consensus_gradient,
@@ -13,8 +14,9 @@ from hjastats.model.jacobians import (
     scores_jacobian,
     sensitivity_gradient,
 )
-from hjastats.model.layout import Coefficients, Layout
+from hjastats.model.layout import Layout
 from hjastats.model.structures import LowRank, Pooled, Unrestricted
+from hjastats.model.terms import gather
 
 # Centred differences of functions of order one: the step error is about 1e-10, amplified by curvature.
 FINITE_DIFFERENCE = 1e-6
@@ -131,7 +133,8 @@ def test_jacobian_of_consensus_and_sensitivity_holds_for_unrestricted_scores():
 @pytest.mark.parametrize("structure", [LowRank(0), LowRank(2), Pooled(), Unrestricted()], ids=str)
 def test_parameter_vectors_pack_unpack_and_differentiate(structure):
     rng = np.random.default_rng(9)
-    layout = Layout(structure, tuple("abcde"), tuple("uvwxyz"), ("x1", "x2"), ("position", "length"))
+    terms = gather(["x1", "x2"], ["length"], {"position": "judge"}, [])
+    layout = Layout(structure, tuple("abcde"), tuple("uvwxyz"), terms)
     scores = structure.nearest(rng.normal(size=(5, 6)) + np.linspace(-2, 2, 6))
     at = Coefficients(scores, rng.normal(size=(5, 2)), rng.normal(size=2))
     params = layout.pack(at)

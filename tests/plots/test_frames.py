@@ -3,9 +3,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hjastats import plots
-from hjastats.plots.colours import PALETTE, UNKNOWN_FAMILY, families
-from hjastats.plots.labels import NO_ESTIMATE
+from hjastats.show import plots
+from hjastats.show.plots.colours import PALETTE, UNKNOWN_FAMILY, families
+from hjastats.show.plots.labels import NO_ESTIMATE
 
 from .reading import column_names, legend_names, n_overlaps, row_names, words
 

@@ -4,11 +4,13 @@ import sys
 import pandas as pd
 import pytest
 
-from hjastats import plots
+from hjastats.show import plots
 
 
 def test_importing_the_package_does_not_import_matplotlib():
-    code = "import sys, hjastats, hjastats.plots; print([m for m in sys.modules if m.split('.')[0] == 'matplotlib'])"
+    code = (
+        "import sys, hjastats, hjastats.show.plots; print([m for m in sys.modules if m.split('.')[0] == 'matplotlib'])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

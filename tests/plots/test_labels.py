@@ -3,8 +3,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hjastats import plots
-from hjastats.plots.labels import MAX_LETTERS, MISSING_GLYPH, drawable, label_points, names, shorten
+from hjastats.show import plots
+from hjastats.show.plots.labels import MAX_LETTERS, MISSING_GLYPH, drawable, label_points, names, shorten
 
 from .reading import n_overlaps, row_names
 

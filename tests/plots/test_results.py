@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import hjastats as hja
-from hjastats.plots.labels import NO_ESTIMATE
+from hjastats.show.plots.labels import NO_ESTIMATE
 
 from .reading import column_names, extents, is_inside, legend_names, n_overlaps, row_names, words
 
@@ -14,7 +14,7 @@ ON_AXES = ["ranking", "sensitivity", "position", "profiles", "leverage", "probab
 
 @pytest.mark.parametrize("name", [*ON_AXES, "convergence", "calibration"])
 def test_every_figure_is_returned_as_axes_that_explain_themselves(result, name):
-    ax = getattr(result, f"plot_{name}")()
+    ax = getattr(result.plot, name)()
     assert isinstance(ax, Axes)
     assert ax.get_title(loc="left")
     if name not in ("probabilities", "comparisons"):
@@ -75,10 +75,10 @@ def test_models_without_the_quantity_say_so():
     btl, ja = hja.BTLModel.from_comparisons(data).fit(), hja.JAModel.from_comparisons(data).fit()
     for name in ("sensitivity", "profiles", "disagreement", "leverage"):
         with pytest.raises(ValueError, match="all judges of this model have the same scores"):
-            getattr(btl, f"plot_{name}")()
+            getattr(btl.plot, name)()
     for name in ("disagreement", "leverage"):
         with pytest.raises(ValueError, match="no disagreement: fit HJAModel with rank 1"):
-            getattr(ja, f"plot_{name}")()
+            getattr(ja.plot, name)()
     with pytest.raises(ValueError, match="no position effects"):
         ja.plot.position()
     with pytest.raises(ValueError, match="no judge is called 'nobody'"):
@@ -89,7 +89,7 @@ def test_models_without_the_quantity_say_so():
 def test_the_judge_wise_model_has_all_figures():
     model = hja.JudgewiseBTLModel.from_comparisons(hja.datasets.load_panel()).fit()
     for name in ("ranking", "sensitivity", "disagreement", "profiles", "leverage"):
-        getattr(model, f"plot_{name}")()
+        getattr(model.plot, name)()
 
 
 def test_results_read_from_a_file_have_figures(result, tmp_path):
@@ -112,13 +112,13 @@ def test_items_that_run_to_infinity_are_shown_as_such(separated):
     heatmap = next(ax for ax in figure.axes if ax.get_label() == "heatmap")
     assert np.ma.getmaskarray(heatmap.images[0].get_array())[:, column_names(heatmap).index("i4")].all()
     for name in ("sensitivity", "profiles", "leverage", "comparisons"):
-        getattr(separated, f"plot_{name}")().get_figure().canvas.draw()
+        getattr(separated.plot, name)().get_figure().canvas.draw()
 
 
 @pytest.mark.parametrize("name", ["ranking", "sensitivity", "position", "profiles", "probabilities"])
 @pytest.mark.parametrize("has_family", [False, True])
 def test_twenty_judges_and_fifty_items_with_long_names_stay_legible(crowd, name, has_family):
-    ax = getattr(crowd, f"plot_{name}")(family=_families(crowd) if has_family else None)
+    ax = getattr(crowd.plot, name)(family=_families(crowd) if has_family else None)
     figure = ax.get_figure()
     figure.canvas.draw()
     low, high = sorted(ax.get_xlim())

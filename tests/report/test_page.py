@@ -8,8 +8,8 @@ import pytest
 
 import hjastats as hja
 from hjastats.cli import main
-from hjastats.report.tables import table
-from hjastats.report.verdict import leadership, resolution
+from hjastats.show.report.html_tables import table
+from hjastats.show.report.verdict import leadership, resolution
 
 HOSTILE = ["<script>alert(1)</script>", '"quotes\' & co"', "x" * 300, "שלום עולם", "{{ 7 * 7 }}", "a\u202eb</svg>"]
 

@@ -7,8 +7,9 @@ import statsmodels.api as sm
 import hjastats as hja
 from hjastats.data.cells import Cells
 from hjastats.model.decomposition import canonical
-from hjastats.model.layout import Coefficients
-from hjastats.model.likelihood import Arrow, evaluate, gradient
+from hjastats.model.design import Coefficients, Design
+from hjastats.model.information import Arrow
+from hjastats.model.likelihood import evaluate, gradient
 from hjastats.model.structures import LowRank, Pooled, Unrestricted
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from hjastats.solve.alternating import alternate
@@ -27,7 +28,7 @@ SAME_OPTIMUM = 1e-8
 @pytest.fixture(scope="module")
 def cells() -> Cells:
     panel = heterogeneous_panel(5, 7, rank=1, heterogeneity=0.3, rng=3)
-    return simulate_comparisons(0.6 * panel.scores, near_balanced_design(5, 7, 3000, rng=4), rng=5).cells
+    return Design.of(simulate_comparisons(0.6 * panel.scores, near_balanced_design(5, 7, 3000, rng=4), rng=5).cells)
 
 
 def design_matrix(cells):
@@ -210,7 +211,8 @@ def test_long_chains_of_items_far_apart_are_not_called_separated():
     n = 21
     low, high = np.arange(n - 1), np.arange(1, n)
     counts = np.full(n - 1, 1000.0)
-    cells = Cells(np.zeros(n, int), np.r_[low, 0], np.r_[high, n - 1], np.r_[counts, 1], np.r_[counts * 0.881, 1], 1, n)
+    arrays = np.zeros(n, int), np.r_[low, 0], np.r_[high, n - 1], np.r_[counts, 1], np.r_[counts * 0.881, 1]
+    cells = Design(*arrays, 1, n)
     found = maximise(cells, Pooled(), no_terms(cells, np.zeros((1, n))))
     assert found.converged
     assert np.ptp(found.at.scores) > 39
@@ -224,11 +226,11 @@ def test_two_optima_are_both_listed_and_the_better_one_kept():
     scores = np.vstack([np.tile(mu, (3, 1)), np.tile(rng.permutation(mu), (3, 1))])
     data = simulate_comparisons(scores, near_balanced_design(6, 6, 6000, rng=1), rng=2)
     starts = [
-        no_terms(data.cells, np.outer(w, s))
+        no_terms(Design.of(data.cells), np.outer(w, s))
         for w, s in (([1, 1, 1, 0, 0, 0], scores[0]), ([0, 0, 0, 1, 1, 1], scores[5]))
     ]
-    found = search(data.cells, LowRank(0), starts=starts)
-    alone = [maximise(data.cells, LowRank(0), start).value for start in starts]
+    found = search(Design.of(data.cells), LowRank(0), starts=starts)
+    alone = [maximise(Design.of(data.cells), LowRank(0), start).value for start in starts]
     assert found.best.value == pytest.approx(min(alone))
     assert len(found.values) == len({round(value, 4) for value in alone})
     assert sum(found.counts) == 2
@@ -246,13 +248,15 @@ def test_a_larger_rank_never_fits_worse_than_a_smaller_one():
         rng = np.random.default_rng(seed)
         panel = heterogeneous_panel(6, 7, 3, heterogeneity=0.8, rng=rng)
         data = simulate_comparisons(0.5 * panel.scores, near_balanced_design(6, 7, 900, rng=rng), rng=rng)
-        values = [search(data.cells, LowRank(rank)).best.value for rank in range(4)]
+        values = [search(Design.of(data.cells), LowRank(rank)).best.value for rank in range(4)]
         assert (np.diff(values) < 1e-6).all()
 
 
 def test_a_finite_optimum_below_a_likelihood_that_rises_to_infinity_is_not_reported():
     panel = heterogeneous_panel(10, 3, 1, heterogeneity=0.6, rng=333)
-    cells = simulate_comparisons(0.5 * panel.scores, near_balanced_design(10, 3, 450, rng=333), rng=333).cells
+    cells = Design.of(
+        simulate_comparisons(0.5 * panel.scores, near_balanced_design(10, 3, 450, rng=333), rng=333).cells
+    )
     judgewise = no_terms(cells, judgewise_scores(cells))
     finite = maximise(cells, LowRank(0), judgewise)
     assert finite.converged
@@ -263,7 +267,9 @@ def test_a_finite_optimum_below_a_likelihood_that_rises_to_infinity_is_not_repor
 
 
 def test_a_run_that_diverges_stops_before_the_finite_scores_drown(cells):
-    extreme = Cells(cells.judge, cells.first, cells.second, cells.n, np.where(cells.judge == 0, cells.n, cells.y), 5, 7)
+    extreme = Design(
+        cells.judge, cells.first, cells.second, cells.n, np.where(cells.judge == 0, cells.n, cells.y), 5, 7
+    )
     found = maximise(extreme, LowRank(1), no_terms(extreme, judgewise_scores(extreme)))
     assert found.diverges
     assert np.abs(found.at.scores).max() < 1e3

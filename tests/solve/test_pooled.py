@@ -8,9 +8,10 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning
 import hjastats as hja
 from hjastats import limits
 from hjastats.data.cells import Cells, collapse
-from hjastats.inference.covariance import covariance_at
-from hjastats.inference.estimate import _pooled_condition
+from hjastats.fit import pooled_condition
+from hjastats.model.design import Design
 from hjastats.model.structures import Pooled
+from hjastats.solve.covariance import covariance_at
 from hjastats.solve.pooled import maximise_pooled
 from hjastats.solve.search import no_terms
 from hjastats.solve.starts import win_share_scores
@@ -26,7 +27,8 @@ def random_cells(rng, n_items=None, n_judges=None, spread=None):
     second = (first + rng.integers(1, n_items, size=n)) % n_items
     wins = (rng.random(n) < 1.0 / (1.0 + np.exp(scores[second] - scores[first]))).astype(float)
     weight = rng.integers(1, 4, size=n) / 2.0
-    return collapse(Cells(rng.integers(n_judges, size=n), first, second, weight, weight * wins, n_judges, n_items))
+    cells = Cells(rng.integers(n_judges, size=n), first, second, weight, weight * wins, n_judges, n_items)
+    return collapse(Design.of(cells))
 
 
 def test_the_estimate_is_that_of_a_glm():
@@ -96,16 +98,16 @@ def test_the_bound_on_the_condition_holds():
         if found is None:
             continue
         covariance = covariance_at(cells, found.at, Pooled().tangent(found.at.scores))
-        assert covariance.condition <= cells.n_items * _pooled_condition(cells, found.at.scores[0])
+        assert covariance.condition <= cells.n_items * pooled_condition(cells, found.at.scores[0])
 
 
 def test_a_fit_makes_no_covariance_before_it_is_asked_for():
     result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
-    assert "free_covariance" not in vars(result.estimate)
+    assert "model_covariance" not in vars(result.fit)
     assert result.converged
     assert result.bse.notna().all()
     assert np.isfinite(result.mle_retvals["condition"])
-    assert "free_covariance" in vars(result.estimate)
+    assert "model_covariance" in vars(result.fit)
 
 
 def fitted(rows, **options):

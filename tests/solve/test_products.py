@@ -8,10 +8,11 @@ import pytest
 
 import hjastats as hja
 from hjastats import limits
-from hjastats.inference.covariance import LargeCovariance, information_at
+from hjastats.model.design import Design
 from hjastats.model.likelihood import evaluate, gradient
 from hjastats.model.structures import LowRank, Pooled
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from hjastats.solve.covariance import LargeCovariance, information_at
 from hjastats.solve.products import ProductSystem, conjugate_gradients, in_free_order
 from hjastats.solve.ridge import NO_RIDGE
 from hjastats.solve.search import no_terms
@@ -111,15 +112,15 @@ def test_ridge_and_its_effective_parameters(data, many, monkeypatch):
     small = model.fit_regularized(alpha=0.5, terms=True)
     np.testing.assert_allclose(large.params, small.params, atol=1e-6)
     np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5)
-    plain = information_at(model.cells, small.fit.at, small.fit.tangent)
-    assert small.df_model == pytest.approx(np.trace(small.cov_params_free @ plain), rel=1e-8)
+    plain = information_at(model.design, small.fit.at, small.fit.tangent)
+    assert small.df_model == pytest.approx(np.trace(small.fit.covariance.covariance @ plain), rel=1e-8)
     assert large.df_model == pytest.approx(small.df_model, rel=1e-6)
 
 
 def test_products_equal_the_matrix(data):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge", ties="davidson", tie="judge")
     result = model.fit()
-    cells, at, tangent = model.cells, result.fit.at, result.fit.tangent
+    cells, at, tangent = model.design, result.fit.at, result.fit.tangent
     moved = at.__class__(
         at.scores + 0.1 * np.sin(np.arange(at.scores.size)).reshape(at.scores.shape), at.judge, at.shared
     )
@@ -141,7 +142,7 @@ def test_what_the_design_does_not_determine_has_no_condition_number(many):
     judge = ["j1", "j1", "j1", "j2", "j2", "j2"] * 20
     outcome = np.random.default_rng(0).integers(0, 2, 120)
     data = hja.Comparisons.from_arrays(judge, first, second, outcome)
-    cells = data.cells
+    cells = Design.of(data.cells)
     tangent = Pooled().tangent(np.zeros((2, 6)))
     at = no_terms(cells, np.zeros((2, 6)))
     large = LargeCovariance(cells, at, tangent, "expected", NO_RIDGE)

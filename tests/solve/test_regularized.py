@@ -80,7 +80,7 @@ def test_ridge_satisfies_its_first_order_conditions_with_and_without_terms(data)
     for terms in (False, True):
         result = model.fit_regularized(alpha=2.0, terms=terms)
         at, tangent = result.fit.at, result.fit.tangent
-        slopes = gradient(model.cells, evaluate(model.cells, at))
+        slopes = gradient(model.design, evaluate(model.design, at))
         assert np.abs(tangent.coordinates(slopes.scores + 2.0 * at.scores)).max() < 1e-6
         assert np.abs(slopes.judge + (2.0 * at.judge if terms else 0.0)).max() < 1e-6
         assert result.converged

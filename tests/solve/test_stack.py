@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hjastats import limits
+from hjastats.model.information import Arrow
 from hjastats.model.layout import NEVER, Coefficients
-from hjastats.model.likelihood import Arrow
 from hjastats.model.structures import LowRank
 from hjastats.solve.quadratic import QuadraticModel, combined, evaluated, solve_arrow, solve_arrows
 from hjastats.solve.ridge import NO_RIDGE, Ridge

@@ -6,8 +6,9 @@ import statsmodels.api as sm
 
 import hjastats.solve.starts as start
 from hjastats.data.cells import Cells
+from hjastats.model.design import Design
 from hjastats.model.likelihood import evaluate
-from hjastats.model.structures import centred
+from hjastats.model.tangent import centred
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from hjastats.solve.search import no_terms
 from hjastats.solve.starts import leading_directions, quadratic_around
@@ -16,7 +17,7 @@ from hjastats.solve.starts import leading_directions, quadratic_around
 def panel(n_judges: int, n_items: int, rows: int) -> Cells:
     truth = heterogeneous_panel(n_judges, n_items, rank=1, heterogeneity=0.5, rng=1)
     design = near_balanced_design(n_judges, n_items, rows, rng=2)
-    return simulate_comparisons(0.6 * truth.scores, design, rng=3).cells
+    return Design.of(simulate_comparisons(0.6 * truth.scores, design, rng=3).cells)
 
 
 @pytest.fixture(scope="module", params=[(6, 7, 1500), (6, 120, 9000)], ids=["small", "large"])

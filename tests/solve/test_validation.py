@@ -38,7 +38,7 @@ def test_counted_rows_give_the_held_out_loss_of_single_rows(panel):
     # Seen over 12 draws of the folds: standard error 0.0011 for this difference of means of four.
     assert shared == pytest.approx(single, abs=0.005)
     # Whole rows in one fold teach the fit the opposite of what it is asked: 0.021 worse, standard error 0.002.
-    rows = model.row_cells()
+    rows = model.row_design()
     whole = np.mean([mean_loss(split(rows, np.arange(len(rows.n)), 5, rng(k))) for k in range(4)])
     assert whole > single + 0.01
 
