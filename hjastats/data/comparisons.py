@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
+from ..words import quoted
 from .cells import Cells, collapse
 from .graph import Connectivity
 from .labels import Labels, Pairs, TableRows, code_columns, coded_pairs, numbers, present_labels, weights
@@ -340,7 +341,7 @@ class Comparisons:
         unwanted = [judges] if isinstance(judges, str) else list(judges)
         unknown = sorted(set(unwanted) - set(self.judges))
         if unknown:
-            raise ComparisonError(f"no judge is called {shown(unknown)}; the judges are {shown(self.judges, 10)}.")
+            raise ComparisonError(f"no judge is called {quoted(unknown)}; the judges are {quoted(self.judges, 10)}.")
         return self.subset(~np.isin(self.judge_index, [self.judges.index(name) for name in unwanted]))
 
     def to_frame(self) -> pd.DataFrame:
@@ -377,21 +378,21 @@ class Comparisons:
         lines = [
             f"Comparisons: {self.n_comparisons:,.0f} comparisons of {self.n_items} items by {self.n_judges} "
             f"judge{'' if self.n_judges == 1 else 's'} ({', '.join(remarks)})",
-            f"  judges      {shown(self.judges)}",
-            f"  items       {shown(self.items)}",
+            f"  judges      {quoted(self.judges)}",
+            f"  items       {quoted(self.items)}",
             f"  per judge   {per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
             f"  first item preferred in {100 * np.average(self.outcome, weights=self.weight):.1f}% of the comparisons",
         ]
         if not self.columns.empty:
-            lines.append(f"  columns     {shown(self.columns.columns)}")
+            lines.append(f"  columns     {quoted(self.columns.columns)}")
         for role, known in (("judges", self.judge_metadata), ("items", self.item_metadata)):
             if known is not None:
-                lines.append(f"  metadata    of {role}: {shown(known.columns)}")
+                lines.append(f"  metadata    of {role}: {quoted(known.columns)}")
         if len(self.dropped):
             worst = self.dropped.groupby("judge")["count"].sum().sort_values(ascending=False)
             listed = ", ".join(f"'{name}' {count}" for name, count in worst.head(3).items())
             more = f" and {len(worst) - 3} more judges" if len(worst) > 3 else ""
-            labels, total = shown(self.dropped["label"].unique()), int(worst.sum())
+            labels, total = quoted(self.dropped["label"].unique()), int(worst.sum())
             lines.append(
                 f"  dropped     {total:,} verdict{'' if total == 1 else 's'} labelled {labels}: {listed}{more}"
             )

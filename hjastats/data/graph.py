@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from .. import limits
-from ..errors import shown
+from ..words import quoted
 from .cells import Cells
 
 
@@ -104,7 +104,7 @@ class Connectivity:
             lines = [
                 f"Connectivity of {n_items} items and {len(self.judges)} judges: the pooled comparisons fall into "
                 f"{len(self.pooled_groups)} groups that are never compared with each other:",
-                *(f"  {shown(group)}" for group in self.pooled_groups[:5]),
+                *(f"  {quoted(group)}" for group in self.pooled_groups[:5]),
             ]
         if self.is_connected_for_every_judge:
             lines.append("Every judge links all items by itself.")
@@ -121,9 +121,9 @@ class Connectivity:
                 "Wins run in one direction only between some groups: the pooled maximum likelihood estimate does not exist."
             )
             if self.undefeated:
-                lines.append(f"  never beaten: {shown(self.undefeated)}")
+                lines.append(f"  never beaten: {quoted(self.undefeated)}")
             if self.winless:
-                lines.append(f"  never won: {shown(self.winless)}")
+                lines.append(f"  never won: {quoted(self.winless)}")
         return "\n".join(lines)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
+from ..words import quoted
 
 Labels: TypeAlias = "Sequence[object] | np.ndarray | pd.Series[Any] | pd.Categorical[Any]"
 # The codes of a column and its distinct values, being worked out.
@@ -146,7 +147,7 @@ def _sorted_labels(name: str, texts: Iterable[str]) -> tuple[str, ...]:
     if not all(label.strip() for label in labels):
         raise ComparisonError(f"some {name} labels are empty text: fill them in or drop those rows.")
     if name == "item" and len(labels) < 2:
-        raise ComparisonError(f"expected at least two items, got only {shown(labels)}.")
+        raise ComparisonError(f"expected at least two items, got only {quoted(labels)}.")
     return labels
 
 

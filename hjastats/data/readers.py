@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
+from ..words import quoted
 from .comparisons import Comparisons, checked_comparisons
 from .engines import EngineFrame, count_rows, engine_frame, is_parquet, scan_parquet
 from .files import FORMATS, FindRoles, from_columns, from_open_file, from_path, from_records
@@ -176,7 +177,7 @@ def read_comparisons(
     if is_left_out.all():
         raise ComparisonError(
             f"all {rows.number(is_left_out)} verdicts of the outcome column {str(roles.outcome)!r} are left "
-            f"out (labels {shown(dropped['label'].unique())}): check outcome=, or say what the labels mean with "
+            f"out (labels {quoted(dropped['label'].unique())}): check outcome=, or say what the labels mean with "
             "codes={...}."
         )
     usable = checked_comparisons(pairs, verdicts.outcome, row_weight, columns).subset(~is_left_out)

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from patsy import PatsyError, dmatrix
 
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
+from ..words import quoted
 from .comparisons import Comparisons
 
 
@@ -113,7 +114,7 @@ def outcome_series(endog: Any) -> pd.Series:
     if isinstance(endog, pd.DataFrame):
         if endog.shape[1] != 1:
             raise ComparisonError(
-                f"the outcome must be one numeric column, got {endog.shape[1]}: {shown(endog.columns)}."
+                f"the outcome must be one numeric column, got {endog.shape[1]}: {quoted(endog.columns)}."
             )
         name, endog = endog.columns[0], endog.iloc[:, 0]
     try:
@@ -154,7 +155,7 @@ def column(name: str, value: Any, data: pd.DataFrame) -> np.ndarray:
     """Resolve a column name or an array of one value per row of the data."""
     if isinstance(value, str):
         if value not in data.columns:
-            raise ComparisonError(f"{name}={value!r} is not a column; the columns are {shown(data.columns, 12)}.")
+            raise ComparisonError(f"{name}={value!r} is not a column; the columns are {quoted(data.columns, 12)}.")
         return data[value].to_numpy(dtype=object)
     values = np.asarray(value, dtype=object)
     if len(values) != len(data):
@@ -167,7 +168,7 @@ def lookup(kind: str, labels: np.ndarray, known: tuple[str, ...]) -> np.ndarray:
     codes = pd.Index(known).get_indexer(pd.Index([str(label) for label in labels]))
     if (codes < 0).any():
         raise ComparisonError(
-            f"unknown {kind} {shown(np.unique(labels[codes < 0].astype(str)))}; known are {shown(known, 10)}."
+            f"unknown {kind} {quoted(np.unique(labels[codes < 0].astype(str)))}; known are {quoted(known, 10)}."
         )
     return codes.astype(np.intp)
 
@@ -218,7 +219,7 @@ def columns_of(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     """
     absent = [name for name in names if name not in frame.columns]
     if absent:
-        raise ComparisonError(f"no column is called {shown(absent)}; there are {shown(frame.columns, 10) or 'none'}.")
+        raise ComparisonError(f"no column is called {quoted(absent)}; there are {quoted(frame.columns, 10) or 'none'}.")
     return frame[names]
 
 
@@ -238,7 +239,7 @@ def new_covariates(name: str, covariates: Any, n_rows: int, known: list[str]) ->
             raise ComparisonError(f"the model has no covariates: {name} is not used.")
         return np.zeros((n_rows, 0))
     if frame is None:
-        raise ComparisonError(f"the model has covariates {shown(known)}: pass {name}.")
+        raise ComparisonError(f"the model has covariates {quoted(known)}: pass {name}.")
     if frame.shape != (n_rows, len(known)):
         raise ComparisonError(f"{name} must have {n_rows} rows and {len(known)} columns, got shape {frame.shape}.")
     return frame.to_numpy()
