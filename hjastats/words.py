@@ -98,13 +98,12 @@ def _n_shared(texts: list[str]) -> int:
 
 
 def wrapped(text: str, width: int = SENTENCE_WIDTH, first: str = "", indent: int | None = None) -> list[str]:
-    """Lines of a text, names kept whole; ``first`` stands before it, further lines are indented, by default as far as that.
+    """Lines of a text, names kept whole, with ``first`` before it; further lines are indented, by default as far as that.
 
     Examples
     --------
-    >>> print("\\n".join(wrapped("Judge 'gpt-4' gave only 3 verdicts.", 28, first="[1] ")))
-    [1] Judge 'gpt-4' gave only
-        3 verdicts.
+    >>> wrapped("Judge 'gpt-4' gave only 3 verdicts.", 28, first="[1] ")
+    ["[1] Judge 'gpt-4' gave only", '    3 verdicts.']
     """
     return textwrap.wrap(
         text,
