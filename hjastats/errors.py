@@ -194,4 +194,3 @@ class LocalOptimaWarning(Message, ModelWarning):
     >>> sum(optimum["starts"] for optimum in result.mle_retvals["optima"]) > 0
     True
     """
-

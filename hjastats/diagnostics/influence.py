@@ -11,12 +11,12 @@ import pandas as pd
 from scipy import stats
 
 from ..data.cells import Cells, take
-from ..errors import shown
 from ..model.decomposition import max_rank
 from ..model.layout import Coefficients, Layout
 from ..model.likelihood import evaluate
 from ..model.structures import TangentBasis
 from ..solve.ridge import Ridge
+from ..words import quoted
 from .deletion import one_step
 from .wording import shortened
 
@@ -135,7 +135,7 @@ def unavailable(cells: Cells, layout: Layout, judge: int) -> str:
     seen[cells.first[others]] = seen[cells.second[others]] = True
     if not seen.all():
         lost = [item for item, is_seen in zip(layout.items, seen, strict=True) if not is_seen]
-        return f"No other judge compared {shown(lost)}."
+        return f"No other judge compared {quoted(lost)}."
     if layout.rank > max_rank(len(layout.judges) - 1, len(layout.items)):
         return f"Rank {layout.rank} needs more than {len(layout.judges) - 1} judges."
     return ""

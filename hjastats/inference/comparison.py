@@ -11,10 +11,11 @@ from scipy import stats
 
 from ..data.cells import Cells
 from ..data.comparisons import Comparisons
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
 from ..model.decomposition import max_rank
 from ..model.layout import Layout
 from ..model.structures import LowRank, Pooled
+from ..words import quoted
 
 _POSITIONS = [None, "common", "judge"]
 _TIES = ["", "common", "judge"]
@@ -95,7 +96,9 @@ def check_same_data(results: Sequence[Any]) -> None:
     """
     penalised = [describe(result) for result in results if result.estimate.penalty is not None]
     if penalised:
-        raise ComparisonError(f"likelihoods of regularised fits are not maxima and do not compare: {shown(penalised)}.")
+        raise ComparisonError(
+            f"likelihoods of regularised fits are not maxima and do not compare: {quoted(penalised)}."
+        )
     first: Comparisons = results[0].model.comparisons
     if first is None:
         raise ComparisonError("the data of these results were removed: compare models before remove_data().")

@@ -12,7 +12,6 @@ from scipy.linalg import cho_factor, cho_solve
 
 from .. import limits
 from ..data.cells import Cells
-from ..errors import shown
 from ..model.layout import Coefficients, Layout
 from ..model.likelihood import evaluate, free_gradient, gradient
 from ..model.structures import ScoreStructure, TangentBasis
@@ -23,6 +22,7 @@ from ..solve.ridge import NO_RIDGE, Ridge
 from ..solve.search import Search
 from ..solve.trust import Optimum
 from ..solve.validation import CrossValidation
+from ..words import quoted
 from .covariance import SINGULAR_CONDITION, FreeCovariance, LargeCovariance, covariance_at, information_at
 
 
@@ -142,10 +142,10 @@ class Estimate:
             who = (
                 "all judges"
                 if len(judges) == len(layout.judges)
-                else f"judge{'s' if len(judges) > 1 else ''} {shown(judges)}"
+                else f"judge{'s' if len(judges) > 1 else ''} {quoted(judges)}"
             )
-            rise = [f"{shown(items[found.rising])} rise{_s(found.rising)}"] if len(found.rising) else []
-            fall = [f"{shown(items[found.falling])} fall{_s(found.falling)}"] if len(found.falling) else []
+            rise = [f"{quoted(items[found.rising])} rise{_s(found.rising)}"] if len(found.rising) else []
+            fall = [f"{quoted(items[found.falling])} fall{_s(found.falling)}"] if len(found.falling) else []
             moves = [f"for {who} {' and '.join(rise + fall)}", *terms]
         remedy = "fit_regularized(terms=True)" if terms else "fit_regularized()"
         return (

@@ -13,10 +13,11 @@ from scipy import sparse
 from .. import limits
 from ..data.cells import Cells, take
 from ..data.comparisons import Comparisons
-from ..errors import ComparisonError, CovarianceWarning, IdentificationError, shown
+from ..errors import ComparisonError, CovarianceWarning, IdentificationError
 from ..model.layout import Coefficients
 from ..model.likelihood import Derivatives, evaluate, expected_information, free_information, times_predictor
 from ..model.structures import TangentBasis
+from ..words import quoted
 from .contributions import Contributions, single, weighted_slopes
 from .covariance import Covariance, DenseCovariance, FreeCovariance, LargeCovariance
 
@@ -185,7 +186,7 @@ def cluster_scores(
 def _no_further(cov_kwds: dict[str, Any], known: tuple[str, ...]) -> None:
     unknown = sorted(set(cov_kwds) - set(known))
     if unknown:
-        raise ValueError(f"cov_kwds has unknown entries {shown(unknown)}; known are {shown(known) or 'none'}.")
+        raise ValueError(f"cov_kwds has unknown entries {quoted(unknown)}; known are {quoted(known) or 'none'}.")
 
 
 def cluster_codes(groups: Any, data: Comparisons) -> tuple[np.ndarray, np.ndarray, str | None]:
@@ -206,7 +207,7 @@ def cluster_codes(groups: Any, data: Comparisons) -> tuple[np.ndarray, np.ndarra
         known = {"judge": np.asarray(data.judges, dtype=object)[data.judge_index]}
         if groups not in data.columns and groups not in known:
             raise ComparisonError(
-                f"no column is called {groups!r}; there are {shown([*data.columns.columns, 'judge'], 10)}."
+                f"no column is called {groups!r}; there are {quoted([*data.columns.columns, 'judge'], 10)}."
             )
         groups = data.columns[groups] if groups in data.columns else known[groups]
     codes, labels = pd.factorize(pd.Series(np.asarray(groups)))
@@ -237,7 +238,7 @@ def check_clusters(
         if len(alone):
             names = [data.judges[k] for k in alone]
             raise IdentificationError(
-                f"all comparisons of {len(names)} judges ({shown(names, 3)}) fall in one cluster each. At the estimate the "
+                f"all comparisons of {len(names)} judges ({quoted(names, 3)}) fall in one cluster each. At the estimate the "
                 "scores of a judge's own parameters sum to zero over the judge, so these clusters would leave them no "
                 "variance at all. Cluster by prompt instead, or leave these judges out."
             )

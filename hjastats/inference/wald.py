@@ -11,7 +11,8 @@ import numpy as np
 from patsy import DesignInfo, PatsyError
 from statsmodels.stats.contrast import ContrastResults
 
-from ..errors import ContrastError, shown
+from ..errors import ContrastError
+from ..words import quoted
 
 # Directions whose share of the largest singular value is below this are rounding error of the exact Jacobians.
 _RANK_TOLERANCE = 1e-9
@@ -63,7 +64,7 @@ def _parsed(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(hypothesis, Mapping):
         unknown = [name for name in hypothesis if name not in names]
         if unknown:
-            raise ContrastError(f"no parameter is called {shown(unknown)}; they are called like {shown(names, 3)}.")
+            raise ContrastError(f"no parameter is called {quoted(unknown)}; they are called like {quoted(names, 3)}.")
     # The engine that parses formulas can be switched globally; patsy reads chained equations as they are meant.
     try:
         constraint = DesignInfo(names).linear_constraint(hypothesis)
@@ -127,11 +128,11 @@ def wald_statistic(
     scale = max(strength.max(initial=0.0), 1e-300)
     rank = int((strength > _RANK_TOLERANCE * scale).sum()) if scale > _RANK_TOLERANCE else 0
     if rank == 0:
-        raise ContrastError(f"not testable: the constraints of the model fix {shown(labels, 3)}.")
+        raise ContrastError(f"not testable: the constraints of the model fix {quoted(labels, 3)}.")
     missed = left[:, rank:].T @ distance
     if np.abs(missed).max(initial=0.0) > _CONTRADICTION * max(1.0, np.abs(distance).max()):
         raise ContrastError(
-            f"{shown(labels, 3)} cannot all hold: they contradict each other or the constraints of the model (such as "
+            f"{quoted(labels, 3)} cannot all hold: they contradict each other or the constraints of the model (such as "
             "sum(mu) = 0 and mean(gamma) = 1)."
         )
     tested = left[:, :rank]

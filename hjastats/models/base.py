@@ -15,7 +15,7 @@ from statsmodels.formula.formulatools import advance_eval_env
 from ..data.cells import Cells, collapse
 from ..data.comparisons import Comparisons
 from ..data.rows import Rows, check_option, column, covariate_frame, judge_columns
-from ..errors import ComparisonError, IdentificationError, shown
+from ..errors import ComparisonError, IdentificationError
 from ..inference.covariance import information_at
 from ..model.decomposition import max_rank
 from ..model.layout import Coefficients, Layout
@@ -33,6 +33,7 @@ from ..model.likelihood import (
 from ..model.structures import LowRank, ScoreStructure, TangentBasis
 from ..solve.search import no_terms
 from ..solve.starts import starting_scores
+from ..words import quoted
 from .derivatives import reported_bending, reported_design, reported_gradient
 from .prediction import PredictionMethods
 
@@ -68,7 +69,7 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         formula_rows = kwargs.pop("missing_idx", None)
         spec = {name: kwargs.pop(name) for name in ("model_spec", "formula") if name in kwargs}
         if kwargs:
-            raise TypeError(f"{type(self).__name__} got unknown arguments: {shown(kwargs)}.")
+            raise TypeError(f"{type(self).__name__} got unknown arguments: {quoted(kwargs)}.")
         if comparisons is None:
             table = Rows(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog, columns).checked(
                 missing

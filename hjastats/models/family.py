@@ -12,7 +12,7 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversion
 
 from ..data.comparisons import Comparisons
 from ..data.rows import check_option
-from ..errors import IdentificationError, LocalOptimaWarning, SeparationWarning, shown
+from ..errors import IdentificationError, LocalOptimaWarning, SeparationWarning
 from ..inference.estimate import Estimate, Penalty, assess, which_information
 from ..inference.robust import cluster_codes
 from ..model.layout import Coefficients
@@ -25,6 +25,7 @@ from ..solve.ridge import Ridge
 from ..solve.search import no_terms, search
 from ..solve.starts import initialise
 from ..solve.validation import Fold, ridge_losses, split, split_comparisons
+from ..words import quoted
 from .base import ComparisonModel
 
 
@@ -112,7 +113,7 @@ class HJAModel(ComparisonModel):
             small = graph.pooled_groups[1]
             raise IdentificationError(
                 f"the items fall into {len(graph.pooled_groups)} groups that no judge ever compared with each other, so their "
-                f"scores have no common scale. One group is {shown(small)}; add comparisons that link it, or fit each "
+                f"scores have no common scale. One group is {quoted(small)}; add comparisons that link it, or fit each "
                 "group by itself (data.connectivity lists them)."
             )
 
@@ -210,7 +211,7 @@ class HJAModel(ComparisonModel):
             choices = ", ".join(repr(name) for name in ("trust", "alternating", *STATSMODELS_METHODS))
             raise ValueError(f"method must be one of {choices}; got {method!r}.")
         elif kwargs:
-            raise TypeError(f"method 'trust' takes no option called {shown(kwargs)}.")
+            raise TypeError(f"method 'trust' takes no option called {quoted(kwargs)}.")
         iterations = 200 if maxiter is None else maxiter
         found = search(self.cells, self.structure, starts=starts, n_random=n_random, rng=rng, maxiter=iterations)
         estimate = assess(self.cells, self.structure, found, method=method, history=history, information=information)
@@ -477,8 +478,8 @@ class JudgewiseBTLModel(HJAModel):
         if loose:
             judge, groups = next(iter(loose.items()))
             raise IdentificationError(
-                f"{len(loose)} judges do not link all items by their own comparisons ({shown(loose)}); for {judge!r} the group "
-                f"{shown(groups[-1])} stands apart. Leave these judges out (data.without_judges) or fit HJAModel, which "
+                f"{len(loose)} judges do not link all items by their own comparisons ({quoted(loose)}); for {judge!r} the group "
+                f"{quoted(groups[-1])} stands apart. Leave these judges out (data.without_judges) or fit HJAModel, which "
                 "borrows strength across judges."
             )
 

@@ -12,9 +12,10 @@ from patsy import PatsyError, build_design_matrices
 from ..data.cells import Cells, take
 from ..data.comparisons import Comparisons
 from ..data.rows import check_option, columns_of, lookup, new_covariates
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
 from ..model.layout import Layout
 from ..model.likelihood import davidson_probabilities, linear_predictor, probability, tie_predictor
+from ..words import quoted
 
 Labels = Any
 
@@ -214,7 +215,7 @@ class PredictionMethods:
         second = next((name for name in ("item_b", "second", "model_b") if name in frame.columns), None)
         if "judge" not in frame.columns or first is None or second is None:
             raise ComparisonError(
-                f"a frame of comparisons needs columns judge, item_a and item_b, got {shown(frame.columns, 8)}."
+                f"a frame of comparisons needs columns judge, item_a and item_b, got {quoted(frame.columns, 8)}."
             )
         shared: Any = None
         if self._covariates:

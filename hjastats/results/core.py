@@ -17,12 +17,13 @@ from .. import limits
 from ..diagnostics.diagnosis import Diagnosis, judge_facts
 from ..diagnostics.findings import Finding, find
 from ..diagnostics.influence import fitted_alike
-from ..errors import SizeError, shown
+from ..errors import SizeError
 from ..inference.covariance import Covariance
 from ..inference.estimate import Estimate, reassess, which_information
 from ..inference.robust import DESCRIPTIONS, robust_covariance
 from ..report import render
 from ..summary import summarise
+from ..words import quoted
 from .examination import ExaminationMethods
 from .export import text_or_file, to_document
 from .inference import InferenceMethods
@@ -420,7 +421,7 @@ class HJAResults(TableMethods, InferenceMethods, ExaminationMethods, PictureMeth
         vector = np.linalg.eigh(information / np.outer(scale, scale))[1][:, 0] / scale
         movement = np.abs(self._jacobian @ (vector / np.linalg.norm(vector)))
         order = np.argsort(-movement, kind="stable")[:n]
-        return shown([self.model.layout.names[i] for i in order if movement[i] > 0.1 * movement[order[0]]], n)
+        return quoted([self.model.layout.names[i] for i in order if movement[i] > 0.1 * movement[order[0]]], n)
 
     @overload
     def report(self, path: None = None, title: str | None = None) -> str: ...

@@ -12,7 +12,7 @@ from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
 from .. import limits
-from ..errors import ContrastError, CovarianceWarning, IdentificationError, shown
+from ..errors import ContrastError, CovarianceWarning, IdentificationError
 from ..inference.bootstrap import check_options
 from ..inference.covariance import Covariance
 from ..inference.likelihood_ratio import (
@@ -24,6 +24,7 @@ from ..inference.likelihood_ratio import (
 )
 from ..inference.wald import hypothesis_labels, linear_hypotheses, wald_statistic
 from ..model.jacobians import mean_rows
+from ..words import quoted
 
 
 class HypothesisMethods:
@@ -128,7 +129,7 @@ class HypothesisMethods:
         fixed = np.abs(jacobian).max(axis=1) < 1e-10 * np.maximum(np.abs(matrix).max(axis=1), 1e-300)
         if fixed.any():
             named = [label for label, is_fixed in zip(labels, fixed, strict=True) if is_fixed]
-            raise ContrastError(f"not testable: the constraints of the model fix {shown(named, 3)}.")
+            raise ContrastError(f"not testable: the constraints of the model fix {quoted(named, 3)}.")
         covariance = self._covariance_of(matrix, jacobian, cov_p)
         error = np.sqrt(np.diag(covariance))
         effect = matrix @ self.params
@@ -179,7 +180,7 @@ class HypothesisMethods:
         jacobian = self._combined_rows(matrix)
         if (is_open := self._is_open(jacobian)).any():
             named = [label for label, bad in zip(labels, is_open, strict=True) if bad]
-            raise ContrastError(f"not testable: there is no finite estimate of {shown(named, 3)}.")
+            raise ContrastError(f"not testable: there is no finite estimate of {quoted(named, 3)}.")
         covariance = self._covariance_of(matrix, jacobian, cov_p)
         return wald_statistic(jacobian, covariance, matrix @ self.params - values, labels)
 

@@ -13,7 +13,7 @@ from statsmodels.base._prediction_inference import PredictionResultsMonotonic
 
 from .. import limits
 from ..data.cells import Cells, take
-from ..errors import ContrastError, IdentificationError, SizeError, shown
+from ..errors import ContrastError, IdentificationError, SizeError
 from ..inference.bootstrap import Bootstrap, bootstrap, check_options
 from ..inference.contrasts import Contrast, Spec, contrast, normal_limits, tests_table
 from ..inference.contributions import Contributions
@@ -26,6 +26,7 @@ from ..inference.robust import Sandwich, check_clusters, cluster_codes
 from ..inference.simultaneous import exceedance, largest_differences, pairwise_differences
 from ..model.likelihood import free_design, free_ties, linear_predictor
 from ..model.structures import Pooled
+from ..words import quoted
 from .hypotheses import HypothesisMethods
 
 
@@ -322,7 +323,7 @@ class InferenceMethods(HypothesisMethods):
             known["tie"] = self.model.layout.judges_with("tie")
         if kind not in known or kind not in quantities.kinds:
             raise ContrastError(
-                f"kind must be one of {shown([k for k in known if k in quantities.kinds])}, got {kind!r}."
+                f"kind must be one of {quoted([k for k in known if k in quantities.kinds])}, got {kind!r}."
             )
         if labels is not None and (isinstance(labels, str) or len(set(labels)) < max(len(labels), 2)):
             raise ContrastError(f"expected two or more different labels to compare, got {labels!r}.")

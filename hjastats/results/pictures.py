@@ -15,9 +15,9 @@ from ..diagnostics.biclustering import bicluster
 from ..diagnostics.calibration import calibration_table
 from ..diagnostics.findings import outlying
 from ..diagnostics.preferences import comparison_counts, preference_probabilities
-from ..errors import shown
 from ..inference.covariance import Covariance
 from ..summary import shown_rows
+from ..words import quoted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -353,7 +353,7 @@ class PictureMethods:
 
     def _judge(self, judge: str) -> str:
         if judge not in self.model.judges:
-            raise ValueError(f"no judge is called {judge!r}; the judges are {shown(self.model.judges, 10)}.")
+            raise ValueError(f"no judge is called {judge!r}; the judges are {quoted(self.model.judges, 10)}.")
         return judge
 
     def _family(self, family: Family | str | None, *roles: str) -> Family | None:

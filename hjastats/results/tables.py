@@ -12,13 +12,14 @@ from scipy import stats
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import ndtri
 
-from ..errors import ContrastError, SizeError, shown
+from ..errors import ContrastError, SizeError
 from ..inference.covariance import Covariance, DenseCovariance, score_rows, score_standard_errors
 from ..inference.estimate import reassess
 from ..model.decomposition import AnchoringError, Decomposition
 from ..model.jacobians import anchor_jacobian, mean_rows
 from ..model.likelihood import evaluate, score_differences
 from ..model.structures import in_centred_basis
+from ..words import quoted
 
 # Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
 DISTINCT_STRENGTHS = 3.0
@@ -99,7 +100,7 @@ class TableMethods:
         place = {label: i for i, label in enumerate(known)}
         wanted = [labels] if isinstance(labels, str) else [str(label) for label in labels]
         if unknown := [label for label in wanted if label not in place]:
-            raise ContrastError(f"no {name} is called {shown(unknown)}; there are {shown(known)}.")
+            raise ContrastError(f"no {name} is called {quoted(unknown)}; there are {quoted(known)}.")
         return np.array([place[label] for label in wanted], dtype=int)
 
     def _labels_of(self, kind: str) -> tuple[tuple[str, ...], str]:
@@ -107,7 +108,7 @@ class TableMethods:
         layout = self.model.layout
         kinds = ["mu", "gamma", *layout.judge_terms, *layout.shared_terms]
         if kind not in kinds:
-            raise ContrastError(f"kind must be one of {shown(kinds, len(kinds))}, got {kind!r}.")
+            raise ContrastError(f"kind must be one of {quoted(kinds, len(kinds))}, got {kind!r}.")
         if kind in layout.shared_terms:
             return ("all judges",) * len(layout.blocks[kind]), "judge"
         return (layout.items, "item") if kind == "mu" else (layout.judges_with(kind), "judge")
