@@ -20,7 +20,7 @@ from .results import HJAResultsWrapper
 from .solve.ridge import Ridge
 from .solve.search import one_direction_more, search
 from .solve.validation import rank_losses
-from .summary import frame_text
+from .words import frame_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

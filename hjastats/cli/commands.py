@@ -24,7 +24,7 @@ from ..models import BTLModel, HJAModel, JAModel
 from ..report import places
 from ..results import HJAResultsWrapper
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from ..summary import frame_text
+from ..words import frame_text
 from . import options
 from .machine import described, records
 

@@ -14,8 +14,7 @@ from ..inference.contrasts import Contrast
 from ..inference.covariance import Covariance
 from ..inference.quantities import Quantities
 from ..inference.wald import wald_statistic
-from ..words import quoted
-from .wording import shortened
+from ..words import quoted, shortened
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from ..inference.contrasts import FIXED
+from ..words import number, shortened
 from .findings import EXTREME_SHARE, OUTLYING_LEVERAGE
-from .wording import number, shortened
 
 WIDTH = 80
 # Shares beyond which a habit is worth a clause: ties, verdicts lost when reading, flips and cycles (coins give 1/4).
@@ -54,7 +54,10 @@ class JudgeCard:
             _line("position", _position(facts)),
             _line("flips", number(facts["flip_rate"], ".1%", unswapped) + _if(facts["flip_rate"], " when swapped")),
             _line("cycles", _cycles(facts["cycle_rate"])),
-            _line("infit, outfit", f"{number(facts['infit'])}, {number(facts['outfit'])} (1 is expected)"),
+            _line(
+                "infit, outfit",
+                f"{number(facts['infit'], '.2f', 'withheld')}, {number(facts['outfit'], '.2f', 'withheld')} (1 is expected)",
+            ),
             _line("disagreement", _disagreement(facts)),
             _line("information", _information(facts["information_share"])),
         ]
@@ -62,6 +65,10 @@ class JudgeCard:
         otherwise = "withheld" if np.isnan(facts["h"]) else "all judges rank alike in this model"
         lines.append(_line("judges like", near or otherwise))
         return "\n".join(lines)
+
+
+def _rounded(value: float) -> str:
+    return number(value, ".2f", "withheld")
 
 
 def _line(name: str, text: str) -> str:
@@ -98,7 +105,7 @@ def _position(facts: pd.Series) -> str:
     if np.isnan(facts["position"]):
         return f"withheld, {share}"
     whose = " for all judges" if facts["position_kind"] == "common" else ""
-    return f"{facts['position']:+.2f} (se {number(facts['position_se'])}){whose}, {share}"
+    return f"{facts['position']:+.2f} (se {_rounded(facts['position_se'])}){whose}, {share}"
 
 
 def _information(share: float) -> str:
@@ -114,7 +121,7 @@ def _disagreement(facts: pd.Series) -> str:
         return "withheld, it runs to infinity"
     if facts["h"] < 1e-12:
         return "none in this model"
-    return f"h = {facts['h']:.2f}, {number(facts['rho'], '.2f')} times its consensus part"
+    return f"h = {facts['h']:.2f}, {_rounded(facts['rho'])} times its consensus part"
 
 
 def judge_sentence(facts: Mapping[Any, Any]) -> str:

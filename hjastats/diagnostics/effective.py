@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.linalg.lapack import dpocon, dpotrf, dpotri
 
 from ..data.cells import Cells
-from .wording import shortened
+from ..words import shortened
 
 # Reciprocal condition number below which the information about the consensus is singular.
 _SINGULAR = 1e-13

@@ -16,9 +16,8 @@ from ..model.layout import Coefficients, Layout
 from ..model.likelihood import evaluate
 from ..model.structures import TangentBasis
 from ..solve.ridge import Ridge
-from ..words import quoted
+from ..words import quoted, shortened
 from .deletion import one_step
-from .wording import shortened
 
 # Log-likelihood units by which a refit may miss what the old estimate already reaches on the remaining data.
 _WORSE = 1e-4
