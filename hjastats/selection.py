@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from . import plots
+from .data.arrays import check_option
 from .data.comparisons import Comparisons
-from .data.rows import check_option
 from .errors import ComparisonError, IdentificationError
 from .model.decomposition import max_rank
 from .model.structures import Unrestricted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -18,8 +18,9 @@ from .graph import Connectivity
 from .labels import Labels, Pairs, TableRows, code_columns, coded_pairs, numbers, present_labels, weights
 from .metadata import aligned_metadata, restricted_metadata
 
-_MADE_WHEN_ASKED_FOR: Any = None
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[Any]"
+# Made once: it would take a third of the time of fitting a small BTL model.
+_NOTHING_DROPPED = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -36,7 +37,7 @@ class Comparisons:
         Codes into ``judges`` and ``items``.
     outcome : ndarray, shape (n_rows,)
     weight : ndarray, shape (n_rows,)
-        Frequency weights: a row of weight 3 is three comparisons. Without weights a 1 seen from every row (stride 0).
+        Frequency weights: a row of weight 3 is three comparisons.
     judges, items : tuple of str
         Labels in sorted order.
     columns : pandas.DataFrame
@@ -66,9 +67,8 @@ class Comparisons:
     weight: np.ndarray
     judges: tuple[str, ...]
     items: tuple[str, ...]
-    # By factories, since a default would be an attribute of the class and hide that there is none of the instance.
-    columns: pd.DataFrame = field(default_factory=lambda: _MADE_WHEN_ASKED_FOR)
-    dropped: pd.DataFrame = field(default_factory=lambda: _MADE_WHEN_ASKED_FOR)
+    columns: pd.DataFrame
+    dropped: pd.DataFrame
     judge_metadata: pd.DataFrame | None = None
     item_metadata: pd.DataFrame | None = None
 
@@ -131,22 +131,6 @@ class Comparisons:
             )
         return checked_comparisons(pairs, outcome, weights(weight, n_rows, rows), columns, dropped)
 
-    def __post_init__(self) -> None:
-        for name in ("columns", "dropped"):
-            if getattr(self, name) is _MADE_WHEN_ASKED_FOR:
-                object.__delattr__(self, name)
-
-    def __getattr__(self, name: str) -> Any:
-        # Most tables have neither of these two, and an empty data frame takes longer to make than everything else here.
-        if name == "columns":
-            made = pd.DataFrame(index=pd.RangeIndex(self.n_rows))
-        elif name == "dropped":
-            made = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
-        else:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        object.__setattr__(self, name, made)
-        return made
-
     @property
     def n_judges(self) -> int:
         """Number of judges."""
@@ -168,14 +152,14 @@ class Comparisons:
         return float(self.weight.sum())
 
     @cached_property
-    def rows(self) -> Cells:
-        """The rows as cells of their own, without terms."""
+    def row_cells(self) -> Cells:
+        """A cell for every row, without terms."""
         return Cells(
             self.judge_index,
             self.first_index,
             self.second_index,
             self.weight,
-            self.outcome if self.weight.strides == (0,) and self.weight[0] == 1.0 else self.weight * self.outcome,
+            self.weight * self.outcome,
             self.n_judges,
             self.n_items,
         )
@@ -183,12 +167,12 @@ class Comparisons:
     @cached_property
     def cells(self) -> Cells:
         """Counts per (judge, item, item), presentation order ignored."""
-        return collapse(self.rows)
+        return collapse(self.row_cells)
 
     @cached_property
     def ordered_cells(self) -> Cells:
         """Counts per (judge, first item, second item)."""
-        return collapse(replace(self.rows, judge_terms=np.ones((self.n_rows, 1))))
+        return collapse(replace(self.row_cells, judge_terms=np.ones((self.n_rows, 1))))
 
     @cached_property
     def connectivity(self) -> Connectivity:
@@ -420,8 +404,8 @@ def checked_comparisons(
         _fixed(weight),
         pairs.judges,
         pairs.items,
-        _MADE_WHEN_ASKED_FOR if columns is None else columns.reset_index(drop=True),
-        _MADE_WHEN_ASKED_FOR if dropped is None else dropped,
+        pd.DataFrame(index=pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True),
+        _NOTHING_DROPPED.copy(deep=False) if dropped is None else dropped,
     )
 
 

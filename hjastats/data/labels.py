@@ -217,8 +217,7 @@ def weights(values: object | None, n_rows: int, rows: TableRows) -> np.ndarray:
         For weights that are not positive and finite.
     """
     if values is None:
-        # One number seen n_rows times: takes no memory, and tells that there is nothing to weigh.
-        return np.broadcast_to(1.0, n_rows)
+        return np.ones(n_rows)
     weight = numbers("weight", values)
     bad = ~((weight > 0) & np.isfinite(weight))
     if bad.any():

@@ -12,9 +12,9 @@ from scipy.special import xlogy
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
+from ..data.arrays import UserArrays, check_option, column, covariate_frame, judge_columns
 from ..data.cells import Cells, collapse
 from ..data.comparisons import Comparisons
-from ..data.rows import Rows, check_option, column, covariate_frame, judge_columns
 from ..errors import ComparisonError, IdentificationError
 from ..inference.covariance import information_at
 from ..model.decomposition import max_rank
@@ -71,7 +71,7 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         if kwargs:
             raise TypeError(f"{type(self).__name__} got unknown arguments: {quoted(kwargs)}.")
         if comparisons is None:
-            table = Rows(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog, columns).checked(
+            table = UserArrays(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog, columns).checked(
                 missing
             )
             endog, comparisons = table.endog, table.comparisons()
@@ -254,7 +254,7 @@ class ComparisonModel(PredictionMethods, GenericLikelihoodModel):
         data = self.comparisons
         own = [] if self.judge_exog is None else [self.judge_exog.to_numpy(dtype=float)]
         shared = [] if self.exog is None else [np.asarray(self.exog, dtype=float)]
-        return self._with_terms(data.rows, data.outcome, own, shared)
+        return self._with_terms(data.row_cells, data.outcome, own, shared)
 
     def _with_terms(self, rows: Cells, outcome: np.ndarray, own: list[np.ndarray], shared: list[np.ndarray]) -> Cells:
         """Put covariates, position and tie columns in the order of the parameters."""

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
+from ..data.arrays import check_option
 from ..data.comparisons import Comparisons
-from ..data.rows import check_option
 from ..errors import IdentificationError, LocalOptimaWarning, SeparationWarning
 from ..inference.estimate import Estimate, Penalty, assess, which_information
 from ..inference.robust import cluster_codes

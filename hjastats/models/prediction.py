@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from patsy import PatsyError, build_design_matrices
 
+from ..data.arrays import check_option, columns_of, lookup, new_covariates
 from ..data.cells import Cells, take
 from ..data.comparisons import Comparisons
-from ..data.rows import check_option, columns_of, lookup, new_covariates
 from ..errors import ComparisonError
 from ..model.layout import Layout
 from ..model.likelihood import davidson_probabilities, linear_predictor, probability, tie_predictor

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
-from ..data.rows import check_option
+from ..data.arrays import check_option
 from ..diagnostics.affinity import Affinity, affinity, family_labels
 from ..diagnostics.biclustering import Bicluster, bicluster
 from ..diagnostics.cards import JudgeCard, judge_sentence, nearest_judges
