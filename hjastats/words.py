@@ -41,6 +41,17 @@ def and_more(texts: Sequence[str], limit: int) -> str:
     return shown if len(texts) <= limit else f"{shown} and {len(texts) - limit} more"
 
 
+def either(texts: Sequence[str]) -> str:
+    """Join what there is to choose from.
+
+    Examples
+    --------
+    >>> either([".csv", ".tsv", ".json"])
+    '.csv, .tsv or .json'
+    """
+    return " or ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
 def counted(number: float, noun: str) -> str:
     """A number of things.
 

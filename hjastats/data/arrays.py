@@ -9,7 +9,7 @@ import pandas as pd
 from patsy import PatsyError, dmatrix
 
 from ..errors import ComparisonError, Hint
-from ..words import quoted
+from ..words import either, quoted
 from .comparisons import Comparisons
 
 
@@ -119,8 +119,7 @@ def _is_pandas(values: Any) -> bool:
 
 def _gaps(part: pd.Series | pd.DataFrame) -> np.ndarray:
     """Rows with missing values."""
-    is_missing = part.isna().to_numpy()
-    return is_missing if is_missing.ndim == 1 else is_missing.any(axis=1)
+    return np.asarray(part.isna()).reshape(len(part), -1).any(axis=1)
 
 
 def outcome_series(endog: Any) -> pd.Series:
@@ -196,8 +195,7 @@ def check_option(name: str, value: Any, known: tuple[Any, ...]) -> None:
     ValueError
     """
     if not any(value is option or (isinstance(value, str) and value == option) for option in known):
-        listed = ", ".join(repr(option) for option in known[:-1])
-        raise ValueError(f"{name} must be {listed} or {known[-1]!r}, got {value!r}.")
+        raise ValueError(f"{name} must be {either([*map(repr, known)])}, got {value!r}.")
 
 
 def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFrame | None:

@@ -238,8 +238,8 @@ def numbers(name: str, values: object) -> np.ndarray:
     try:
         result = np.array(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        hint = "; map labels with read_comparisons(..., codes={...})" if name == "outcome" else ""
-        raise ComparisonError(f"{name} must be numbers{hint}.") from None
+        advice = "; map labels with read_comparisons(..., codes={...})" if name == "outcome" else ""
+        raise ComparisonError(f"{name} must be numbers{advice}.") from None
     if result.ndim != 1:
         raise ComparisonError(f"{name} must be one-dimensional, got {result.ndim} dimensions.")
     return result

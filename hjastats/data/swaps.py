@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ..errors import ComparisonError
+from ..errors import ComparisonError, Hint
 from ..words import quoted
 from .cells import distinct_rows
 from .comparisons import Comparisons
@@ -58,7 +58,9 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     name = prompt_column(data, prompt)
     if name is None:
         raise ComparisonError(
-            "no prompt column was found: pass prompt='column' to say which comparisons are about the same one."
+            "no prompt column was found: pass ",
+            Hint("prompt", "column"),
+            " to say which comparisons are about the same one.",
         )
     prompts = pd.factorize(data.columns[name])[0]
     if (prompts < 0).any():
