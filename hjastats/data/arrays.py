@@ -119,7 +119,7 @@ def _is_pandas(values: Any) -> bool:
 
 def _gaps(part: pd.Series | pd.DataFrame) -> np.ndarray:
     """Rows with missing values."""
-    return np.asarray(part.isna()).reshape(len(part), -1).any(axis=1)
+    return part.isna().to_numpy().reshape(len(part), -1).max(axis=1, initial=False)
 
 
 def outcome_series(endog: Any) -> pd.Series:

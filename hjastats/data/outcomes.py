@@ -192,15 +192,13 @@ class _LabelTable:
                 *(Hint("codes", "unit"), " if they are the preference for the first item from 0 to 1, "),
                 *(Hint("codes", "alpacaeval"), " for 1 = first to 2 = second, "),
                 *(Hint("codes", "names"), " if they name the preferred item, or "),
-                Hint("codes", {_text(self.labels[int(np.flatnonzero(bad)[0])]): "first"}),
-                ".",
+                *(Hint("codes", {self._most_frequent(bad): "first"}), "."),
             )
 
     def _refuse_both_bad(self, bad: np.ndarray) -> None:
         if bad.any():
             raise ComparisonError(
-                f"{self.where} calls both items bad in {counted(self.counts[bad].sum(), 'row')}: {self._listed(bad)}. "
-                "Pass ",
+                f"{self.where} calls both items bad in {_rows(self.counts[bad].sum())}: {self._listed(bad)}. Pass ",
                 *(
                     Hint("both_bad", "tie"),
                     " to count them as ties or ",
@@ -237,7 +235,7 @@ class _LabelTable:
         usual = {1.0: "the first item", 0.0: "the second item", 0.5: "a tie"}
         meaning = usual.get(float(self.meaning[self.index[row]]), "no verdict")
         raise ComparisonError(
-            f"{self.where} is ambiguous in {counted(self.rows.number(is_torn), 'row')}: {self.rows.place(is_torn, 'at row {} ')}the label "
+            f"{self.where} is ambiguous in {_rows(self.rows.number(is_torn))}: {self.rows.place(is_torn, 'at row {} ')}the label "
             f"{label!r} is the name of the {side} item but as a word means {meaning}. Pass ",
             *(Hint("codes", "names"), " if the labels are names, or say what they mean with "),
             *(Hint("codes", {label: "first"}), "."),
@@ -249,10 +247,10 @@ class _LabelTable:
         table_rows = None if self.rows.counts is None else self.rows.counts[is_unknown]
         counts = _label_counts(self.index[is_unknown], len(self.labels), TableRows(table_rows))
         example = _text(self.labels[int(counts.argmax())])
-        similar = next((item for item in items if _key(item) == _key(example)), None)
+        similar = next((item for item in items if item != example and _key(item) == _key(example)), None)
         if similar is not None:
             raise ComparisonError(
-                f"{self.where} has the label {example!r} in {counted(counts.max(), 'row')}, which is the item {similar!r} but for "
+                f"{self.where} has the label {example!r} in {_rows(counts.max())}, which is the item {similar!r} but for "
                 "case or spaces: write them alike."
             )
         number = self.rows.number(is_unknown)
@@ -263,6 +261,10 @@ class _LabelTable:
             *(Hint("codes", {example: _likely_meaning(example)}), " to map them or "),
             *(Hint("drop", [example]), " to leave them out."),
         )
+
+    def _most_frequent(self, chosen: np.ndarray) -> str:
+        """The first by its text of several."""
+        return min((-self.counts[k], _text(self.labels[k])) for k in np.flatnonzero(chosen))[1]
 
     def _listed(self, chosen: np.ndarray) -> str:
         return _listing(self.labels, np.where(chosen, self.counts, 0))
@@ -384,4 +386,8 @@ def _text(label: object) -> str:
 def _listing(labels: list[object], counts: np.ndarray, limit: int = 5) -> str:
     """The most frequent labels with their counts."""
     order = [k for k in np.argsort(-counts, kind="stable") if counts[k]]
-    return and_more([f"{_text(labels[k])!r} ({counted(counts[k], 'row')})" for k in order], limit)
+    return and_more([f"{_text(labels[k])!r} ({_rows(counts[k])})" for k in order], limit)
+
+
+def _rows(count: int) -> str:
+    return counted(count, "row")

@@ -83,8 +83,22 @@ def test_the_name_of_an_item_that_is_not_in_the_row_is_unknown():
 
 
 def test_names_are_compared_exactly():
-    with pytest.raises(ComparisonError, match=r"'GPT' \(1 row\)"):
+    with pytest.raises(ComparisonError, match="label 'GPT' in 1 row, which is the item 'gpt' but for case or spaces"):
         outcomes(["GPT"])
+
+
+@pytest.mark.parametrize(("label", "meaning"), [("B>>>A", "second"), ("A>>>B", "first"), ("A<<<B", "second")])
+def test_a_stronger_sign_is_not_suggested_the_wrong_way_round(label, meaning):
+    with pytest.raises(ComparisonError, match=rf"codes={{'{label}': '{meaning}', \.\.\.}}"):
+        outcomes([label])
+
+
+def test_hints_are_data_and_following_them_reads_the_table():
+    with pytest.raises(ComparisonError, match="never guessed") as caught:
+        outcomes([7, 7, 3])
+    first = caught.value.hints[-1]
+    assert (first.name, first.value) == ("codes", {"7": "first"})
+    assert outcomes([7, 7, 3], codes={**first.value, 3: "second"}) == [1.0, 1.0, 0.0]
 
 
 def test_a_word_that_names_the_item_it_stands_for_is_clear():
