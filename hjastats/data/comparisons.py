@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ComparisonError
-from ..words import quoted
+from ..words import counted, percent, quoted, wrapped
 from .cells import Cells, collapse
 from .graph import Connectivity
 from .labels import Labels, Pairs, TableRows, code_columns, coded_pairs, numbers, present_labels, weights
@@ -212,7 +211,7 @@ class Comparisons:
         )
 
     def with_metadata(self, judges: Any = None, items: Any = None) -> Comparisons:
-        """The same comparisons with what is known about their judges and items.
+        """Add what is known about judges and items.
 
         Parameters
         ----------
@@ -335,8 +334,10 @@ class Comparisons:
         --------
         >>> import hjastats as hja
         >>> data = hja.datasets.load_panel()
-        >>> data.to_frame().columns.tolist()
-        ['judge', 'first', 'second', 'outcome', 'weight']
+        >>> data.to_frame().head(2)
+                 judge    first   second  outcome  weight
+        0      judge-5  model-I  model-D      1.0     1.0
+        1  judge-first  model-H  model-B      1.0     1.0
         """
         labels = pd.DataFrame(
             {
@@ -356,16 +357,16 @@ class Comparisons:
         ties = float(self.weight[self.outcome == 0.5].sum())
         soft = int(((self.outcome > 0) & (self.outcome < 1) & (self.outcome != 0.5)).sum())
         per_judge = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
-        remarks = [f"{ties:,.0f} tie{'' if ties == 1 else 's'}"] if ties else ["no ties"]
+        remarks = [counted(ties, "tie") if ties else "no ties"]
         if soft:
             remarks.append(f"{soft:,} soft preferences")
         lines = [
-            f"Comparisons: {self.n_comparisons:,.0f} comparisons of {self.n_items} items by {self.n_judges} "
-            f"judge{'' if self.n_judges == 1 else 's'} ({', '.join(remarks)})",
+            f"Comparisons: {self.n_comparisons:,.0f} comparisons of {self.n_items} items by "
+            f"{counted(self.n_judges, 'judge')} ({', '.join(remarks)})",
             f"  judges      {quoted(self.judges)}",
             f"  items       {quoted(self.items)}",
             f"  per judge   {per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
-            f"  first item preferred in {100 * np.average(self.outcome, weights=self.weight):.1f}% of the comparisons",
+            f"  first item preferred in {percent(np.average(self.outcome, weights=self.weight))} of the comparisons",
         ]
         if not self.columns.empty:
             lines.append(f"  columns     {quoted(self.columns.columns)}")
@@ -377,15 +378,8 @@ class Comparisons:
             listed = ", ".join(f"'{name}' {count}" for name, count in worst.head(3).items())
             more = f" and {len(worst) - 3} more judges" if len(worst) > 3 else ""
             labels, total = quoted(self.dropped["label"].unique()), int(worst.sum())
-            lines.append(
-                f"  dropped     {total:,} verdict{'' if total == 1 else 's'} labelled {labels}: {listed}{more}"
-            )
-        return "\n".join(_wrapped(line) for line in lines)
-
-
-def _wrapped(line: str) -> str:
-    """Break a line with long names under its own text."""
-    return textwrap.fill(line, 100, subsequent_indent=14 * " ", break_long_words=False, break_on_hyphens=False)
+            lines.append(f"  dropped     {counted(total, 'verdict')} labelled {labels}: {listed}{more}")
+        return "\n".join(part for line in lines for part in wrapped(line, 100, indent=14))
 
 
 def checked_comparisons(

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Thread
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,8 +16,8 @@ from ..errors import ComparisonError
 from ..words import quoted
 
 Labels: TypeAlias = "Sequence[object] | np.ndarray | pd.Series[Any] | pd.Categorical[Any]"
-# The codes of a column and its distinct values, being worked out.
-Coding: TypeAlias = "Future[tuple[np.ndarray, list[object]]]"
+# Gives the codes of a column and its distinct values.
+Coding: TypeAlias = Callable[[], tuple[np.ndarray, list[object]]]
 
 
 @dataclass(frozen=True)
@@ -75,34 +73,13 @@ def factorized(column: Any) -> tuple[np.ndarray, list[object]]:
 
 
 def code_columns(columns: Sequence[Labels]) -> list[Coding]:
-    """Code every column, long ones at the same time: it is most of the work of reading, and arrow leaves other threads free.
-
-    What is wrong with a column is said when its codes are asked for.
-    """
-    codings: list[Coding] = [Future() for _ in columns]
-    todo = deque(zip(columns, codings, strict=True))
-
-    def work() -> None:
-        while todo:
-            try:
-                # The outcome stands last. Few values in random order take longest, so it goes first.
-                column, coding = todo.pop()
-            except IndexError:
-                return
-            try:
-                coding.set_result(factorized(column))
-            except Exception as error:
-                coding.set_exception(error)
-
-    n_threads = min(len(columns), os.cpu_count() or 1) if len(columns[0]) > limits.LONG_COLUMN else 1
-    # This thread works, too.
-    others = [Thread(target=work) for _ in range(n_threads - 1)]
-    for thread in others:
-        thread.start()
-    work()
-    for thread in others:
-        thread.join()
-    return codings
+    """How to get the codes of every column; what is wrong with one is said when they are asked for."""
+    if len(columns[0]) <= limits.LONG_COLUMN:
+        return [partial(factorized, column) for column in columns]
+    with ThreadPoolExecutor() as pool:
+        # The outcome stands last. Few values in random order take longest, so it goes first.
+        codings = [pool.submit(factorized, column) for column in reversed(columns)]
+        return [coding.result for coding in reversed(codings)]
 
 
 def coded_labels(name: str, columns: list[Coding], rows: TableRows) -> tuple[list[np.ndarray], tuple[str, ...]]:
@@ -114,7 +91,7 @@ def coded_labels(name: str, columns: list[Coding], rows: TableRows) -> tuple[lis
         For missing or empty labels, containers, broken text, and fewer than two items.
     """
     try:
-        coded = [column.result() for column in columns]
+        coded = [column() for column in columns]
     except TypeError:
         raise ComparisonError(f"{name} labels must be text or numbers, got lists or other containers.") from None
     except UnicodeEncodeError as error:
@@ -194,7 +171,7 @@ def coded_pairs(judge: Coding | str, first: Coding, second: Coding, rows: TableR
 
 
 def present_labels(columns: list[np.ndarray], labels: tuple[str, ...]) -> tuple[list[np.ndarray], tuple[str, ...]]:
-    """The same codes without the labels that do not occur.
+    """Codes into the labels that occur, and these labels.
 
     Examples
     --------

@@ -334,7 +334,7 @@ def _code_value(label: object, code: object) -> float:
 def _coded(coding: Coding, where: str) -> tuple[np.ndarray, list[object]]:
     """Codes into the distinct labels; missing values are the label NaN."""
     try:
-        index, labels = coding.result()
+        index, labels = coding()
     except TypeError:
         raise ComparisonError(f"{where} must hold text or numbers, got lists or other containers.") from None
     if index.min(initial=0) < 0:

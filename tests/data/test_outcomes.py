@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hjastats import limits
-from hjastats.data import labels as labels_module
 from hjastats.data.labels import Pairs, code_columns
 from hjastats.data.outcomes import FIRST_LABELS, SECOND_LABELS, TIE_LABELS, UNUSABLE_LABELS, read_outcomes
 from hjastats.errors import ComparisonError
@@ -290,12 +289,11 @@ def test_long_columns_are_coded_at_the_same_time_and_alike(monkeypatch):
     columns = [pd.Series(list("abca")), pd.Series(["x", None, "x", "y"]), pd.Series([["list"], 1, 2, 3], dtype=object)]
     alone = code_columns(columns)
     monkeypatch.setattr(limits, "LONG_COLUMN", 0)
-    monkeypatch.setattr(labels_module.os, "cpu_count", lambda: 3)
     together = code_columns(columns)
     for one, other in zip(alone[:2], together[:2], strict=True):
-        np.testing.assert_array_equal(one.result()[0], other.result()[0])
-        assert one.result()[1] == other.result()[1]
+        np.testing.assert_array_equal(one()[0], other()[0])
+        assert one()[1] == other()[1]
     # What is wrong with a column is said when its codes are asked for.
     for coding in (alone[2], together[2]):
         with pytest.raises(TypeError):
-            coding.result()
+            coding()
