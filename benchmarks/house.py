@@ -1,7 +1,7 @@
 """How the house is built, in numbers: ``python benchmarks/house.py [FOLDER]``, for this checkout or for another one beside it.
 
-Lines of code without docstrings and comments; functions that take a model or a result as ``Any``; ``isinstance`` on score structures
-outside their module; sizes that decide outside ``limits.py``; and what an editor offers after ``result.``.
+Lines of code without docstrings and comments; functions that take a model or a result as ``Any``; ``isinstance`` on score
+structures outside their module; sizes that decide outside ``limits.py``; and what an editor offers after ``result.``.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def sizes(tree: ast.Module) -> Iterator[str]:
     used = {
         leaf.id
         for node in ast.walk(tree)
-        if isinstance(node, deciding) or (isinstance(node, ast.Call) and ast.unparse(node.func) in ("range", "min", "max"))
+        if isinstance(node, deciding)
+        or (isinstance(node, ast.Call) and ast.unparse(node.func) in ("range", "min", "max"))
         for leaf in ast.walk(node)
         if isinstance(leaf, ast.Name)
     }

@@ -1,13 +1,80 @@
-"""The errors and warnings a user can meet, all raised at the border and all catchable by type."""
+"""The errors and warnings a user can meet, all raised at the border, all catchable by type, with what to do next as data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from statsmodels.tools.sm_exceptions import ModelWarning
 
 
-class ComparisonError(ValueError):
+@dataclass(frozen=True)
+class Hint:
+    """What to do next: an argument to pass, or a call to make.
+
+    Its text is for users of Python; whoever offers the same under another name, as the command line does, spells it anew.
+
+    Attributes
+    ----------
+    name : str
+        The argument; the function or method where ``is_call``.
+    value : object, optional
+        What to pass. A dict or a list is the beginning of one: the user goes on.
+    is_call : bool
+        The value of a call is what stands between its parentheses.
+
+    Examples
+    --------
+    >>> print(Hint("single_judge", "GPT-4"), Hint("outcome"), Hint("codes", {"L": "first"}), Hint("drop", []))
+    single_judge='GPT-4' outcome= codes={'L': 'first', ...} drop=[...]
+    >>> print(Hint("fit_regularized", "terms=True", is_call=True))
+    fit_regularized(terms=True)
+    """
+
+    name: str
+    value: object = None
+    is_call: bool = False
+
+    def __str__(self) -> str:
+        if self.is_call:
+            return f"{self.name}({'' if self.value is None else self.value})"
+        if isinstance(self.value, Mapping):
+            pairs = [f"{key!r}: {meaning!r}" for key, meaning in self.value.items()]
+            return f"{self.name}={{{', '.join([*pairs, '...'])}}}"
+        if isinstance(self.value, list):
+            return f"{self.name}=[{', '.join([*map(repr, self.value), '...'])}]"
+        return f"{self.name}=" if self.value is None else f"{self.name}={self.value!r}"
+
+
+def spelled(pieces: Iterable[object], spell: Callable[[Hint], str] = str) -> str:
+    """A message made of text and hints; the text is never touched, whatever it quotes.
+
+    Examples
+    --------
+    >>> pieces = ["the file holds x='y': pass ", Hint("judge", "column"), "."]
+    >>> print(spelled(pieces))
+    the file holds x='y': pass judge='column'.
+    >>> print(spelled(pieces, lambda hint: f"--{hint.name} {hint.value}"))
+    the file holds x='y': pass --judge column.
+    """
+    return "".join(spell(piece) if isinstance(piece, Hint) else str(piece) for piece in pieces)
+
+
+class Message:
+    """An error or a warning whose arguments are the pieces of its message, text and hints in turn."""
+
+    args: tuple[object, ...]
+
+    def __str__(self) -> str:
+        return spelled(self.args)
+
+    @property
+    def hints(self) -> list[Hint]:
+        """What to do next."""
+        return [piece for piece in self.args if isinstance(piece, Hint)]
+
+
+class ComparisonError(Message, ValueError):
     """The table of verdicts cannot be read as comparisons.
 
     Examples
@@ -20,7 +87,7 @@ class ComparisonError(ValueError):
     """
 
 
-class IdentificationError(ValueError):
+class IdentificationError(Message, ValueError):
     """The data or the parameter values do not determine what was asked for.
 
     Examples
@@ -33,7 +100,7 @@ class IdentificationError(ValueError):
     """
 
 
-class ContrastError(ValueError):
+class ContrastError(Message, ValueError):
     """A contrast or hypothesis cannot be read, or says nothing that could be tested.
 
     Examples
@@ -47,7 +114,7 @@ class ContrastError(ValueError):
     """
 
 
-class SizeError(ValueError):
+class SizeError(Message, ValueError):
     """What was asked for would take hours, or more memory than there is.
 
     Examples
@@ -63,7 +130,7 @@ class SizeError(ValueError):
     """
 
 
-class CovarianceWarning(ModelWarning):
+class CovarianceWarning(Message, ModelWarning):
     """The asked-for covariance is available but should be read with care.
 
     Examples
@@ -80,7 +147,7 @@ class CovarianceWarning(ModelWarning):
     """
 
 
-class NonRegularWarning(ModelWarning):
+class NonRegularWarning(Message, ModelWarning):
     """A likelihood ratio does not have its usual chi-squared distribution.
 
     Examples
@@ -97,7 +164,7 @@ class NonRegularWarning(ModelWarning):
     """
 
 
-class SeparationWarning(ModelWarning):
+class SeparationWarning(Message, ModelWarning):
     """The maximum likelihood estimate does not exist: some scores run to infinity.
 
     Examples
@@ -114,7 +181,7 @@ class SeparationWarning(ModelWarning):
     """
 
 
-class LocalOptimaWarning(ModelWarning):
+class LocalOptimaWarning(Message, ModelWarning):
     """Different starting values ended at different optima; the best one was kept.
 
     Examples
@@ -127,19 +194,3 @@ class LocalOptimaWarning(ModelWarning):
     >>> sum(optimum["starts"] for optimum in result.mle_retvals["optima"]) > 0
     True
     """
-
-
-def shown(names: Iterable[object], limit: int = 5) -> str:
-    """Quote the first few names for a message: ``'a', 'b', 'c' and 4 more``.
-
-    Examples
-    --------
-    >>> shown(["gpt-4", "claude"])
-    "'gpt-4', 'claude'"
-    >>> shown("abcdefg", limit=2)
-    "'a', 'b' and 5 more"
-    """
-    quoted = [repr(str(name)) for name in names]
-    if len(quoted) <= limit:
-        return ", ".join(quoted)
-    return ", ".join(quoted[:limit]) + f" and {len(quoted) - limit} more"

@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from . import limits
 from .data.comparisons import Comparisons
-from .errors import ContrastError, CovarianceWarning, IdentificationError, SizeError, shown
+from .errors import ContrastError, CovarianceWarning, IdentificationError, SizeError
 from .model.decomposition import AnchoringError, Decomposition
 from .model.design import Coefficients, Design
 from .model.jacobians import anchor_jacobian, mean_rows
@@ -42,6 +42,7 @@ from .solve.penalties import Penalty
 from .solve.ridge import NO_RIDGE
 from .solve.search import Search
 from .solve.trust import Optimum
+from .words import quoted
 
 # Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
 DISTINCT_STRENGTHS = 3.0
@@ -320,7 +321,7 @@ class Fit:
         layout = self.layout
         kinds = ["mu", "gamma", *layout.terms.own_names, *layout.terms.shared_names]
         if kind not in kinds:
-            raise ContrastError(f"kind must be one of {shown(kinds, len(kinds))}, got {kind!r}.")
+            raise ContrastError(f"kind must be one of {quoted(kinds, len(kinds))}, got {kind!r}.")
         if kind in layout.terms.shared_names:
             return ("all judges",), "judge"
         return (layout.items, "item") if kind == "mu" else (layout.judges_with(kind), "judge")
@@ -339,7 +340,7 @@ class Fit:
         place = {label: i for i, label in enumerate(known)}
         wanted = [labels] if isinstance(labels, str) else [str(label) for label in labels]
         if unknown := [label for label in wanted if label not in place]:
-            raise ContrastError(f"no {name} is called {shown(unknown)}; there are {shown(known)}.")
+            raise ContrastError(f"no {name} is called {quoted(unknown)}; there are {quoted(known)}.")
         return np.array([place[label] for label in wanted], dtype=int)
 
     def vector(self, kind: str, some: np.ndarray) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from .data.rows import check_option
+from .data.arrays import check_option
 from .diagnostics.affinity import Affinity, affinity, family_labels
 from .diagnostics.biclustering import Bicluster, bicluster
 from .diagnostics.cards import JudgeCard, judge_card, judge_cards

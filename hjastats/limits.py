@@ -6,14 +6,16 @@ A second way to compute the same thing stands here with the case of a user that 
 
 # Counting
 
-# Possible (judge, item, item) triples up to which a table of all of them is counted into instead of sorting the rows.
+# Possible (judge, item, item) triples up to which a table of all of them is counted into instead of sorting the rows: cells of
+# 100,000 rows about 100 items 14 times as fast.
 DENSE_COUNTS = 4_000_000
-# Possible combinations of labels in an arrow table up to which the same is done.
+# Possible combinations of labels in an arrow table up to which the same is done: read_comparisons of 10,000 rows 4 times, of a
+# million 8 times as fast.
 DISTINCT_CODES = 10_000_000
-# Rows beyond which a column is worth a thread of its own.
-LONG_COLUMN = 30_000
-# Entries of a table of all judges and pairs of items up to which it is cheaper than a sparse graph, and items of a single table.
-DENSE_WINS = 20_000
+# Rows beyond which columns of text are coded by several threads: read_comparisons of 300,000 rows 1.7 times as fast on two cores.
+LONG_COLUMN = 100_000
+# Items up to which a table of all pairs tells sooner than a sparse graph whether they are linked: connectivity.is_connected of 20
+# items 9 times, of 100 items 3.5 times as fast, a tenth of the time from 10,000 records to BTL scores.
 DENSE_LINKS = 1500
 # Items up to which a judge's margins are a table of all pairs.
 DENSE_MARGINS = 200

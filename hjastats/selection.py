@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from .data.arrays import check_option
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
-from .data.rows import check_option
 from .errors import IdentificationError
 from .model.decomposition import max_rank
 from .model.structures import Unrestricted
 from .models import HJAModel
 from .results import HJAResults
 from .show import plots
-from .show.summary import frame_text
 from .solve.ridge import Ridge
 from .solve.search import one_direction_more, search
 from .solve.validation import rank_losses
+from .words import frame_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,7 +21,7 @@ REFERENCE = sorted((ROOT / "docs" / "api").glob("*.md"))
 CLASSES = (hja.Comparisons, hja.HJAModel, hja.HJAResults, hja.RankSelection)
 # Without an underscore because other modules of the package, or statsmodels, call them; not for users.
 INTERNAL = {
-    *("Comparisons.cells", "Comparisons.ordered_cells", "Comparisons.rows"),
+    *("Comparisons.cells", "Comparisons.ordered_cells", "Comparisons.row_cells"),
     *("HJAModel.folds", "HJAModel.initialize", "HJAModel.results_class"),
     *("HJAModel.row_cells", "HJAModel.prediction_rows", "HJAModel.without_position"),
     # Refused with a sentence that says what to use instead.

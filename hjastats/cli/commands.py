@@ -22,9 +22,10 @@ from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
 from ..models import BTLModel, HJAModel, JAModel
 from ..results import HJAResults, compare
-from ..show.summary import frame_text
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from ..words import frame_text
 from . import options
+from .hints import told
 from .machine import described, records
 
 RANKING = ["place", "score", "std_err", "place_lower", "place_upper", "group"]
@@ -42,14 +43,14 @@ class Command:
 
 
 @contextmanager
-def said() -> Iterator[list[str]]:
+def said(chosen: argparse.Namespace) -> Iterator[list[str]]:
     """Collect warnings as sentences and print them to standard error, one line each."""
     sentences: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield sentences
     for warning in caught:
-        sentence = " ".join(str(warning.message).split())
+        sentence = told(warning.message, vars(chosen))
         if sentence not in sentences:
             sentences.append(sentence)
             print(f"warning: {sentence}", file=sys.stderr)
@@ -104,7 +105,7 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
 def run_fit(chosen: argparse.Namespace) -> None:
     """Fit, and print the ranking, the summary and the contrasts asked for."""
     data = options.read(chosen)
-    with said() as sentences:
+    with said(chosen) as sentences:
         model, selection = options.build(chosen, data)
         result = options.fit(chosen, model)
         ranking = leading_places(result.fit)
@@ -140,7 +141,7 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     """Data and ranks."""
     options.add_data(parser)
     parser.add_argument("--ranks", nargs="+", type=int, metavar="N", help="ranks of HJA (default 1)")
-    parser.add_argument("--ties", choices=("half", "drop", "davidson"), default="half", help="as in fit")
+    options.add_terms(parser, ["ties"])
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -152,14 +153,14 @@ def run_compare(chosen: argparse.Namespace) -> None:
     if not all(0 < rank <= largest for rank in ranks):
         possible = f"must lie between 1 and {largest}" if largest else "leaves no choice: only rank 0 is possible"
         raise options.UsageError(f"--ranks {possible} for these data, got {chosen.ranks}.")
-    with said():
+    with said(chosen):
         try:
-            table = compare(*_nested(data, ranks, ties=chosen.ties))
+            table = compare(*_nested(data, ranks, **options.terms(chosen)))
         except IdentificationError:
             # The data may show no direction of disagreement; only who asked for one by its rank is told so.
             if chosen.ranks is not None:
                 raise
-            table = compare(*_nested(data, [], ties=chosen.ties))
+            table = compare(*_nested(data, [], **options.terms(chosen)))
     if chosen.json:
         print(json.dumps(records(table, "model"), indent=1, allow_nan=False))
         return
@@ -187,7 +188,7 @@ def run_report(chosen: argparse.Namespace) -> None:
     if missing:
         raise options.UsageError(f"reports need {' and '.join(missing)}: pip install 'hjastats[report]'.")
     data = options.read(chosen)
-    with said():
+    with said(chosen):
         model, selection = options.build(chosen, data)
         result = options.fit(chosen, model)
         result.report(chosen.output, title=chosen.title or f"Ranking of {data.n_items} items by {data.n_judges} judges")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from collections.abc import Sequence
 from .. import __version__
 from ..errors import ComparisonError, ContrastError, IdentificationError, SizeError
 from . import commands, options
+from .hints import told
 
 DESCRIPTION = """\
 Rank items from pairwise verdicts of several judges, with inference.
@@ -35,50 +35,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of a pipe has seen enough; what is left in the buffer must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
-        return _stop(chosen.debug, "interrupted", 130)
+        return _stop(chosen, "interrupted", 130)
     except (ComparisonError, IdentificationError, ContrastError, SizeError, OSError, options.UsageError) as error:
-        return _stop(chosen.debug, str(error), 2)
+        return _stop(chosen, error, 2)
     except Exception as error:
         reason = f"internal error, {type(error).__name__}: {error} (run again with --debug and report what it prints)"
-        return _stop(chosen.debug, reason, 1)
+        return _stop(chosen, reason, 1)
     return 0
 
 
-def _stop(debug: bool, reason: str, code: int) -> int:
-    if debug:
+def _stop(chosen: argparse.Namespace, reason: BaseException | str, code: int) -> int:
+    if chosen.debug:
         traceback.print_exc()
-    print("hjastats: " + as_options(" ".join(reason.split())), file=sys.stderr)
+    print("hjastats: " + told(reason, vars(chosen)), file=sys.stderr)
     return code
-
-
-# What a message says to users of Python that is said otherwise here.
-_PHRASES = (
-    (
-        r"Read a file with another separator with .* and pass the data frame\.",
-        "Pass --separator ';' or whatever it is.",
-    ),
-    (r"codes=\{'([^']*)': 'first', \.\.\.\}", r"--codes '\1=first' ..."),
-    (r"codes=\{value: 'first', \.\.\.\}", "--codes value=first and so on"),
-    (r"drop=\['([^']*)', \.\.\.\]", r"--drop '\1' ..."),
-    (r"drop=\[\.\.\.\]", "--drop VALUE ..."),
-    (r"codes must be a dict such as \{1: 'first', 2: 'second'\},", "--codes must be pairs such as 1=first 2=second,"),
-    (r"another codes=", "another --codes"),
-)
-
-
-def as_options(text: str) -> str:
-    """Arguments of Python as the options they are here.
-
-    Examples
-    --------
-    >>> as_options("pass first='column' and single_judge='name'.")
-    'pass --first column and --single-judge name.'
-    >>> as_options("Pass codes={'L': 'first', ...} to map them or drop=['L', ...] to leave them out.")
-    "Pass --codes 'L=first' ... to map them or --drop 'L' ... to leave them out."
-    """
-    for python, option in _PHRASES:
-        text = re.sub(python, option, text)
-    return re.sub(r"\b(\w+)='([^']*)'", lambda found: f"--{found[1].replace('_', '-')} {found[2]}", text)
 
 
 def parser() -> argparse.ArgumentParser:

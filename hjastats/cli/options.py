@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from ..data.comparisons import Comparisons
+from ..data.files import FORMATS
 from ..data.readers import read_comparisons
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from ..results import HJAResults
 from ..selection import CRITERIA, RankSelection, select_rank
+from ..words import either
 
 MODELS = {"btl": BTLModel, "ja": JAModel, "hja": HJAModel, "judgewise": JudgewiseBTLModel}
 
@@ -23,25 +25,70 @@ class UsageError(ValueError):
     """Options that contradict each other or cannot be read."""
 
 
+@dataclass(frozen=True)
+class TermOption:
+    """An option of the model that takes one of a few words; none means that the model goes without."""
+
+    name: str
+    choices: tuple[str, ...]
+    default: str
+    help: str
+
+
+# model/terms.py will declare these.
+TERM_OPTIONS = (
+    TermOption(
+        "position",
+        ("none", "common", "judge"),
+        "none",
+        "bonus of the item shown first: none (default), the same for all judges, or one per judge",
+    ),
+    TermOption(
+        "ties",
+        ("half", "drop", "davidson"),
+        "half",
+        "ties are half a win for each (default), left out, or an outcome of their own",
+    ),
+    TermOption("tie", ("common", "judge"), "common", "tie propensity with --ties davidson"),
+)
+# Arguments of read_comparisons that are one text.
+COLUMN_OPTIONS = {
+    "judge": "who judged",
+    "first": "the item shown first",
+    "second": "the item shown second",
+    "outcome": "the verdict",
+    "weight": "how many times the row counts",
+}
+
+
+class _Once(argparse.Action):
+    """An option that is refused the second time, instead of forgetting the first."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: str | None = None) -> None:
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"{option} was given twice")
+        setattr(namespace, self.dest, values)
+
+
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Where the verdicts are and what their columns are called."""
-    parser.add_argument("file", metavar="FILE", help="verdicts as .csv, .tsv, .json or .jsonl; - reads standard input")
+    endings = either([format.endings[0] for format in FORMATS.values()])
+    parser.add_argument("file", metavar="FILE", help=f"verdicts as {endings}; - reads standard input")
     group = parser.add_argument_group("data", "Columns are recognised by their usual names; these options name others.")
-    group.add_argument("--judge", metavar="COLUMN", help="who judged")
-    group.add_argument("--first", metavar="COLUMN", help="the item shown first")
-    group.add_argument("--second", metavar="COLUMN", help="the item shown second")
-    group.add_argument("--outcome", metavar="COLUMN", help="the verdict")
-    group.add_argument("--weight", metavar="COLUMN", help="how many times the row counts")
+    for name, meaning in COLUMN_OPTIONS.items():
+        group.add_argument(f"--{name}", metavar="COLUMN", action=_Once, help=meaning)
     group.add_argument(
-        "--single-judge", metavar="NAME", help="all verdicts are by this judge; there is no judge column"
+        "--single-judge", metavar="NAME", action=_Once, help="all verdicts are by this judge; there is no judge column"
     )
     group.add_argument(
         "--codes",
         nargs="+",
+        action="extend",
         metavar="CODE",
-        help="what outcome values mean: unit (1 first to 0 second), alpacaeval, names, or pairs such as 1=first 2=second 3=tie",
+        help="what outcome values mean: unit (1 first to 0 second), alpacaeval, names, or pairs such as 1=first 2=second 3=tie; "
+        "a value that begins with a dash is written --codes=-1=second",
     )
-    group.add_argument("--drop", nargs="+", metavar="VALUE", help="outcome values to leave out")
+    group.add_argument("--drop", nargs="+", action="extend", metavar="VALUE", help="outcome values to leave out")
     group.add_argument("--without-judges", nargs="+", default=[], metavar="NAME", help="judges to leave out")
     for role in ("judge", "item"):
         group.add_argument(
@@ -50,27 +97,19 @@ def add_data(parser: argparse.ArgumentParser) -> None:
             help=f"CSV with a column of {role} names and further columns; one called family colours the figures",
         )
     group.add_argument("--pool-judges", type=int, metavar="N", help="join judges with fewer than N verdicts into one")
-    group.add_argument(
-        "--format", choices=("csv", "tsv", "json", "jsonl"), help="format of FILE if its name does not say"
-    )
+    group.add_argument("--format", choices=tuple(FORMATS), help="format of FILE if its name does not say")
     group.add_argument("--separator", metavar="TEXT", help="between the columns of a text table, such as ';'")
 
 
 def read(options: argparse.Namespace) -> Comparisons:
     """The comparisons of the file or of standard input."""
-    arguments = {
-        name: getattr(options, name)
-        for name in ("judge", "first", "second", "outcome", "weight", "single_judge", "drop", "format")
-    }
+    names = (*COLUMN_OPTIONS, "single_judge", "drop", "format", "separator")
+    arguments = {name: getattr(options, name) for name in names}
     source: Any = options.file
     if options.file == "-":
         text = sys.stdin.read()
         arguments["format"] = options.format or _format_of(text)
         source = io.StringIO(text)
-    elif not Path(options.file).exists():
-        raise UsageError(f"there is no file {options.file}.")
-    if options.separator is not None:
-        source, arguments["format"] = _separated(source, options.separator), None
     data = read_comparisons(source, codes=_codes(options.codes), **arguments)
     if options.judge_metadata or options.item_metadata:
         data = data.with_metadata(judges=_metadata(options.judge_metadata), items=_metadata(options.item_metadata))
@@ -79,17 +118,12 @@ def read(options: argparse.Namespace) -> Comparisons:
     return data if options.pool_judges is None else data.pool_rare_judges(options.pool_judges)
 
 
-def _separated(source: Any, separator: str) -> pd.DataFrame:
-    """A table with a separator of its own, as text: the items 7 and 007 are not the same."""
-    try:
-        return pd.read_csv(source, sep=separator, dtype=str, index_col=False, engine="python")
-    except (ValueError, pd.errors.ParserError) as error:
-        raise UsageError(f"FILE cannot be read as a table separated by {separator!r}: {error}") from None
-
-
 def _metadata(path: str | None) -> pd.DataFrame | None:
     """A table whose first column holds the labels."""
-    return None if path is None else pd.read_csv(path, index_col=0)
+    try:
+        return None if path is None else pd.read_csv(path, index_col=0)
+    except ValueError as error:
+        raise UsageError(f"{path} cannot be read as a table separated by commas: {error}") from None
 
 
 def _format_of(text: str) -> str:
@@ -129,21 +163,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--rank", default="auto", metavar="N", help="number of disagreement directions, or auto (default) to choose it"
     )
     group.add_argument("--criterion", choices=CRITERIA, default="bic", help="how --rank auto chooses (default bic)")
-    group.add_argument(
-        "--position",
-        choices=("none", "common", "judge"),
-        default="none",
-        help="bonus of the item shown first: none (default), the same for all judges, or one per judge",
-    )
-    group.add_argument(
-        "--ties",
-        choices=("half", "drop", "davidson"),
-        default="half",
-        help="ties are half a win for each (default), left out, or an outcome of their own",
-    )
-    group.add_argument(
-        "--tie", choices=("common", "judge"), default="common", help="tie propensity with --ties davidson"
-    )
+    add_terms(group, [term.name for term in TERM_OPTIONS])
     group.add_argument("--ridge", type=_positive, metavar="ALPHA", help="shrink the scores, as fit_regularized(ALPHA)")
     group.add_argument(
         "--ridge-terms", action="store_true", help="with --ridge: shrink position effects and tie propensities, too"
@@ -154,6 +174,19 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--groups", metavar="COLUMN", help="standard errors robust to correlation within this column")
 
 
+def add_terms(parser: argparse._ActionsContainer, names: list[str]) -> None:
+    """Options for some of the terms of the model."""
+    for term in TERM_OPTIONS:
+        if term.name in names:
+            parser.add_argument(f"--{term.name}", choices=term.choices, default=term.default, help=term.help)
+
+
+def terms(options: argparse.Namespace) -> dict[str, Any]:
+    """The terms that were asked for, as arguments of a model."""
+    chosen = {term.name: getattr(options, term.name) for term in TERM_OPTIONS if term.name in options}
+    return {name: None if word == "none" else word for name, word in chosen.items()}
+
+
 def _positive(text: str) -> float:
     value = float(text)
     if not value > 0:
@@ -161,24 +194,18 @@ def _positive(text: str) -> float:
     return value
 
 
-def position_of(options: argparse.Namespace) -> str | None:
-    """The position effect asked for."""
-    return None if options.position == "none" else str(options.position)
-
-
 def build(options: argparse.Namespace, data: Comparisons) -> tuple[HJAModel, RankSelection | None]:
     """The model asked for; its rank chosen if that was asked for."""
-    terms: dict[str, Any] = {"position": position_of(options), "ties": options.ties, "tie": options.tie}
     if options.model != "hja":
-        return MODELS[options.model].from_comparisons(data, **terms), None
+        return MODELS[options.model].from_comparisons(data, **terms(options)), None
     if options.rank == "auto":
-        selection = select_rank(data, criterion=options.criterion, progress=sys.stderr.isatty(), **terms)
+        selection = select_rank(data, criterion=options.criterion, progress=sys.stderr.isatty(), **terms(options))
         return selection.result.model, selection
     try:
         rank = int(options.rank)
     except ValueError:
         raise UsageError(f"--rank takes a whole number or auto, got {options.rank!r}.") from None
-    return HJAModel.from_comparisons(data, rank=rank, **terms), None
+    return HJAModel.from_comparisons(data, rank=rank, **terms(options)), None
 
 
 def fit(options: argparse.Namespace, model: HJAModel) -> HJAResults:

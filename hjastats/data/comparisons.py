@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
+from ..words import counted, percent, quoted, wrapped
 from .cells import Cells, collapse
 from .graph import Connectivity
 from .labels import Labels, Pairs, TableRows, code_columns, coded_pairs, numbers, present_labels, weights
 from .metadata import aligned_metadata, restricted_metadata
 
-_MADE_WHEN_ASKED_FOR: Any = None
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[Any]"
+# Made once: it would take a third of the time of fitting a small BTL model.
+_NOTHING_DROPPED = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -35,7 +36,7 @@ class Comparisons:
         Codes into ``judges`` and ``items``.
     outcome : ndarray, shape (n_rows,)
     weight : ndarray, shape (n_rows,)
-        Frequency weights: a row of weight 3 is three comparisons. Without weights a 1 seen from every row (stride 0).
+        Frequency weights: a row of weight 3 is three comparisons.
     judges, items : tuple of str
         Labels in sorted order.
     columns : pandas.DataFrame
@@ -65,9 +66,8 @@ class Comparisons:
     weight: np.ndarray
     judges: tuple[str, ...]
     items: tuple[str, ...]
-    # By factories, since a default would be an attribute of the class and hide that there is none of the instance.
-    columns: pd.DataFrame = field(default_factory=lambda: _MADE_WHEN_ASKED_FOR)
-    dropped: pd.DataFrame = field(default_factory=lambda: _MADE_WHEN_ASKED_FOR)
+    columns: pd.DataFrame
+    dropped: pd.DataFrame
     judge_metadata: pd.DataFrame | None = None
     item_metadata: pd.DataFrame | None = None
 
@@ -130,22 +130,6 @@ class Comparisons:
             )
         return checked_comparisons(pairs, outcome, weights(weight, n_rows, rows), columns, dropped)
 
-    def __post_init__(self) -> None:
-        for name in ("columns", "dropped"):
-            if getattr(self, name) is _MADE_WHEN_ASKED_FOR:
-                object.__delattr__(self, name)
-
-    def __getattr__(self, name: str) -> Any:
-        # Most tables have neither of these two, and an empty data frame takes longer to make than everything else here.
-        if name == "columns":
-            made = pd.DataFrame(index=pd.RangeIndex(self.n_rows))
-        elif name == "dropped":
-            made = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
-        else:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        object.__setattr__(self, name, made)
-        return made
-
     @property
     def n_judges(self) -> int:
         """Number of judges."""
@@ -167,14 +151,14 @@ class Comparisons:
         return float(self.weight.sum())
 
     @cached_property
-    def rows(self) -> Cells:
-        """The rows as cells of their own, without terms."""
+    def row_cells(self) -> Cells:
+        """A cell for every row, without terms."""
         return Cells(
             self.judge_index,
             self.first_index,
             self.second_index,
             self.weight,
-            self.outcome if self.weight.strides == (0,) and self.weight[0] == 1.0 else self.weight * self.outcome,
+            self.weight * self.outcome,
             self.n_judges,
             self.n_items,
         )
@@ -182,12 +166,12 @@ class Comparisons:
     @cached_property
     def cells(self) -> Cells:
         """Counts per (judge, item, item), presentation order ignored."""
-        return collapse(self.rows)
+        return collapse(self.row_cells)
 
     @cached_property
     def ordered_cells(self) -> Cells:
         """Counts per (judge, first item, second item)."""
-        return collapse(replace(self.rows, judge_terms=np.ones((self.n_rows, 1))))
+        return collapse(replace(self.row_cells, judge_terms=np.ones((self.n_rows, 1))))
 
     @cached_property
     def has_soft_preferences(self) -> bool:
@@ -232,7 +216,7 @@ class Comparisons:
         )
 
     def with_metadata(self, judges: Any = None, items: Any = None) -> Comparisons:
-        """The same comparisons with what is known about their judges and items.
+        """Add what is known about judges and items.
 
         Parameters
         ----------
@@ -345,7 +329,7 @@ class Comparisons:
         unwanted = [judges] if isinstance(judges, str) else list(judges)
         unknown = sorted(set(unwanted) - set(self.judges))
         if unknown:
-            raise ComparisonError(f"no judge is called {shown(unknown)}; the judges are {shown(self.judges, 10)}.")
+            raise ComparisonError(f"no judge is called {quoted(unknown)}; the judges are {quoted(self.judges, 10)}.")
         return self.subset(~np.isin(self.judge_index, [self.judges.index(name) for name in unwanted]))
 
     def to_frame(self) -> pd.DataFrame:
@@ -355,8 +339,10 @@ class Comparisons:
         --------
         >>> import hjastats as hja
         >>> data = hja.datasets.load_panel()
-        >>> data.to_frame().columns.tolist()
-        ['judge', 'first', 'second', 'outcome', 'weight']
+        >>> data.to_frame().head(2)
+                 judge    first   second  outcome  weight
+        0      judge-5  model-I  model-D      1.0     1.0
+        1  judge-first  model-H  model-B      1.0     1.0
         """
         labels = pd.DataFrame(
             {
@@ -376,36 +362,29 @@ class Comparisons:
         ties = float(self.weight[self.outcome == 0.5].sum())
         soft = int(((self.outcome > 0) & (self.outcome < 1) & (self.outcome != 0.5)).sum())
         per_judge = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
-        remarks = [f"{ties:,.0f} tie{'' if ties == 1 else 's'}"] if ties else ["no ties"]
+        remarks = [counted(ties, "tie") if ties else "no ties"]
         if soft:
             remarks.append(f"{soft:,} soft preferences")
         lines = [
-            f"Comparisons: {self.n_comparisons:,.0f} comparisons of {self.n_items} items by {self.n_judges} "
-            f"judge{'' if self.n_judges == 1 else 's'} ({', '.join(remarks)})",
-            f"  judges      {shown(self.judges)}",
-            f"  items       {shown(self.items)}",
+            f"Comparisons: {self.n_comparisons:,.0f} comparisons of {self.n_items} items by "
+            f"{counted(self.n_judges, 'judge')} ({', '.join(remarks)})",
+            f"  judges      {quoted(self.judges)}",
+            f"  items       {quoted(self.items)}",
             f"  per judge   {per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
-            f"  first item preferred in {100 * np.average(self.outcome, weights=self.weight):.1f}% of the comparisons",
+            f"  first item preferred in {percent(np.average(self.outcome, weights=self.weight))} of the comparisons",
         ]
         if not self.columns.empty:
-            lines.append(f"  columns     {shown(self.columns.columns)}")
+            lines.append(f"  columns     {quoted(self.columns.columns)}")
         for role, known in (("judges", self.judge_metadata), ("items", self.item_metadata)):
             if known is not None:
-                lines.append(f"  metadata    of {role}: {shown(known.columns)}")
+                lines.append(f"  metadata    of {role}: {quoted(known.columns)}")
         if len(self.dropped):
             worst = self.dropped.groupby("judge")["count"].sum().sort_values(ascending=False)
             listed = ", ".join(f"'{name}' {count}" for name, count in worst.head(3).items())
             more = f" and {len(worst) - 3} more judges" if len(worst) > 3 else ""
-            labels, total = shown(self.dropped["label"].unique()), int(worst.sum())
-            lines.append(
-                f"  dropped     {total:,} verdict{'' if total == 1 else 's'} labelled {labels}: {listed}{more}"
-            )
-        return "\n".join(_wrapped(line) for line in lines)
-
-
-def _wrapped(line: str) -> str:
-    """Break a line with long names under its own text."""
-    return textwrap.fill(line, 100, subsequent_indent=14 * " ", break_long_words=False, break_on_hyphens=False)
+            labels, total = quoted(self.dropped["label"].unique()), int(worst.sum())
+            lines.append(f"  dropped     {counted(total, 'verdict')} labelled {labels}: {listed}{more}")
+        return "\n".join(part for line in lines for part in wrapped(line, 100, indent=14))
 
 
 def checked_comparisons(
@@ -424,8 +403,8 @@ def checked_comparisons(
         _fixed(weight),
         pairs.judges,
         pairs.items,
-        _MADE_WHEN_ASKED_FOR if columns is None else columns.reset_index(drop=True),
-        _MADE_WHEN_ASKED_FOR if dropped is None else dropped,
+        pd.DataFrame(index=pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True),
+        _NOTHING_DROPPED.copy(deep=False) if dropped is None else dropped,
     )
 
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import glob
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -18,7 +14,6 @@ from .. import limits
 from ..errors import ComparisonError
 
 EngineFrame = nw.DataFrame[Any] | nw.LazyFrame[Any]
-PARQUET_ENDINGS = (".parquet", ".pq")
 _USUAL = 1.0
 
 
@@ -42,60 +37,9 @@ class CountedRows:
 
 
 def engine_frame(source: object) -> EngineFrame | None:
-    """The source as a frame whose engine can count, or None if it is not one.
-
-    Examples
-    --------
-    >>> engine_frame("a text") is None
-    True
-    """
+    """The source as a frame whose engine can count, or None if it is not one."""
     frame = nw.from_native(source, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
-
-
-def is_parquet(path: str) -> bool:
-    """Whether a path or glob names parquet files by its ending."""
-    return path.lower().rstrip("/\\").endswith(PARQUET_ENDINGS)
-
-
-def scan_parquet(path: str) -> EngineFrame:
-    """Parquet files as a frame of the first engine at hand that reads them.
-
-    Parameters
-    ----------
-    path : str
-        A file, a folder of parts as Spark and Dask write them, or a glob.
-
-    Raises
-    ------
-    ComparisonError
-        When nothing is there, or no engine is installed.
-    """
-    path = os.path.expanduser(path)
-    files = sorted(glob.glob(os.path.join(glob.escape(path), "*") if os.path.isdir(path) else path))
-    files = [file for file in files if is_parquet(file)] or ([path] if os.path.isfile(path) else [])
-    if not files:
-        raise ComparisonError(
-            f"no parquet file is at {path!r}: check the path (the current folder is {os.getcwd()!r})."
-        )
-    engine = next((name for name in PARQUET_READERS if find_spec(name)), None)
-    if engine is None:
-        raise ComparisonError(
-            f"parquet files are read by one of {', '.join(PARQUET_READERS)}, and none is installed: pip install polars."
-        )
-    return nw.from_native(PARQUET_READERS[engine](import_module(engine), files))
-
-
-def _whole_tables(pyarrow: Any, files: list[str]) -> Any:
-    return pyarrow.concat_tables([import_module("pyarrow.parquet").read_table(file) for file in files])
-
-
-# In the order of preference: the first two read a file piece by piece, the last as a whole.
-PARQUET_READERS: dict[str, Callable[[Any, list[str]], Any]] = {
-    "polars": lambda polars, files: polars.scan_parquet(files),
-    "duckdb": lambda duckdb, files: duckdb.read_parquet(files),
-    "pyarrow": _whole_tables,
-}
 
 
 def count_rows(frame: EngineFrame, keys: Sequence[Any], weight: Any) -> CountedRows:

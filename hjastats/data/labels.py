@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections import deque
-from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Thread
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from .. import limits
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
+from ..words import quoted
 
 Labels: TypeAlias = "Sequence[object] | np.ndarray | pd.Series[Any] | pd.Categorical[Any]"
-# The codes of a column and its distinct values, being worked out.
-Coding: TypeAlias = "Future[tuple[np.ndarray, list[object]]]"
+# Gives the codes of a column and its distinct values.
+Coding: TypeAlias = Callable[[], tuple[np.ndarray, list[object]]]
 
 
 @dataclass(frozen=True)
@@ -74,34 +73,13 @@ def factorized(column: Any) -> tuple[np.ndarray, list[object]]:
 
 
 def code_columns(columns: Sequence[Labels]) -> list[Coding]:
-    """Code every column, long ones at the same time: it is most of the work of reading, and arrow leaves other threads free.
-
-    What is wrong with a column is said when its codes are asked for.
-    """
-    codings: list[Coding] = [Future() for _ in columns]
-    todo = deque(zip(columns, codings, strict=True))
-
-    def work() -> None:
-        while todo:
-            try:
-                # The outcome stands last. Few values in random order take longest, so it goes first.
-                column, coding = todo.pop()
-            except IndexError:
-                return
-            try:
-                coding.set_result(factorized(column))
-            except Exception as error:
-                coding.set_exception(error)
-
-    n_threads = min(len(columns), os.cpu_count() or 1) if len(columns[0]) > limits.LONG_COLUMN else 1
-    # This thread works, too.
-    others = [Thread(target=work) for _ in range(n_threads - 1)]
-    for thread in others:
-        thread.start()
-    work()
-    for thread in others:
-        thread.join()
-    return codings
+    """How to get the codes of every column; what is wrong with one is said when they are asked for."""
+    if len(columns[0]) <= limits.LONG_COLUMN:
+        return [partial(factorized, column) for column in columns]
+    with ThreadPoolExecutor() as pool:
+        # The outcome stands last. Few values in random order take longest, so it goes first.
+        codings = [pool.submit(factorized, column) for column in reversed(columns)]
+        return [coding.result for coding in reversed(codings)]
 
 
 def coded_labels(name: str, columns: list[Coding], rows: TableRows) -> tuple[list[np.ndarray], tuple[str, ...]]:
@@ -113,7 +91,7 @@ def coded_labels(name: str, columns: list[Coding], rows: TableRows) -> tuple[lis
         For missing or empty labels, containers, broken text, and fewer than two items.
     """
     try:
-        coded = [column.result() for column in columns]
+        coded = [column() for column in columns]
     except TypeError:
         raise ComparisonError(f"{name} labels must be text or numbers, got lists or other containers.") from None
     except UnicodeEncodeError as error:
@@ -146,7 +124,7 @@ def _sorted_labels(name: str, texts: Iterable[str]) -> tuple[str, ...]:
     if not all(label.strip() for label in labels):
         raise ComparisonError(f"some {name} labels are empty text: fill them in or drop those rows.")
     if name == "item" and len(labels) < 2:
-        raise ComparisonError(f"expected at least two items, got only {shown(labels)}.")
+        raise ComparisonError(f"expected at least two items, got only {quoted(labels)}.")
     return labels
 
 
@@ -193,7 +171,7 @@ def coded_pairs(judge: Coding | str, first: Coding, second: Coding, rows: TableR
 
 
 def present_labels(columns: list[np.ndarray], labels: tuple[str, ...]) -> tuple[list[np.ndarray], tuple[str, ...]]:
-    """The same codes without the labels that do not occur.
+    """Codes into the labels that occur, and these labels.
 
     Examples
     --------
@@ -216,8 +194,7 @@ def weights(values: object | None, n_rows: int, rows: TableRows) -> np.ndarray:
         For weights that are not positive and finite.
     """
     if values is None:
-        # One number seen n_rows times: takes no memory, and tells that there is nothing to weigh.
-        return np.broadcast_to(1.0, n_rows)
+        return np.ones(n_rows)
     weight = numbers("weight", values)
     bad = ~((weight > 0) & np.isfinite(weight))
     if bad.any():
@@ -238,8 +215,8 @@ def numbers(name: str, values: object) -> np.ndarray:
     try:
         result = np.array(values, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        hint = "; map labels with read_comparisons(..., codes={...})" if name == "outcome" else ""
-        raise ComparisonError(f"{name} must be numbers{hint}.") from None
+        advice = "; map labels with read_comparisons(..., codes={...})" if name == "outcome" else ""
+        raise ComparisonError(f"{name} must be numbers{advice}.") from None
     if result.ndim != 1:
         raise ComparisonError(f"{name} must be one-dimensional, got {result.ndim} dimensions.")
     return result

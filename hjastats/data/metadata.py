@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
+from ..words import quoted
 
 
 def aligned_metadata(frame: Any, role: str, labels: Sequence[str]) -> pd.DataFrame:
@@ -50,15 +51,15 @@ def aligned_metadata(frame: Any, role: str, labels: Sequence[str]) -> pd.DataFra
     names = [str(name) for name in frame.columns]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise ComparisonError(f"metadata of {role}s has several columns called {shown(repeated)}: rename them.")
+        raise ComparisonError(f"metadata of {role}s has several columns called {quoted(repeated)}: rename them.")
     index = pd.Index([_as_text(label) for label in frame.index], dtype=object)
     frame = frame.set_axis(index, axis=0).set_axis(names, axis=1)
     absent = [label for label in labels if label not in index]
     if absent:
-        raise ComparisonError(f"metadata has no row for {role} {shown(absent)}.{_hint(frame, role, labels)}")
+        raise ComparisonError(f"metadata has no row for {role} {quoted(absent)}.{_hint(frame, role, labels)}")
     several = [label for label in labels if index.tolist().count(label) > 1]
     if several:
-        raise ComparisonError(f"metadata has several rows for {role} {shown(several)}: keep one of each.")
+        raise ComparisonError(f"metadata has several rows for {role} {quoted(several)}: keep one of each.")
     return frame.loc[list(labels)].set_axis(pd.Index(labels, name=role), axis=0)
 
 

@@ -13,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from ..errors import ComparisonError
+from ..errors import ComparisonError, Hint
+from ..words import and_more, counted
 from .labels import Coding, Pairs, TableRows
 
 Codes = Mapping[Any, Any] | Literal["unit", "alpacaeval", "names"]
@@ -48,6 +49,7 @@ _LEFT_OUT = np.nan
 _UNKNOWN = -1.0
 _CODE_WORDS = {"first": 1.0, "second": 0.0, "tie": 0.5, "drop": _LEFT_OUT}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?")
+_REPEATED_SIGN = re.compile(r"([<>])\1+")
 _NUMERIC = (Real, np.bool_)
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -186,16 +188,23 @@ class _LabelTable:
         if bad.any():
             raise ComparisonError(
                 f"{self.where} holds numbers or true/false values, whose meaning is never guessed: "
-                f"{self._listed(bad)}. Pass codes='unit' if they are the preference for the first item from 0 to 1, "
-                "codes='alpacaeval' for 1 = first to 2 = second, codes='names' if they name the preferred item, or "
-                "codes={value: 'first', ...}."
+                f"{self._listed(bad)}. Pass ",
+                *(Hint("codes", "unit"), " if they are the preference for the first item from 0 to 1, "),
+                *(Hint("codes", "alpacaeval"), " for 1 = first to 2 = second, "),
+                *(Hint("codes", "names"), " if they name the preferred item, or "),
+                *(Hint("codes", {self._most_frequent(bad): "first"}), "."),
             )
 
     def _refuse_both_bad(self, bad: np.ndarray) -> None:
         if bad.any():
             raise ComparisonError(
-                f"{self.where} calls both items bad in {_rows(self.counts[bad].sum())}: {self._listed(bad)}. "
-                "Pass both_bad='tie' to count them as ties or both_bad='drop' to leave them out."
+                f"{self.where} calls both items bad in {_rows(self.counts[bad].sum())}: {self._listed(bad)}. Pass ",
+                *(
+                    Hint("both_bad", "tie"),
+                    " to count them as ties or ",
+                    Hint("both_bad", "drop"),
+                    " to leave them out.",
+                ),
             )
 
     def outcome(self, pairs: Pairs) -> np.ndarray:
@@ -214,7 +223,7 @@ class _LabelTable:
                 self._refuse_two_meanings(is_named & (outcome != _UNKNOWN) & (outcome != named), named)
             outcome = np.where(is_named, named, outcome)
         if (self.meaning == _UNKNOWN).any():
-            self._refuse_unknown(outcome == _UNKNOWN)
+            self._refuse_unknown(outcome == _UNKNOWN, pairs.items)
         return outcome
 
     def _refuse_two_meanings(self, is_torn: np.ndarray, named: np.ndarray) -> None:
@@ -227,23 +236,35 @@ class _LabelTable:
         meaning = usual.get(float(self.meaning[self.index[row]]), "no verdict")
         raise ComparisonError(
             f"{self.where} is ambiguous in {_rows(self.rows.number(is_torn))}: {self.rows.place(is_torn, 'at row {} ')}the label "
-            f"{label!r} is the name of the {side} item but as a word means {meaning}. Pass codes='names' if "
-            f"the labels are names, or say what they mean with codes={{{label!r}: 'first', ...}}."
+            f"{label!r} is the name of the {side} item but as a word means {meaning}. Pass ",
+            *(Hint("codes", "names"), " if the labels are names, or say what they mean with "),
+            *(Hint("codes", {label: "first"}), "."),
         )
 
-    def _refuse_unknown(self, is_unknown: np.ndarray) -> None:
+    def _refuse_unknown(self, is_unknown: np.ndarray, items: tuple[str, ...]) -> None:
         if not is_unknown.any():
             return
         table_rows = None if self.rows.counts is None else self.rows.counts[is_unknown]
         counts = _label_counts(self.index[is_unknown], len(self.labels), TableRows(table_rows))
         example = _text(self.labels[int(counts.argmax())])
+        similar = next((item for item in items if item != example and _key(item) == _key(example)), None)
+        if similar is not None:
+            raise ComparisonError(
+                f"{self.where} has the label {example!r} in {_rows(counts.max())}, which is the item {similar!r} but for "
+                "case or spaces: write them alike."
+            )
         number = self.rows.number(is_unknown)
         which = "1 value that is" if number == 1 else f"{number} values that are"
         raise ComparisonError(
             f"{self.where} has {which} neither first, second or tie codes nor the name of an item in their row: "
-            f"{_listing(self.labels, counts)}. Pass codes={{{example!r}: 'first', ...}} to map them or "
-            f"drop=[{example!r}, ...] to leave them out."
+            f"{_listing(self.labels, counts)}. Pass ",
+            *(Hint("codes", {example: _likely_meaning(example)}), " to map them or "),
+            *(Hint("drop", [example]), " to leave them out."),
         )
+
+    def _most_frequent(self, chosen: np.ndarray) -> str:
+        """The first by its text of several."""
+        return min((-self.counts[k], _text(self.labels[k])) for k in np.flatnonzero(chosen))[1]
 
     def _listed(self, chosen: np.ndarray) -> str:
         return _listing(self.labels, np.where(chosen, self.counts, 0))
@@ -268,9 +289,16 @@ def _on_scale(labels: list[object], number: np.ndarray, scale: str, dropped: set
 def _refuse_off_scale(labels: list[object], counts: np.ndarray, scale: str, where: str) -> None:
     expected = "0 to 1" if scale == "unit" else "1 to 2 (or 0 for a tie)"
     raise ComparisonError(
-        f"{where} has {int(counts.sum())} values outside the scale {expected} of codes={scale!r}: "
-        f"{_listing(labels, counts)}. Pass another codes= or leave them out with drop=[...]."
+        f"{where} has {int(counts.sum())} values outside the scale {expected} of ",
+        Hint("codes", scale),
+        f": {_listing(labels, counts)}. Pass another ",
+        *(Hint("codes"), " or leave them out with ", Hint("drop", []), "."),
     )
+
+
+def _likely_meaning(label: str) -> str:
+    """What a label means that differs from a known one in the strength of its sign, such as B>>>A; else the first item."""
+    return "second" if _REPEATED_SIGN.sub(r"\1", str(_key(label))) in SECOND_LABELS else "first"
 
 
 @lru_cache(maxsize=8)
@@ -306,7 +334,7 @@ def _code_value(label: object, code: object) -> float:
 def _coded(coding: Coding, where: str) -> tuple[np.ndarray, list[object]]:
     """Codes into the distinct labels; missing values are the label NaN."""
     try:
-        index, labels = coding.result()
+        index, labels = coding()
     except TypeError:
         raise ComparisonError(f"{where} must hold text or numbers, got lists or other containers.") from None
     if index.min(initial=0) < 0:
@@ -358,9 +386,8 @@ def _text(label: object) -> str:
 def _listing(labels: list[object], counts: np.ndarray, limit: int = 5) -> str:
     """The most frequent labels with their counts."""
     order = [k for k in np.argsort(-counts, kind="stable") if counts[k]]
-    listed = ", ".join(f"{_text(labels[k])!r} ({_rows(counts[k])})" for k in order[:limit])
-    return listed if len(order) <= limit else f"{listed} and {len(order) - limit} more"
+    return and_more([f"{_text(labels[k])!r} ({_rows(counts[k])})" for k in order], limit)
 
 
 def _rows(count: int) -> str:
-    return f"{count} row" if count == 1 else f"{count} rows"
+    return counted(count, "row")

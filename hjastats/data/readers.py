@@ -11,17 +11,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError, Hint
+from ..words import either, quoted
 from .comparisons import Comparisons, checked_comparisons
-from .engines import EngineFrame, count_rows, engine_frame, is_parquet, scan_parquet
-from .files import FORMATS, FindRoles, from_columns, from_open_file, from_path, from_records
+from .engines import EngineFrame, count_rows, engine_frame
+from .files import (
+    FORMATS,
+    FindRoles,
+    Format,
+    format_of,
+    from_columns,
+    from_open_file,
+    from_path,
+    from_records,
+    refuse_missing,
+    shown_path,
+)
 from .labels import TableRows, code_columns, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
 from .roles import Roles, find_roles, named_column
 
 ACCEPTED = (
     "a pandas DataFrame, a list of dicts, a dict of columns, Comparisons, a polars, pyarrow, duckdb, dask or pyspark "
-    "frame, a path to a .json, .jsonl, .csv, .tsv or .parquet file, or an open text file with format="
+    f"frame, a path to a {either([format.endings[0] for format in FORMATS.values()])} file, or an open text file with "
 )
 
 Source = pd.DataFrame | Sequence[Mapping[Any, Any]] | Mapping[Any, Any] | Comparisons | str | os.PathLike[str] | Any
@@ -54,6 +66,7 @@ def read_comparisons(
     both_bad: BothBad = "tie",
     keep: Iterable[Hashable] | str | None = None,
     format: str | None = None,
+    separator: str | None = None,
 ) -> Comparisons:
     """Read a table of verdicts: judge, first item, second item, outcome.
 
@@ -88,6 +101,8 @@ def read_comparisons(
         from a table that is counted inside its engine.
     format : {"json", "jsonl", "csv", "tsv", "parquet"}, optional
         Format of an open file, or of a path with another ending.
+    separator : str, optional
+        What stands between the columns of a text table, whatever its ending; by default a comma, in .tsv files a tab.
 
     Returns
     -------
@@ -138,15 +153,25 @@ def read_comparisons(
     """
     asked = Roles(judge, first, second, outcome, weight)
     if isinstance(source, Comparisons):
-        if asked.taken() or both_bad != "tie" or any(x is not None for x in (single_judge, codes, drop, keep, format)):
+        if (
+            asked.taken()
+            or both_bad != "tie"
+            or any(x is not None for x in (single_judge, codes, drop, keep, format, separator))
+        ):
             raise ComparisonError("these are Comparisons already: pass them alone, or their to_frame() with options.")
         return source
     if judge is not None and single_judge is not None:
-        raise ComparisonError("got both judge= and single_judge=: pass the judge column or the name of the only judge.")
+        raise ComparisonError(
+            "got both ",
+            Hint("judge"),
+            " and ",
+            Hint("single_judge"),
+            ": pass the judge column or the name of the only judge.",
+        )
     if not isinstance(single_judge, str | NoneType):
         raise ComparisonError(f"single_judge must be the name of the only judge, a text, got {single_judge!r}.")
     has_judge = single_judge is None
-    table = _read_table(source, format, keep, lambda names: find_roles(names, asked, has_judge))
+    table = _read_table(source, (format, separator), keep, lambda names: find_roles(names, asked, has_judge))
     frame, roles = table.frame, table.roles
     # Everything is coded before verdicts are left out, so that messages count the rows of the user's table.
     rows = TableRows(table.table_rows)
@@ -176,8 +201,11 @@ def read_comparisons(
     if is_left_out.all():
         raise ComparisonError(
             f"all {rows.number(is_left_out)} verdicts of the outcome column {str(roles.outcome)!r} are left "
-            f"out (labels {shown(dropped['label'].unique())}): check outcome=, or say what the labels mean with "
-            "codes={...}."
+            f"out (labels {quoted(dropped['label'].unique())}): check ",
+            Hint("outcome"),
+            ", or say what the labels mean with ",
+            Hint("codes", {}),
+            ".",
         )
     usable = checked_comparisons(pairs, verdicts.outcome, row_weight, columns).subset(~is_left_out)
     # Counted before the subset: a judge without any usable verdict vanishes from the judges, not from this table.
@@ -195,17 +223,17 @@ def _may_hold_containers(column: pd.Series) -> bool:
     return column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed")
 
 
-def _read_table(source: Source, format: str | None, keep: Iterable[Hashable] | str | None, find: FindRoles) -> _Table:
-    """Any accepted source as a table with at least one row."""
-    if format is not None and format not in {*FORMATS.values(), "ndjson", "parquet"}:
-        raise ComparisonError(f"format must be 'json', 'jsonl', 'csv', 'tsv' or 'parquet', got {format!r}.")
-    if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        if format == "parquet" or (format is None and is_parquet(path)):
-            return _from_parquet(path, keep, find)
-    elif not isinstance(source, pd.DataFrame) and (engine := engine_frame(source)) is not None:
+def _read_table(
+    source: Source, file: tuple[str | None, str | None], keep: Iterable[Hashable] | str | None, find: FindRoles
+) -> _Table:
+    """Any accepted source as a table with at least one row; ``file`` is the format and the separator the user named."""
+    path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
+    format = format_of(path, *file)
+    if path and format is not None and not format.is_text:
+        return _from_parquet(path, format, keep, find)
+    if not path and not isinstance(source, pd.DataFrame) and (engine := engine_frame(source)) is not None:
         return _from_engine(engine, keep, find)
-    frame = _read_frame(source, format, find)
+    frame = _read_frame(path or source, format, find)
     names: list[Hashable] = [*frame.columns]
     roles = find(names)
     return _Table(frame, roles, _kept(frame, names, roles, keep))
@@ -222,9 +250,11 @@ def _from_engine(engine: EngineFrame, keep: Iterable[Hashable] | str | None, fin
     return _Table(counted.frame, replace(roles, weight=counted.weight), kept, counted.n_rows)
 
 
-def _from_parquet(path: str, keep: Iterable[Hashable] | str | None, find: FindRoles) -> _Table:
+def _from_parquet(path: str, format: Format, keep: Iterable[Hashable] | str | None, find: FindRoles) -> _Table:
     try:
-        return _from_engine(scan_parquet(path), keep, find)
+        engine = engine_frame(format.read(path))
+        assert engine is not None
+        return _from_engine(engine, keep, find)
     except ComparisonError:
         raise
     except Exception as error:
@@ -232,7 +262,7 @@ def _from_parquet(path: str, keep: Iterable[Hashable] | str | None, find: FindRo
         raise ComparisonError(f"{path!r} cannot be read as parquet: {str(error).strip()}") from None
 
 
-def _read_frame(source: Source, format: str | None, find: FindRoles) -> pd.DataFrame:
+def _read_frame(source: Source, format: Format | None, find: FindRoles) -> pd.DataFrame:
     """A source that is not in an engine as a data frame; ``find`` tells a text format its label columns."""
     if isinstance(source, pd.DataFrame):
         frame = source
@@ -240,17 +270,33 @@ def _read_frame(source: Source, format: str | None, find: FindRoles) -> pd.DataF
         frame = from_columns(source)
     elif isinstance(source, list | tuple):
         frame = from_records(source, "the list")
-    elif isinstance(source, str | os.PathLike):
-        frame = from_path(os.fspath(source), format, find)
+    elif isinstance(source, str):
+        frame = from_path(source, _text_format(source, format), find)
     elif hasattr(source, "read"):
         frame = from_open_file(source, format, find)
     else:
-        hint = "; convert it with .to_pandas() first" if hasattr(source, "to_pandas") else ""
-        raise ComparisonError(f"cannot read comparisons from {type(source).__name__}: expected {ACCEPTED}{hint}.")
+        other = "; convert it with .to_pandas() first" if hasattr(source, "to_pandas") else ""
+        raise ComparisonError(
+            f"cannot read comparisons from {type(source).__name__}: expected {ACCEPTED}", Hint("format"), f"{other}."
+        )
     if isinstance(frame.columns, pd.MultiIndex):
         raise ComparisonError("the data frame has several levels of column names: flatten them to one name per column.")
     _refuse_empty(frame)
     return frame
+
+
+def _text_format(path: str, format: Format | None) -> Format:
+    """The format of a text file that is there, or why it cannot be read."""
+    refuse_missing(path)
+    if format is None:
+        texts = [ending for known in FORMATS.values() if known.is_text for ending in known.endings]
+        raise ComparisonError(
+            f"cannot tell the format of {shown_path(path)} from its ending: expected {either(texts)} (or these with .gz), "
+            ".parquet, or ",
+            Hint("format"),
+            ".",
+        )
+    return format
 
 
 def _refuse_empty(frame: pd.DataFrame) -> None:

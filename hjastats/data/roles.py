@@ -9,7 +9,8 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import TypeAlias
 
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError, Hint
+from ..words import quoted
 
 ITEM_COLUMNS = (
     ("model_a", "model_b"),
@@ -26,6 +27,7 @@ OUTCOME_COLUMNS = (
     *("vote", "choice", "win", "winner_side", "p_a"),
 )
 WEIGHT_COLUMNS = ("weight", "weights")
+_BOTH_ITEMS = (Hint("first"), " and ", Hint("second"))
 # Columns by their name without regard to case, in the order of the table.
 Folded: TypeAlias = "dict[str, list[Hashable]]"
 
@@ -49,11 +51,11 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
     """Complete the roles the user has asked for from the column names."""
     if len(set(names)) < len(names):
         repeated = [name for name, count in Counter(names).items() if count > 1]
-        raise ComparisonError(f"column names must differ, but {shown(repeated)} occurs more than once: rename them.")
+        raise ComparisonError(f"column names must differ, but {quoted(repeated)} occurs more than once: rename them.")
     found = {role: named_column(names, name, role) for role, name in vars(asked).items() if name is not None}
     if len(set(found.values())) < len(found):
-        listed = ", ".join(f"{role}={name!r}" for role, name in found.items())
-        raise ComparisonError(f"one column was given two roles ({listed}): name a different column for each.")
+        given = [piece for role, name in found.items() for piece in (", ", Hint(role, name))][1:]
+        raise ComparisonError("one column was given two roles (", *given, "): name a different column for each.")
     folded: Folded = {}
     for name in names:
         folded.setdefault(_folded(name), []).append(name)
@@ -64,13 +66,17 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
     found |= _find_one(folded, found, "weight", WEIGHT_COLUMNS)
     if has_judge and "judge" not in found:
         raise ComparisonError(
-            f"no judge column found among {shown(names, 12)}: pass judge='column', or single_judge='GPT-4' if one judge "
-            "of that name gave all verdicts."
+            f"no judge column found among {quoted(names, 12)}: pass ",
+            Hint("judge", "column"),
+            ", or ",
+            Hint("single_judge", "GPT-4"),
+            " if one judge of that name gave all verdicts.",
         )
     if "outcome" not in found and [_folded(found["first"]), _folded(found["second"])] != ["winner", "loser"]:
         raise ComparisonError(
-            f"no outcome column found among {shown(names, 12)}: pass outcome='column', the one that says which item was "
-            "preferred."
+            f"no outcome column found among {quoted(names, 12)}: pass ",
+            Hint("outcome", "column"),
+            ", the one that says which item was preferred.",
         )
     return Roles(**found)
 
@@ -78,7 +84,7 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
 def _find_items(folded: Folded, found: Mapping[str, Hashable]) -> dict[str, Hashable]:
     """The two item columns; winner and loser only when nothing else says who won."""
     if ("first" in found) != ("second" in found):
-        raise ComparisonError("got only one of first= and second=: pass both item columns.")
+        raise ComparisonError("got only one of ", Hint("first"), " and ", Hint("second"), ": pass both item columns.")
     if "first" in found:
         return {}
     pairs = [pair for aliases in ITEM_COLUMNS if (pair := _find_pair(folded, found, aliases))]
@@ -86,19 +92,21 @@ def _find_items(folded: Folded, found: Mapping[str, Hashable]) -> dict[str, Hash
         others = [name for name in _matches(folded, OUTCOME_COLUMNS) if name not in {*pair, *found.values()}]
         if others:
             raise ComparisonError(
-                f"the columns {shown(pair)} say who won, but {shown(others)} may be an outcome too: pass first=, "
-                "second= and outcome=, or remove the column that does not count."
+                f"the columns {quoted(pair)} say who won, but {quoted(others)} may be an outcome too: pass ",
+                *(Hint("first"), ", ", Hint("second"), " and ", Hint("outcome")),
+                ", or remove the column that does not count.",
             )
         pairs = [pair]
     if len(pairs) > 1:
         listed = " or ".join(f"{str(a)!r} and {str(b)!r}" for a, b in pairs)
-        raise ComparisonError(f"the items may be in the columns {listed}: choose with first= and second=.")
+        raise ComparisonError(f"the items may be in the columns {listed}: choose with ", *_BOTH_ITEMS, ".")
     if not pairs:
         free = [name for same in folded.values() for name in same if name not in found.values()]
         known = ", ".join("/".join(pair) for pair in (*ITEM_COLUMNS, ("winner", "loser")))
         raise ComparisonError(
-            f"no pair of item columns found among {shown(free, 12)}: pass first='column' and second='column'. "
-            f"Known pairs are {known}."
+            f"no pair of item columns found among {quoted(free, 12)}: pass ",
+            *(Hint("first", "column"), " and ", Hint("second", "column")),
+            f". Known pairs are {known}.",
         )
     return {"first": pairs[0][0], "second": pairs[0][1]}
 
@@ -116,8 +124,8 @@ def _find_one(folded: Folded, found: Mapping[str, Hashable], role: str, aliases:
         return {}
     fitting = [name for name in _matches(folded, aliases) if name not in found.values()]
     if len(fitting) > 1:
-        option = "first= and second=" if role == "item" else f"{role}="
-        raise ComparisonError(f"several columns may be the {role}: {shown(fitting, 12)}. Choose with {option}.")
+        choice = _BOTH_ITEMS if role == "item" else (Hint(role),)
+        raise ComparisonError(f"several columns may be the {role}: {quoted(fitting, 12)}. Choose with ", *choice, ".")
     return {role: fitting[0]} if fitting else {}
 
 
@@ -146,8 +154,8 @@ def named_column(names: list[Hashable], wanted: Hashable, role: str) -> Hashable
         return folded[0]
     by_text = {_folded(name): str(name) for name in names}
     near = [by_text[text] for text in get_close_matches(_folded(wanted), list(by_text), n=1)]
-    hint = f"did you mean {near[0]!r}? The columns are" if near else "the columns are"
-    raise ComparisonError(f"{role}={wanted!r} is not a column of the table; {hint} {shown(names, 12)}.")
+    those = f"did you mean {near[0]!r}? The columns are" if near else "the columns are"
+    raise ComparisonError(Hint(role, wanted), f" is not a column of the table; {those} {quoted(names, 12)}.")
 
 
 @lru_cache(maxsize=1024, typed=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError, Hint
+from ..words import quoted
 from .cells import distinct_rows
 from .comparisons import Comparisons
 
@@ -17,7 +18,7 @@ def prompt_column(data: Comparisons, prompt: str | None) -> str | None:
     if prompt is not None:
         if prompt not in data.columns:
             raise ComparisonError(
-                f"no column is called {prompt!r}; there are {shown(data.columns.columns, 10) or 'none'}."
+                f"no column is called {prompt!r}; there are {quoted(data.columns.columns, 10) or 'none'}."
             )
         return prompt
     return next((name for name in PROMPT_COLUMNS if name in data.columns), None)
@@ -57,7 +58,9 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     name = prompt_column(data, prompt)
     if name is None:
         raise ComparisonError(
-            "no prompt column was found: pass prompt='column' to say which comparisons are about the same one."
+            "no prompt column was found: pass ",
+            Hint("prompt", "column"),
+            " to say which comparisons are about the same one.",
         )
     prompts = pd.factorize(data.columns[name])[0]
     if (prompts < 0).any():

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import ContrastError, IdentificationError, shown
+from ..errors import ContrastError, IdentificationError
 from ..fit import Fit
 from ..inference.contrasts import Contrast
 from ..inference.hypotheses import wald_statistic
 from ..solve.covariance import Covariance
-from .wording import shortened
+from ..words import quoted, shortened
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -58,7 +58,7 @@ class Affinity:
         mean = self.overall
         lines.append(f"Mean over {len(self.judges)} judges: {mean['estimate']:.3f} (se {mean['std_err']:.3f})")
         if self.left_out:
-            lines.append(f"No own or no other items to compare: {shown(self.left_out)}")
+            lines.append(f"No own or no other items to compare: {quoted(self.left_out)}")
         return "\n".join([*lines, "", text(self.judges)])
 
 
@@ -84,7 +84,7 @@ def family_labels(family: Any, role: str, labels: Sequence[str], known: pd.DataF
     """
     if isinstance(family, str):
         if known is None or family not in known.columns:
-            there = "none" if known is None else shown(known.columns, 8)
+            there = "none" if known is None else quoted(known.columns, 8)
             raise ContrastError(
                 f"no metadata column of {role}s is called {family!r} (there are: {there}): pass a dict or Series of families, or "
                 f"fit to data.with_metadata({role}s=frame)."
@@ -97,7 +97,7 @@ def family_labels(family: Any, role: str, labels: Sequence[str], known: pd.DataF
     given = {str(label): value for label, value in family.items()}
     absent = [label for label in labels if label not in given]
     if absent:
-        raise ContrastError(f"{role}_family has no entry for {shown(absent)}; give None where there is no family.")
+        raise ContrastError(f"{role}_family has no entry for {quoted(absent)}; give None where there is no family.")
     return [None if pd.isna(given[label]) else str(given[label]) for label in labels]
 
 
@@ -150,8 +150,8 @@ def affinity(
     if not included:
         raise ContrastError(
             "no judge has items of its own family beside others: the families of judges are "
-            f"{shown(sorted({f for f in judge_family if f is not None}))}, those of items "
-            f"{shown(sorted({f for f in item_family if f is not None}))}."
+            f"{quoted(sorted({f for f in judge_family if f is not None}))}, those of items "
+            f"{quoted(sorted({f for f in item_family if f is not None}))}."
         )
     estimate = np.array([w @ quantities.residual[k] for k, w in zip(included, weights, strict=True)])
     gradient = np.array(

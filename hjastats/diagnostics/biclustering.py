@@ -10,7 +10,7 @@ import pandas as pd
 
 from .. import limits
 from ..errors import ContrastError
-from .wording import shortened
+from ..words import shortened
 
 # Largest number of groups chosen by itself: more are no summary.
 MOST_GROUPS = 6

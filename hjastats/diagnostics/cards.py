@@ -13,11 +13,11 @@ import pandas as pd
 from ..fit import Fit, Observations
 from ..inference.contrasts import FIXED
 from ..inference.estimates import effects, leverage, scores, sensitivity
+from ..words import number, shortened
 from .consistency import cycle_rates, mean_squares
 from .diagnosis import judge_facts
 from .effective import effective_judges
 from .findings import EXTREME_SHARE, OUTLYING_LEVERAGE
-from .wording import number, shortened
 
 WIDTH = 80
 # Shares beyond which a habit is worth a clause: ties, verdicts lost when reading, flips and cycles (coins give 1/4).
@@ -110,7 +110,7 @@ class JudgeCard:
             _line("position", _position(facts)),
             _line("flips", number(facts["flip_rate"], ".1%", unswapped) + _if(facts["flip_rate"], " when swapped")),
             _line("cycles", _cycles(facts["cycle_rate"])),
-            _line("infit, outfit", f"{number(facts['infit'])}, {number(facts['outfit'])} (1 is expected)"),
+            _line("infit, outfit", f"{_rounded(facts['infit'])}, {_rounded(facts['outfit'])} (1 is expected)"),
             _line("disagreement", _disagreement(facts)),
             _line("information", _information(facts["information_share"])),
         ]
@@ -145,6 +145,10 @@ def _with_error(value: float, error: float) -> str:
     return f"{value:.2f} (se {error:.2f}, average judge 1)"
 
 
+def _rounded(value: float) -> str:
+    return number(value, ".2f", "withheld")
+
+
 def _position(facts: pd.Series) -> str:
     share = "no decided verdict"
     if pd.notna(facts["first_share"]):
@@ -154,7 +158,7 @@ def _position(facts: pd.Series) -> str:
     if np.isnan(facts["position"]):
         return f"withheld, {share}"
     whose = " for all judges" if facts["position_kind"] == "common" else ""
-    return f"{facts['position']:+.2f} (se {number(facts['position_se'])}){whose}, {share}"
+    return f"{facts['position']:+.2f} (se {_rounded(facts['position_se'])}){whose}, {share}"
 
 
 def _information(share: float) -> str:
@@ -170,7 +174,7 @@ def _disagreement(facts: pd.Series) -> str:
         return "withheld, it runs to infinity"
     if facts["h"] < 1e-12:
         return "none in this model"
-    return f"h = {facts['h']:.2f}, {number(facts['rho'], '.2f')} times its consensus part"
+    return f"h = {facts['h']:.2f}, {_rounded(facts['rho'])} times its consensus part"
 
 
 def judge_sentence(facts: Mapping[Any, Any]) -> str:

@@ -12,7 +12,7 @@ from .. import limits
 from ..data.cells import Cells
 from ..fit import Fit
 from ..model.likelihood import evaluate
-from .wording import shortened
+from ..words import shortened
 
 # Reciprocal condition number below which the information about the consensus is singular.
 _SINGULAR = 1e-13

@@ -13,13 +13,14 @@ from statsmodels.stats.proportion import proportion_confint
 from ..data.cells import collapse
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
-from ..errors import SizeError, shown
+from ..errors import SizeError
 from ..fit import Fit, Observations
 from ..inference.contributions import Contributions
 from ..inference.estimates import leverage, sensitivity
 from ..inference.score_tests import judge_term_test
 from ..model.terms import POSITION, Term
 from ..solve.covariance import covariance_at
+from ..words import quoted
 from .outcome import optima_text, separation_text
 
 # A judge that prefers the same position this often deserves a sentence.
@@ -90,7 +91,7 @@ def _convergence(fit: Fit) -> Finding:
 def _weakest(fit: Fit, text: str) -> str:
     """The text with the names of what is least determined; nothing where there are too many parameters to find out."""
     try:
-        return text.format(shown(fit.weakest_direction(), 4))
+        return text.format(quoted(fit.weakest_direction(), 4))
     except SizeError:
         return ""
 
@@ -100,7 +101,7 @@ def _connectivity(data: Comparisons) -> Finding:
     if not loose:
         return Finding("connectivity", False, "Every judge links all items by its own comparisons.")
     text = (
-        f"{len(loose)} of {data.n_judges} judges do not link all items by their own comparisons ({shown(loose)}); their scores "
+        f"{len(loose)} of {data.n_judges} judges do not link all items by their own comparisons ({quoted(loose)}); their scores "
         "lean on the structure of the model."
     )
     return Finding("connectivity", True, text)
@@ -202,7 +203,7 @@ def _ties(fit: Fit, observed: Observations) -> Finding:
         return Finding("ties", False, f"{observed.n_ties_dropped:,.0f} ties were left out, as asked for.")
     if fit.design.response.parameters:
         never = [data.judges[k] for k, _ in terms.held]
-        note = f" Judges that never tie, without a tie propensity: {shown(never)}." if never else ""
+        note = f" Judges that never tie, without a tie propensity: {quoted(never)}." if never else ""
         return Finding("ties", False, f"Ties ({share:.1%} of the verdicts) are an outcome of their own.{note}")
     if share > 0.02:
         text = (
@@ -236,7 +237,7 @@ def _dropped(data: Comparisons) -> Finding:
     kept = data.first_share()["comparisons"].reindex(lost.index).fillna(0.0)
     share = (lost / (lost + kept)).sort_values(ascending=False)
     worst = ", ".join(f"{name!r} {value:.1%}" for name, value in share.head(3).items())
-    text = f"{int(lost.sum()):,} verdicts were dropped when reading ({shown(data.dropped['label'].unique())}); most from {worst}."
+    text = f"{int(lost.sum()):,} verdicts were dropped when reading ({quoted(data.dropped['label'].unique())}); most from {worst}."
     return Finding("dropped", bool(share.iloc[0] > 0.1), text)
 
 
@@ -263,11 +264,11 @@ def _sensitivities(fit: Fit) -> list[Finding]:
     if len(against):
         all_of_them = f", adjusted for {len(table)} judges" if len(table) > 1 else ""
         sentences.append(
-            f"Judges that rank against the consensus (gamma below zero{all_of_them}): {shown(against.index)}."
+            f"Judges that rank against the consensus (gamma below zero{all_of_them}): {quoted(against.index)}."
         )
     if len(unclear):
         count = f" ({len(unclear):,} of {len(table):,})" if len(unclear) > 5 else ""
-        sentences.append(f"Judges whose sensitivity cannot be told from zero{count}: {shown(unclear.index)}.")
+        sentences.append(f"Judges whose sensitivity cannot be told from zero{count}: {quoted(unclear.index)}.")
     if sentences:
         return [Finding("sensitivity", True, " ".join(sentences))]
     return [Finding("sensitivity", False, "All judges follow the consensus (all intervals of gamma lie above zero).")]

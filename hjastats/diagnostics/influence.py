@@ -12,13 +12,13 @@ from scipy import stats
 
 from .. import limits
 from ..data.cells import take
-from ..errors import IdentificationError, SizeError, shown
+from ..errors import IdentificationError, SizeError
 from ..fit import Fit
 from ..model.decomposition import max_rank
 from ..model.likelihood import evaluate
 from ..solve.ridge import NO_RIDGE
+from ..words import quoted, shortened
 from .deletion import one_step
-from .wording import shortened
 
 # Log-likelihood units by which a refit may miss what the old estimate already reaches on the remaining data.
 _WORSE = 1e-4
@@ -136,7 +136,7 @@ def unavailable(fit: Fit, judge: int) -> str:
     seen[design.first[others]] = seen[design.second[others]] = True
     if not seen.all():
         lost = [item for item, is_seen in zip(layout.items, seen, strict=True) if not is_seen]
-        return f"No other judge compared {shown(lost)}."
+        return f"No other judge compared {quoted(lost)}."
     if layout.rank > max_rank(len(layout.judges) - 1, len(layout.items)):
         return f"Rank {layout.rank} needs more than {len(layout.judges) - 1} judges."
     return ""

@@ -7,8 +7,9 @@ import warnings
 import numpy as np
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
-from ..errors import LocalOptimaWarning, SeparationWarning, shown
+from ..errors import LocalOptimaWarning, SeparationWarning
 from ..fit import Fit
+from ..words import quoted
 
 
 def warn(fit: Fit) -> None:
@@ -79,9 +80,9 @@ def _moving_scores(fit: Fit) -> str:
     items, judges = np.asarray(layout.items, dtype=object), np.asarray(layout.judges, dtype=object)[found.judges]
     who = "all judges"
     if len(judges) < len(layout.judges):
-        who = f"judge{'s' if len(judges) > 1 else ''} {shown(judges)}"
+        who = f"judge{'s' if len(judges) > 1 else ''} {quoted(judges)}"
     moves = [
-        f"{shown(items[some])} {verb}{'s' if len(some) == 1 else ''}"
+        f"{quoted(items[some])} {verb}{'s' if len(some) == 1 else ''}"
         for some, verb in ((found.rising, "rise"), (found.falling, "fall"))
         if len(some)
     ]

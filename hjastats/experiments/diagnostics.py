@@ -30,7 +30,9 @@ def run(file: str) -> list[dict[str, Any]]:
             gamma=result.sensitivity["estimate"], std_err=result.sensitivity["std_err"]
         )
         for judge, row in facts[["gamma", "std_err", "h", "rho"]].to_dict("index").items():
-            rows.append({"variant": variant, "judge": str(judge), **{str(name): float(value) for name, value in row.items()}})
+            rows.append(
+                {"variant": variant, "judge": str(judge), **{str(name): float(value) for name, value in row.items()}}
+            )
     return rows
 
 

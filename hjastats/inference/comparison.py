@@ -12,11 +12,12 @@ from scipy import stats
 
 from ..data.cells import Cells
 from ..data.comparisons import Comparisons
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
 from ..fit import Fit, Observations
 from ..model.decomposition import max_rank
 from ..model.layout import Layout
 from ..model.terms import SCOPES, Term
+from ..words import quoted
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,9 @@ def check_same_data(candidates: Sequence[Candidate]) -> None:
     """
     penalised = [candidate.name for candidate in candidates if candidate.fit.penalty is not None]
     if penalised:
-        raise ComparisonError(f"likelihoods of regularised fits are not maxima and do not compare: {shown(penalised)}.")
+        raise ComparisonError(
+            f"likelihoods of regularised fits are not maxima and do not compare: {quoted(penalised)}."
+        )
     first, response = candidates[0].data, candidates[0].fit.design.response
     if first is None:
         raise ComparisonError("the data of these results were removed: compare models before remove_data().")

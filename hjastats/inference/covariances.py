@@ -17,7 +17,7 @@ from scipy import sparse
 from .. import limits
 from ..data.cells import take
 from ..data.comparisons import Comparisons
-from ..errors import ComparisonError, CovarianceWarning, IdentificationError, shown
+from ..errors import ComparisonError, CovarianceWarning, IdentificationError
 from ..fit import CovarianceChoice, Fit, Observations
 from ..model.design import Coefficients, Design
 from ..model.information import expected_information, free_information
@@ -25,6 +25,7 @@ from ..model.likelihood import evaluate, weighted
 from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
 from ..solve.covariance import Covariance, DenseCovariance, FreeCovariance, LargeCovariance
+from ..words import quoted
 from .contributions import Contributions, single, weighted_slopes
 
 FEW_CLUSTERS = 20
@@ -56,7 +57,7 @@ def choose_covariance(
     if not how.options and given:
         raise ValueError(f"cov_type={kind!r} takes no cov_kwds, got {sorted(given)}.")
     if unknown := sorted(set(given) - set(how.options)):
-        raise ValueError(f"cov_kwds has unknown entries {shown(unknown)}; known are {shown(how.options)}.")
+        raise ValueError(f"cov_kwds has unknown entries {quoted(unknown)}; known are {quoted(how.options)}.")
     return replace(fit, choice=how.choose(fit, observations() if how.needs_rows else None, given))
 
 
@@ -233,7 +234,7 @@ def cluster_codes(groups: Any, data: Comparisons) -> tuple[np.ndarray, np.ndarra
         known = {"judge": np.asarray(data.judges, dtype=object)[data.judge_index]}
         if groups not in data.columns and groups not in known:
             raise ComparisonError(
-                f"no column is called {groups!r}; there are {shown([*data.columns.columns, 'judge'], 10)}."
+                f"no column is called {groups!r}; there are {quoted([*data.columns.columns, 'judge'], 10)}."
             )
         groups = data.columns[groups] if groups in data.columns else known[groups]
     codes, labels = pd.factorize(pd.Series(np.asarray(groups)))
@@ -264,7 +265,7 @@ def check_clusters(
         if len(alone):
             names = [data.judges[k] for k in alone]
             raise IdentificationError(
-                f"all comparisons of {len(names)} judges ({shown(names, 3)}) fall in one cluster each. At the estimate the "
+                f"all comparisons of {len(names)} judges ({quoted(names, 3)}) fall in one cluster each. At the estimate the "
                 "scores of a judge's own parameters sum to zero over the judge, so these clusters would leave them no "
                 "variance at all. Cluster by prompt instead, or leave these judges out."
             )

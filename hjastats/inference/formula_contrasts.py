@@ -12,10 +12,11 @@ from scipy import stats
 
 from ..data.comparisons import Comparisons
 from ..data.metadata import pair_metadata
-from ..errors import ContrastError, IdentificationError, shown
+from ..errors import ContrastError, IdentificationError
 from ..fit import Fit
 from ..model.quantities import Quantities
 from ..model.responses import KINDS
+from ..words import quoted
 from .contrasts import Contrast
 from .hypotheses import wald_statistic
 
@@ -83,7 +84,7 @@ def contrast_formula(fit: Fit, formula: str, metadata: Any) -> FormulaContrast:
     target = left.strip()
     if not separator or target not in _ROLES:
         raise ContrastError(
-            f"expected a formula such as 'gamma ~ provider' with one of {shown(_ROLES, 9)} on the left, got {formula!r}."
+            f"expected a formula such as 'gamma ~ provider' with one of {quoted(_ROLES, 9)} on the left, got {formula!r}."
         )
     kind, quantities = _QUANTITIES.get(target, target), fit.quantities
     if kind not in quantities.kinds:
@@ -146,7 +147,7 @@ def _aligned(metadata: Any, target: str, quantities: Quantities) -> pd.DataFrame
         missing = []
     if missing:
         raise ContrastError(
-            f"metadata for {target} needs {' and '.join(roles)} as index or columns, {shown(missing)} not found."
+            f"metadata for {target} needs {' and '.join(roles)} as index or columns, {quoted(missing)} not found."
         )
     frame = frame.reset_index() if any(role in frame.index.names for role in roles) else frame
     labels = list(zip(*(frame[role].astype(str) for role in roles), strict=True))
@@ -157,11 +158,11 @@ def _aligned(metadata: Any, target: str, quantities: Quantities) -> pd.DataFrame
     )
     repeated = sorted({label for label in labels if labels.count(label) > 1}) if len(set(labels)) < len(labels) else []
     if repeated:
-        raise ContrastError(f"metadata has several rows for {shown(['/'.join(label) for label in repeated])}.")
+        raise ContrastError(f"metadata has several rows for {quoted(['/'.join(label) for label in repeated])}.")
     position = {label: row for row, label in enumerate(labels)}
     absent = ["/".join(label) for label in wanted if label not in position]
     if absent:
-        raise ContrastError(f"metadata has no row for {shown(absent)}: {target} needs one per {' and '.join(roles)}.")
+        raise ContrastError(f"metadata has no row for {quoted(absent)}: {target} needs one per {' and '.join(roles)}.")
     frame = frame.iloc[[position[label] for label in wanted]]
     frame.index = pd.Index(wanted, tupleize_cols=False)
     return frame

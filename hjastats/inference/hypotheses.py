@@ -12,8 +12,9 @@ import pandas as pd
 from patsy import DesignInfo, PatsyError
 from statsmodels.stats.contrast import ContrastResults
 
-from ..errors import ContrastError, shown
+from ..errors import ContrastError
 from ..fit import Fit
+from ..words import quoted
 
 # Directions whose share of the largest singular value is below this are rounding error of the exact Jacobians.
 _RANK_TOLERANCE = 1e-9
@@ -65,7 +66,7 @@ def _parsed(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(hypothesis, Mapping):
         unknown = [name for name in hypothesis if name not in names]
         if unknown:
-            raise ContrastError(f"no parameter is called {shown(unknown)}; they are called like {shown(names, 3)}.")
+            raise ContrastError(f"no parameter is called {quoted(unknown)}; they are called like {quoted(names, 3)}.")
     # The engine that parses formulas can be switched globally; patsy reads chained equations as they are meant.
     try:
         constraint = DesignInfo(names).linear_constraint(hypothesis)
@@ -129,11 +130,11 @@ def wald_statistic(
     scale = max(strength.max(initial=0.0), 1e-300)
     rank = int((strength > _RANK_TOLERANCE * scale).sum()) if scale > _RANK_TOLERANCE else 0
     if rank == 0:
-        raise ContrastError(f"not testable: the constraints of the model fix {shown(labels, 3)}.")
+        raise ContrastError(f"not testable: the constraints of the model fix {quoted(labels, 3)}.")
     missed = left[:, rank:].T @ distance
     if np.abs(missed).max(initial=0.0) > _CONTRADICTION * max(1.0, np.abs(distance).max()):
         raise ContrastError(
-            f"{shown(labels, 3)} cannot all hold: they contradict each other or the constraints of the model (such as "
+            f"{quoted(labels, 3)} cannot all hold: they contradict each other or the constraints of the model (such as "
             "sum(mu) = 0 and mean(gamma) = 1)."
         )
     tested = left[:, :rank]
@@ -162,7 +163,7 @@ def t_test(fit: Fit, hypothesis: Any, cov_p: Any = None) -> ContrastResults:
     fixed = np.abs(jacobian).max(axis=1) < 1e-10 * np.maximum(np.abs(matrix).max(axis=1), 1e-300)
     if fixed.any():
         named = [label for label, is_fixed in zip(labels, fixed, strict=True) if is_fixed]
-        raise ContrastError(f"not testable: the constraints of the model fix {shown(named, 3)}.")
+        raise ContrastError(f"not testable: the constraints of the model fix {quoted(named, 3)}.")
     error, effect = np.sqrt(np.diag(_covariance_of(fit, matrix, jacobian, cov_p))), matrix @ fit.params
     is_open = fit.is_open(jacobian)
     error, effect = np.where(is_open, np.nan, error), np.where(is_open, np.nan, effect)
@@ -183,7 +184,7 @@ def wald_test(fit: Fit, hypothesis: Any, cov_p: Any = None) -> ContrastResults:
     matrix, values, labels, jacobian = _stated(fit, hypothesis)
     if (is_open := fit.is_open(jacobian)).any():
         named = [label for label, bad in zip(labels, is_open, strict=True) if bad]
-        raise ContrastError(f"not testable: there is no finite estimate of {shown(named, 3)}.")
+        raise ContrastError(f"not testable: there is no finite estimate of {quoted(named, 3)}.")
     covariance = _covariance_of(fit, matrix, jacobian, cov_p)
     return wald_statistic(jacobian, covariance, matrix @ fit.params - values, labels)
 

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
-from ..errors import ContrastError, IdentificationError, SizeError, shown
+from ..errors import ContrastError, IdentificationError, SizeError
 from ..fit import Fit
+from ..words import quoted
 from .contrasts import normal_limits, tests_table
 from .simultaneous import exceedance, largest_differences, pairwise_differences
 
@@ -91,7 +92,7 @@ def compared_positions(fit: Fit, kind: str, labels: Sequence[str] | None) -> np.
     """
     kinds = ["mu", "gamma", *(term.name for term in fit.layout.terms.own if term.kind is not None)]
     if kind not in kinds:
-        raise ContrastError(f"kind must be one of {shown(kinds)}, got {kind!r}.")
+        raise ContrastError(f"kind must be one of {quoted(kinds)}, got {kind!r}.")
     if labels is not None and (isinstance(labels, str) or len(set(labels)) < max(len(labels), 2)):
         raise ContrastError(f"expected two or more different labels to compare, got {labels!r}.")
     return fit.positions(kind, labels)

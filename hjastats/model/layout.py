@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
+from ..words import quoted
 from .decomposition import Decomposition
 from .design import Coefficients, Design
 from .jacobians import scores_jacobian
@@ -48,7 +49,7 @@ class Layout:
         if clash or len(set(names)) < len(names):
             repeated = clash or sorted({name for name in names if names.count(name) > 1})
             raise ComparisonError(
-                f"{shown(repeated)} would name two parameters: rename the covariate, or labels whose commas make names equal."
+                f"{quoted(repeated)} would name two parameters: rename the covariate, or labels whose commas make names equal."
             )
 
     # Names

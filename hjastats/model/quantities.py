@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from ..errors import ContrastError, shown
+from ..errors import ContrastError
+from ..words import quoted
 from .decomposition import Decomposition
 from .design import Coefficients
 from .jacobians import consensus_gradient, coordinate_gradient, loading_gradient, sensitivity_gradient
@@ -66,7 +67,7 @@ class Quantities:
         """
         roles = self.kinds[kind]
         if len(labels) != len(roles):
-            raise ContrastError(f"{kind} needs [{', '.join(roles)}], got {len(labels)} label(s): {shown(labels)}.")
+            raise ContrastError(f"{kind} needs [{', '.join(roles)}], got {len(labels)} label(s): {quoted(labels)}.")
         return tuple(self._position(kind, role, label) for role, label in zip(roles, labels, strict=True))
 
     def is_known(self, kind: str, labels: tuple[str, ...]) -> bool:
@@ -88,7 +89,7 @@ class Quantities:
         if label in known:
             return known[label]
         near = difflib.get_close_matches(label, known, n=1, cutoff=0.5)
-        hint = f" Did you mean {near[0]!r}?" if near else f" Known are {shown(known, 8)}."
+        hint = f" Did you mean {near[0]!r}?" if near else f" Known are {quoted(known, 8)}."
         raise ContrastError(f"no {role} is called {label!r}.{hint}")
 
     @cached_property

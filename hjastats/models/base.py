@@ -10,11 +10,11 @@ from patsy import PatsyError
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
+from ..data.arrays import UserArrays, check_option, column, covariate_frame, judge_columns
 from ..data.cells import collapse, take
 from ..data.comparisons import Comparisons
 from ..data.readers import read_comparisons
-from ..data.rows import Rows, check_option, column, covariate_frame, judge_columns
-from ..errors import ComparisonError, IdentificationError, shown
+from ..errors import ComparisonError, IdentificationError
 from ..fit import Observations
 from ..model.decomposition import max_rank
 from ..model.design import Coefficients, Design, assemble
@@ -36,6 +36,7 @@ from ..model.terms import SCOPES, gather
 from ..solve.covariance import information_at
 from ..solve.search import no_terms
 from ..solve.starts import starting_scores
+from ..words import quoted
 from .prediction import NewComparisons
 
 Labels = Any
@@ -72,9 +73,9 @@ class ComparisonModel(GenericLikelihoodModel):
         formula_rows = kwargs.pop("missing_idx", None)
         spec = {name: kwargs.pop(name) for name in ("model_spec", "formula") if name in kwargs}
         if kwargs:
-            raise TypeError(f"{type(self).__name__} got unknown arguments: {shown(kwargs)}.")
+            raise TypeError(f"{type(self).__name__} got unknown arguments: {quoted(kwargs)}.")
         if comparisons is None:
-            table = Rows(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog, columns).checked(
+            table = UserArrays(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog, columns).checked(
                 missing
             )
             endog, comparisons = table.endog, table.comparisons()
@@ -265,7 +266,7 @@ class ComparisonModel(GenericLikelihoodModel):
         )
         if self.judge_exog is not None:
             covariates |= {str(name): self.judge_exog[name].to_numpy(dtype=float) for name in self.judge_exog}
-        return assemble(data.rows, data.outcome, self.layout.terms, self.response, covariates, data.columns)
+        return assemble(data.row_cells, data.outcome, self.layout.terms, self.response, covariates, data.columns)
 
     @property
     def observations(self) -> Observations:

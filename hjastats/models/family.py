@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..data.arrays import check_option
 from ..data.comparisons import Comparisons
-from ..data.rows import check_option
 from ..diagnostics.outcome import warn
-from ..errors import IdentificationError, shown
+from ..errors import IdentificationError
 from ..fit import Fit, assess, which_information
 from ..inference.covariances import choose_covariance, cluster_codes
 from ..model.design import Coefficients
@@ -24,6 +24,7 @@ from ..solve.ridge import Ridge
 from ..solve.search import no_terms, search
 from ..solve.starts import initialise
 from ..solve.validation import Fold, ridge_losses, split, split_comparisons
+from ..words import quoted
 from .base import ComparisonModel
 
 
@@ -111,7 +112,7 @@ class HJAModel(ComparisonModel):
             small = graph.pooled_groups[1]
             raise IdentificationError(
                 f"the items fall into {len(graph.pooled_groups)} groups that no judge ever compared with each other, so their "
-                f"scores have no common scale. One group is {shown(small)}; add comparisons that link it, or fit each "
+                f"scores have no common scale. One group is {quoted(small)}; add comparisons that link it, or fit each "
                 "group by itself (data.connectivity lists them)."
             )
 
@@ -212,7 +213,7 @@ class HJAModel(ComparisonModel):
             choices = ", ".join(repr(name) for name in ("trust", "alternating", *STATSMODELS_METHODS))
             raise ValueError(f"method must be one of {choices}; got {method!r}.")
         if options:
-            raise TypeError(f"method 'trust' takes no option called {shown(options)}.")
+            raise TypeError(f"method 'trust' takes no option called {quoted(options)}.")
         return starts, None
 
     def _results(
@@ -493,8 +494,8 @@ class JudgewiseBTLModel(HJAModel):
         if loose:
             judge, groups = next(iter(loose.items()))
             raise IdentificationError(
-                f"{len(loose)} judges do not link all items by their own comparisons ({shown(loose)}); for {judge!r} the group "
-                f"{shown(groups[-1])} stands apart. Leave these judges out (data.without_judges) or fit HJAModel, which "
+                f"{len(loose)} judges do not link all items by their own comparisons ({quoted(loose)}); for {judge!r} the group "
+                f"{quoted(groups[-1])} stands apart. Leave these judges out (data.without_judges) or fit HJAModel, which "
                 "borrows strength across judges."
             )
 

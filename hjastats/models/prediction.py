@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 from patsy import PatsyError, build_design_matrices
 
+from ..data.arrays import columns_of, lookup, new_covariates
 from ..data.cells import Cells
-from ..data.rows import columns_of, lookup, new_covariates
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError
 from ..model.design import Design, assemble
 from ..model.layout import Layout
 from ..model.responses import Response
+from ..words import quoted
 
 FIRST, SECOND = ("item_a", "first", "model_a"), ("item_b", "second", "model_b")
 
@@ -68,7 +69,7 @@ class NewComparisons:
         second = next((name for name in SECOND if name in frame.columns), None)
         if "judge" not in frame.columns or first is None or second is None:
             raise ComparisonError(
-                f"a frame of comparisons needs columns judge, item_a and item_b, got {shown(frame.columns, 8)}."
+                f"a frame of comparisons needs columns judge, item_a and item_b, got {quoted(frame.columns, 8)}."
             )
         shared, own = (self.layout.terms.covariates(scope) for scope in ("common", "judge"))
         exog: Any = None

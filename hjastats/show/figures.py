@@ -15,12 +15,12 @@ from ..diagnostics.biclustering import bicluster
 from ..diagnostics.calibration import calibration_table
 from ..diagnostics.findings import outlying
 from ..diagnostics.preferences import comparison_counts, preference_probabilities
-from ..errors import shown
 from ..fit import Fit, Observations
 from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
 from ..inference.ranks import ranking
 from ..model.likelihood import log_odds, own_predictors
 from ..model.responses import expected_outcome
+from ..words import quoted
 from . import plots
 from .summary import shown_rows
 
@@ -372,7 +372,7 @@ class FitPlots:
 
     def _judge(self, judge: str) -> str:
         if judge not in self._fit.layout.judges:
-            raise ValueError(f"no judge is called {judge!r}; the judges are {shown(self._fit.layout.judges, 10)}.")
+            raise ValueError(f"no judge is called {judge!r}; the judges are {quoted(self._fit.layout.judges, 10)}.")
         return judge
 
     def _family(self, family: Family | str | None, *roles: str) -> Family | None:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from scipy import stats
 from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_params
 
+from .. import words
 from ..diagnostics.findings import Finding
 from ..fit import Fit
 from ..inference.estimates import estimates, leverage
-
-LABEL_WIDTH = 32
-NOTE_WIDTH = 96
 
 
 @dataclass(frozen=True)
@@ -113,7 +109,7 @@ def _consensus(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     rows = [
         [
             "-" if np.isnan(estimate) else str(place + 1),
-            *map(_number, (estimate, error, estimate - h, estimate + h, *coordinates)),
+            *map(words.number, (estimate, error, estimate - h, estimate + h, *coordinates)),
         ]
         for place, estimate, error, h, coordinates in zip(
             shown, table["estimate"], table["std_err"], half, V, strict=True
@@ -132,7 +128,7 @@ def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
         return []
     table = leverage(fit)
     loadings = np.where(fit.is_ambiguous | fit.is_withheld("U"), np.nan, fit.parts.U)
-    rows = [[_number(value) for value in (*table.iloc[k], *loadings[k])] for k in shown_rows(len(table), max_rows)]
+    rows = [[words.number(value) for value in (*table.iloc[k], *loadings[k])] for k in shown_rows(len(table), max_rows)]
     header = ["h", "rho", *(f"U{d + 1}" for d in range(structure.rank))]
     name = "disagreement (h its size, rho relative to the judge's consensus part)"
     return [_table(list(table.index), rows, header, name, max_rows)]
@@ -148,12 +144,12 @@ def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) ->
     p_value = 2.0 * stats.norm.sf(np.abs(z))
     half = stats.norm.ppf(1 - alpha / 2) * error
     columns = [
-        [_number(value) for value in estimate],
-        [_number(value) for value in error],
+        [words.number(value) for value in estimate],
+        [words.number(value) for value in error],
         ["-" if np.isnan(value) else f"{value:.3f}" for value in z],
-        [_p_value(value) for value in p_value],
-        [_number(value) for value in estimate - half],
-        [_number(value) for value in estimate + half],
+        [words.p_value(value) for value in p_value],
+        [words.number(value) for value in estimate - half],
+        [words.number(value) for value in estimate + half],
     ]
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -165,7 +161,7 @@ def shown_rows(n: int, max_rows: int) -> np.ndarray:
 
 def _table(labels: list[str], rows: list[list[str]], header: list[str], name: str, max_rows: int) -> SimpleTable:
     """A table under all its labels, of which only some rows are shown."""
-    labels, hidden = shorten(labels), len(labels) - len(rows)
+    labels, hidden = words.shortened_apart(labels), len(labels) - len(rows)
     if hidden:
         labels, first = [labels[i] for i in shown_rows(len(labels), max_rows)], (max_rows + 1) // 2
         labels.insert(first, f"({hidden:,} more)")
@@ -173,59 +169,16 @@ def _table(labels: list[str], rows: list[list[str]], header: list[str], name: st
     return SimpleTable(rows, header, labels, title=name, txt_fmt=fmt_params)
 
 
-def shorten(labels: list[str], width: int = LABEL_WIDTH) -> list[str]:
-    """Cut long labels, keeping them distinct: in the middle, else what they share at both ends, else by number.
-
-    Examples
-    --------
-    >>> shorten(["a", "x" * 20 + "1", "x" * 20 + "2"], width=12)
-    ['a', 'xxxxx...xxx1', 'xxxxx...xxx2']
-    >>> shorten(["a" * 10 + "1" + "b" * 10, "a" * 10 + "2" + "b" * 10], width=12)
-    ['...1...', '...2...']
-    """
-    labels = [" ".join(text.split()) for text in labels]
-    tail = (width - 3) // 2
-    short = [
-        text if len(text) <= width else f"{text[: width - 3 - tail]}...{text[len(text) - tail :]}" for text in labels
-    ]
-    if len(set(short)) == len(set(labels)):
-        return short
-    head = _n_shared(labels)
-    foot = _n_shared([text[head:][::-1] for text in labels])
-    middles = [f"...{text[head : len(text) - foot]}..." for text in labels]
-    if max(map(len, middles)) <= width:
-        return middles
-    return [f"{text[: width - 5]}~{number}" for number, text in enumerate(labels, start=1)]
-
-
-def _n_shared(texts: list[str]) -> int:
-    """Length of the beginning that all texts share."""
-    return next(
-        (i for i, letters in enumerate(zip(*texts, strict=False)) if len(set(letters)) > 1), min(map(len, texts))
-    )
-
-
 def _notes(fit: Fit, findings: Sequence[Finding]) -> list[str]:
     warnings = [finding.text for finding in findings if finding.is_warning]
     fine = [finding.text for finding in findings if not finding.is_warning]
     lines = ["Warnings:"] if warnings else ["Warnings: none."]
     for number, text in enumerate(warnings, start=1):
-        lines += _wrapped(f"[{number}] ", text)
+        lines += words.wrapped(text, first=f"[{number}] ")
     lines.append("Notes:")
     for text in [*fine, fit.choice.description, _constraints(fit)]:
-        lines += _wrapped("  - ", text)
+        lines += words.wrapped(text, first="  - ")
     return lines
-
-
-def _wrapped(prefix: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        text,
-        NOTE_WIDTH,
-        initial_indent=prefix,
-        subsequent_indent=" " * len(prefix),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _constraints(fit: Fit) -> str:
@@ -235,21 +188,3 @@ def _constraints(fit: Fit) -> str:
     if fit.layout.rank:
         text += "; U sums to zero over judges, V over items, V is orthogonal to mu"
     return text + " (Condition cond:norm)."
-
-
-def _number(value: float) -> str:
-    if not np.isfinite(value):
-        return "-" if np.isnan(value) else f"{value}"
-    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.3g}"
-
-
-def _p_value(value: float) -> str:
-    if np.isnan(value):
-        return "-"
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.1e}"
-
-
-def frame_text(frame: pd.DataFrame) -> str:
-    """Plain text of a frame: two decimals for likelihoods and criteria, p-values readable in the far tail."""
-    formatters = {"p_value": _p_value}
-    return frame.to_string(formatters=formatters, float_format=lambda value: f"{value:.2f}", na_rep="")

@@ -258,12 +258,6 @@ def test_only_judges_may_be_one_text(name):
         Comparisons.from_arrays(["j", "k"], outcome=[1, 0], **fields)
 
 
-def test_one_weight_seen_from_every_row_counts():
-    data = small(outcome=[0.7, 1], judge=["j", "j"])
-    doubled = replace(data, weight=np.broadcast_to(2.0, 2))
-    np.testing.assert_array_equal(doubled.cells.y, 2.0 * data.cells.y)
-
-
 def test_columns_added_later_stay_with_the_comparisons():
     data = Comparisons.from_arrays(["j1", "j2"], ["a", "a"], ["b", "c"], [1.0, 0.0])
     data.columns["session"] = [7, 8]
@@ -271,10 +265,5 @@ def test_columns_added_later_stay_with_the_comparisons():
     assert replace(data, outcome=np.zeros(2)).columns["session"].tolist() == [7, 8]
     assert pickle.loads(pickle.dumps(data)).columns["session"].tolist() == [7, 8]
     assert replace(data, columns=pd.DataFrame({"day": [1, 2]})).columns["day"].tolist() == [1, 2]
-    # What is made when asked for is not shared.
+    # Comparisons without columns do not share them.
     assert not Comparisons.from_arrays(["j1"], ["a"], ["b"], [1.0]).columns.shape[1]
-
-
-def test_other_attributes_are_missing_as_usual():
-    with pytest.raises(AttributeError, match="'Comparisons' object has no attribute 'column'"):
-        _ = Comparisons.from_arrays(["j1"], ["a"], ["b"], [1.0]).column

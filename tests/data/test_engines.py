@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
-from hjastats.data import engines
+from hjastats.data import engines, files
 from hjastats.data.readers import read_comparisons
 from hjastats.errors import ComparisonError
 
@@ -349,7 +349,7 @@ def parts(tmp_path):
 @pytest.mark.parametrize("engine", ["polars", "duckdb", "pyarrow"])
 def test_parquet_files_folders_and_globs_are_read_by_any_engine(parts, monkeypatch, engine):
     pytest.importorskip(engine, reason=f"{engine} is not installed")
-    monkeypatch.setattr(engines, "find_spec", lambda name: True if name == engine else None)
+    monkeypatch.setattr(files, "find_spec", lambda name: True if name == engine else None)
     expected = read_comparisons(verdicts())
     for path in (parts, str(parts), f"{parts}/", str(parts / "part-*.parquet"), parts.parent / "all.pq"):
         assert_same_cells(read_comparisons(path), expected)
@@ -375,7 +375,7 @@ def test_parquet_that_cannot_be_read_is_named_with_the_reason(tmp_path, monkeypa
     assert caught.value.__suppress_context__
     with broken.open("rb") as file, pytest.raises(ComparisonError, match="read by their path"):
         read_comparisons(file, format="parquet")
-    monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    monkeypatch.setattr(files, "find_spec", lambda name: None)
     with pytest.raises(ComparisonError, match="one of polars, duckdb, pyarrow, and none is installed"):
         read_comparisons(broken)
 

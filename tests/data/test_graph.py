@@ -72,19 +72,12 @@ def test_undefeated_and_winless_items_equal_brute_force(rows):
 
 
 @given(ROWS)
-def test_levels_of_wins_are_the_same_with_and_without_a_shortcut(rows):
-    cells = report(rows).cells
-    levels, shortcut = graph.levels_of_wins(cells), limits.DENSE_WINS
-    try:
-        limits.DENSE_WINS = 0
-        np.testing.assert_array_equal(graph.levels_of_wins(cells), levels)
-    finally:
-        limits.DENSE_WINS = shortcut
+def test_somebody_stands_above_another_where_a_win_has_no_way_back(rows):
+    levels = graph.levels_of_wins(report(rows).cells)
     for k, judge in enumerate(sorted({row[0] for row in rows})):
         own = wins_of([row for row in rows if row[0] == judge])
         items = sorted({item for _, pair, _ in rows for item in pair})
         is_higher = [levels[k, items.index(a)] > levels[k, items.index(b)] for a, b in own]
-        # Somebody stands above another exactly where some win has no way back.
         assert any(is_higher) == any(
             b != a and not any({a, b} <= set(g) for g in groups_of(items, own)) for a, b in own
         )

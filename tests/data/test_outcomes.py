@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hjastats import limits
-from hjastats.data import labels as labels_module
 from hjastats.data.labels import Pairs, code_columns
 from hjastats.data.outcomes import FIRST_LABELS, SECOND_LABELS, TIE_LABELS, UNUSABLE_LABELS, read_outcomes
 from hjastats.errors import ComparisonError
@@ -83,8 +82,22 @@ def test_the_name_of_an_item_that_is_not_in_the_row_is_unknown():
 
 
 def test_names_are_compared_exactly():
-    with pytest.raises(ComparisonError, match=r"'GPT' \(1 row\)"):
+    with pytest.raises(ComparisonError, match="label 'GPT' in 1 row, which is the item 'gpt' but for case or spaces"):
         outcomes(["GPT"])
+
+
+@pytest.mark.parametrize(("label", "meaning"), [("B>>>A", "second"), ("A>>>B", "first"), ("A<<<B", "second")])
+def test_a_stronger_sign_is_not_suggested_the_wrong_way_round(label, meaning):
+    with pytest.raises(ComparisonError, match=rf"codes={{'{label}': '{meaning}', \.\.\.}}"):
+        outcomes([label])
+
+
+def test_hints_are_data_and_following_them_reads_the_table():
+    with pytest.raises(ComparisonError, match="never guessed") as caught:
+        outcomes([7, 7, 3])
+    first = caught.value.hints[-1]
+    assert (first.name, first.value) == ("codes", {"7": "first"})
+    assert outcomes([7, 7, 3], codes={**first.value, 3: "second"}) == [1.0, 1.0, 0.0]
 
 
 def test_a_word_that_names_the_item_it_stands_for_is_clear():
@@ -276,12 +289,11 @@ def test_long_columns_are_coded_at_the_same_time_and_alike(monkeypatch):
     columns = [pd.Series(list("abca")), pd.Series(["x", None, "x", "y"]), pd.Series([["list"], 1, 2, 3], dtype=object)]
     alone = code_columns(columns)
     monkeypatch.setattr(limits, "LONG_COLUMN", 0)
-    monkeypatch.setattr(labels_module.os, "cpu_count", lambda: 3)
     together = code_columns(columns)
     for one, other in zip(alone[:2], together[:2], strict=True):
-        np.testing.assert_array_equal(one.result()[0], other.result()[0])
-        assert one.result()[1] == other.result()[1]
+        np.testing.assert_array_equal(one()[0], other()[0])
+        assert one()[1] == other()[1]
     # What is wrong with a column is said when its codes are asked for.
     for coding in (alone[2], together[2]):
         with pytest.raises(TypeError):
-            coding.result()
+            coding()

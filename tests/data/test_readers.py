@@ -139,7 +139,11 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_part_of_the_labels(tmp_p
         ("a.json", b"[" * 100_000, "not valid JSON"),
         ("a.jsonl", b'{"judge": 1}\n\n{"judge": }', "line 3 of .* is not one JSON record"),
         ("a.jsonl", b'{"judge": 1},{"judge": 2}', "line 1 of .* is not one JSON record"),
-        ("a.csv", b"judge;left;right;winner\nj;a;b;left\n", "single column 'judge;left;right;winner'.*sep="),
+        (
+            "a.csv",
+            b"judge;left;right;winner\nj;a;b;left\n",
+            "single column 'judge;left;right;winner'.*Pass separator=';'",
+        ),
         ("a.csv", b"judge,left,right,winner\nj,a,b,left,x\n", "cannot be read as a table separated by ','"),
         ("a.csv", b"judge,left,right,winner\nj,a,b,left\nj,a,b,left,x\n", "Expected 4 fields in line 3, saw 5"),
         ("a.csv", b'judge,left,right,winner\nj,a,b,"left\n', "cannot be read as a table.*inside string"),

@@ -35,7 +35,7 @@ def test_a_finished_task_is_never_repeated_and_a_torn_line_is(tmp_path):
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_and_gives_what_an_undisturbed_one_gives(tmp_path):
-    command = [sys.executable, "-m", "hjastats.cli", "reproduce", "synthetic", "--quick", "--output"]
+    command = [sys.executable, "-m", "hjastats", "reproduce", "synthetic", "--quick", "--output"]
     process = subprocess.Popen([*command, str(tmp_path / "a")], stdout=subprocess.DEVNULL)
     ledger = tmp_path / "a" / "synthetic.jsonl"
     deadline = time.monotonic() + 120

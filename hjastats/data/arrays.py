@@ -8,12 +8,21 @@ import numpy as np
 import pandas as pd
 from patsy import PatsyError, dmatrix
 
-from ..errors import ComparisonError, shown
+from ..errors import ComparisonError, Hint
+from ..words import either, quoted
 from .comparisons import Comparisons
 
 
-class Rows:
-    """The arrays a model is built from, aligned and with missing rows dealt with."""
+class UserArrays:
+    """The arrays a user hands to a model: one row per comparison, aligned, rows with missing values dealt with.
+
+    Parameters
+    ----------
+    endog, exog, judge, item_a, item_b, weights, judge_exog, columns
+        As in :class:`hjastats.HJAModel`.
+    left_out : ndarray of bool, optional
+        Rows that a formula left out of ``endog`` and ``exog``, and that have to leave the other arrays as well.
+    """
 
     def __init__(
         self,
@@ -23,88 +32,94 @@ class Rows:
         item_a: Any,
         item_b: Any,
         weights: Any,
-        used: np.ndarray | None,
+        left_out: np.ndarray | None,
         judge_exog: Any = None,
-        extra: pd.DataFrame | None = None,
+        columns: pd.DataFrame | None = None,
     ) -> None:
         labels = {"judge": judge, "item_a": item_a, "item_b": item_b}
         absent = [name for name, values in labels.items() if values is None]
         if absent:
             raise ComparisonError(f"comparisons need {', '.join(absent)}: pass one label per row.")
-        self.endog = outcome_series(endog)
-        self.exog = numeric_frame(exog)
-        self.judge_exog = numeric_frame(judge_exog)
-        if weights is not None:
-            labels["weights"] = weights
-        self.columns: dict[str, pd.Series] = {}
-        for name, values in labels.items():
-            if isinstance(values, pd.Series) and isinstance(endog, pd.Series) and not values.index.equals(endog.index):
+        arrays = {name: _label_series(name, values) for name, values in (labels | {"weights": weights}).items()}
+        frames = {"exog": numeric_frame(exog), "judge_exog": numeric_frame(judge_exog), "columns": columns}
+        given = {**labels, "weights": weights, "exog": exog, "judge_exog": judge_exog}
+        outcome = outcome_series(endog)
+        self._parts: dict[str, Any] = {"endog": outcome}
+        for name, part in (arrays | frames).items():
+            if part is None:
+                continue
+            if left_out is not None and len(part) == len(left_out):
+                part = part[~np.asarray(left_out)]
+            if len(part) != len(outcome):
+                raise ComparisonError(
+                    f"{name} has length {len(part)} but endog has length {len(outcome)}: pass one value per row."
+                )
+            if _is_pandas(given.get(name)) and _is_pandas(endog) and not part.index.equals(endog.index):
                 raise ComparisonError(
                     f"{name} and endog have different indices: align them, or pass arrays to go by position."
                 )
-            if np.ndim(values) != 1:
-                raise ComparisonError(f"{name} must be one-dimensional, got {np.ndim(values)} dimensions.")
-            series = pd.Series(np.asarray(values, dtype=object))
-            if used is not None and len(series) == len(used):
-                series = series[~np.asarray(used)].reset_index(drop=True)
-            if len(series) != len(self.endog):
-                raise ComparisonError(
-                    f"{name} has length {len(series)} but endog has length {len(self.endog)}: pass one value per row."
-                )
-            self.columns[name] = series
-        if self.judge_exog is not None and used is not None and len(self.judge_exog) == len(used):
-            self.judge_exog = self.judge_exog[~np.asarray(used)]
-        if extra is not None and used is not None and len(extra) == len(used):
-            extra = extra[~np.asarray(used)]
-        if extra is not None and len(extra) != len(self.endog):
-            raise ComparisonError(f"columns has {len(extra)} rows but endog has {len(self.endog)}: pass one per row.")
-        self.extra = extra
-        for name, frame in (("exog", self.exog), ("judge_exog", self.judge_exog)):
-            if isinstance(endog, (pd.Series, pd.DataFrame)) and frame is not None and len(frame) == len(self.endog):
-                given = exog if name == "exog" else judge_exog
-                if isinstance(given, (pd.Series, pd.DataFrame)) and not frame.index.equals(endog.index):
-                    raise ComparisonError(
-                        f"{name} and endog have different indices: align them, or pass arrays to go by position."
-                    )
-            if frame is not None and len(frame) != len(self.endog):
-                raise ComparisonError(
-                    f"{name} has {len(frame)} rows but endog has {len(self.endog)}: pass one per row."
-                )
+            self._parts[name] = part
 
-    def checked(self, missing: str) -> Rows:
+    @property
+    def endog(self) -> pd.Series:
+        """The outcome."""
+        return self._parts["endog"]
+
+    @property
+    def exog(self) -> pd.DataFrame | None:
+        """Covariates."""
+        return self._parts.get("exog")
+
+    @property
+    def judge_exog(self) -> pd.DataFrame | None:
+        """Covariates with slopes per judge."""
+        return self._parts.get("judge_exog")
+
+    def checked(self, missing: str) -> UserArrays:
         """Drop or refuse rows with missing values."""
         if missing not in ("none", "drop", "raise"):
             raise ValueError(f"missing must be 'none', 'drop' or 'raise', got {missing!r}.")
-        gaps = {"endog": self.endog.isna().to_numpy()}
-        gaps |= {name: values.isna().to_numpy() for name, values in self.columns.items()}
-        for name, frame in (("exog", self.exog), ("judge_exog", self.judge_exog)):
-            if frame is not None:
-                gaps[name] = frame.isna().any(axis=1).to_numpy()
+        gaps = {name: _gaps(part) for name, part in self._parts.items() if name != "columns"}
         gone = np.logical_or.reduce(list(gaps.values()))
         if gone.any():
             if missing != "drop":
                 where = ", ".join(f"{int(gap.sum())} in {name}" for name, gap in gaps.items() if gap.any())
                 raise ComparisonError(
-                    f"there are missing values: {where}. Pass missing='drop' to leave those rows out."
+                    f"there are missing values: {where}. Pass ",
+                    Hint("missing", "drop"),
+                    " to leave those rows out.",
                 )
-            self.endog = self.endog[~gone]
-            self.columns = {name: values[~gone] for name, values in self.columns.items()}
-            self.exog = None if self.exog is None else self.exog[~gone]
-            self.judge_exog = None if self.judge_exog is None else self.judge_exog[~gone]
-            self.extra = None if self.extra is None else self.extra[~gone]
+            self._parts = {name: part[~gone] for name, part in self._parts.items()}
         return self
 
     def comparisons(self) -> Comparisons:
-        """The rows as checked comparisons."""
-        columns = self.columns
+        """The arrays as checked comparisons."""
+        parts = self._parts
         return Comparisons.from_arrays(
-            columns["judge"],
-            columns["item_a"],
-            columns["item_b"],
-            self.endog.to_numpy(),
-            columns.get("weights"),
-            columns=self.extra,
+            parts["judge"],
+            parts["item_a"],
+            parts["item_b"],
+            parts["endog"].to_numpy(),
+            parts.get("weights"),
+            columns=parts.get("columns"),
         )
+
+
+def _label_series(name: str, values: Any) -> pd.Series | None:
+    if values is None:
+        return None
+    if np.ndim(values) != 1:
+        raise ComparisonError(f"{name} must be one-dimensional, got {np.ndim(values)} dimensions.")
+    return pd.Series(np.asarray(values, dtype=object), index=values.index if isinstance(values, pd.Series) else None)
+
+
+def _is_pandas(values: Any) -> bool:
+    return isinstance(values, (pd.Series, pd.DataFrame))
+
+
+def _gaps(part: pd.Series | pd.DataFrame) -> np.ndarray:
+    """Rows with missing values."""
+    return part.isna().to_numpy().reshape(len(part), -1).max(axis=1, initial=False)
 
 
 def outcome_series(endog: Any) -> pd.Series:
@@ -113,7 +128,7 @@ def outcome_series(endog: Any) -> pd.Series:
     if isinstance(endog, pd.DataFrame):
         if endog.shape[1] != 1:
             raise ComparisonError(
-                f"the outcome must be one numeric column, got {endog.shape[1]}: {shown(endog.columns)}."
+                f"the outcome must be one numeric column, got {endog.shape[1]}: {quoted(endog.columns)}."
             )
         name, endog = endog.columns[0], endog.iloc[:, 0]
     try:
@@ -154,7 +169,7 @@ def column(name: str, value: Any, data: pd.DataFrame) -> np.ndarray:
     """Resolve a column name or an array of one value per row of the data."""
     if isinstance(value, str):
         if value not in data.columns:
-            raise ComparisonError(f"{name}={value!r} is not a column; the columns are {shown(data.columns, 12)}.")
+            raise ComparisonError(f"{name}={value!r} is not a column; the columns are {quoted(data.columns, 12)}.")
         return data[value].to_numpy(dtype=object)
     values = np.asarray(value, dtype=object)
     if len(values) != len(data):
@@ -167,7 +182,7 @@ def lookup(kind: str, labels: np.ndarray, known: tuple[str, ...]) -> np.ndarray:
     codes = pd.Index(known).get_indexer(pd.Index([str(label) for label in labels]))
     if (codes < 0).any():
         raise ComparisonError(
-            f"unknown {kind} {shown(np.unique(labels[codes < 0].astype(str)))}; known are {shown(known, 10)}."
+            f"unknown {kind} {quoted(np.unique(labels[codes < 0].astype(str)))}; known are {quoted(known, 10)}."
         )
     return codes.astype(np.intp)
 
@@ -180,8 +195,7 @@ def check_option(name: str, value: Any, known: tuple[Any, ...]) -> None:
     ValueError
     """
     if not any(value is option or (isinstance(value, str) and value == option) for option in known):
-        listed = ", ".join(repr(option) for option in known[:-1])
-        raise ValueError(f"{name} must be {listed} or {known[-1]!r}, got {value!r}.")
+        raise ValueError(f"{name} must be {either([*map(repr, known)])}, got {value!r}.")
 
 
 def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFrame | None:
@@ -218,7 +232,7 @@ def columns_of(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     """
     absent = [name for name in names if name not in frame.columns]
     if absent:
-        raise ComparisonError(f"no column is called {shown(absent)}; there are {shown(frame.columns, 10) or 'none'}.")
+        raise ComparisonError(f"no column is called {quoted(absent)}; there are {quoted(frame.columns, 10) or 'none'}.")
     return frame[names]
 
 
@@ -238,7 +252,7 @@ def new_covariates(name: str, covariates: Any, n_rows: int, known: list[str]) ->
             raise ComparisonError(f"the model has no covariates: {name} is not used.")
         return np.zeros((n_rows, 0))
     if frame is None:
-        raise ComparisonError(f"the model has covariates {shown(known)}: pass {name}.")
+        raise ComparisonError(f"the model has covariates {quoted(known)}: pass {name}.")
     if frame.shape != (n_rows, len(known)):
         raise ComparisonError(f"{name} must have {n_rows} rows and {len(known)} columns, got shape {frame.shape}.")
     return frame.to_numpy()

@@ -1,8 +1,0 @@
-"""``python -m hjastats.cli`` is the command line, for environments without scripts on the path."""
-
-import sys
-
-from .main import main
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,70 @@
+"""What to do next, in the options of the command line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Container, Mapping
+
+from ..errors import Hint, Message, spelled
+
+# Hints that are options of another name, and what has to follow it.
+OTHER_NAMES = {
+    "cov_type='HC0'": ("robust", ""),
+    "cov_type='cluster'": ("groups", " COLUMN"),
+    "fit_regularized()": ("ridge", " 0.1"),
+    "fit_regularized(terms=True)": ("ridge", " 0.1 --ridge-terms"),
+}
+
+
+def told(message: BaseException | str, options: Container[str]) -> str:
+    """An error or a warning on one line, its hints as options.
+
+    Parameters
+    ----------
+    message : error, warning or str
+    options : container of str
+        The options of the command, by the names of Python. A hint at anything else is shown as it is.
+
+    Examples
+    --------
+    >>> from hjastats import ComparisonError
+    >>> error = ComparisonError("'x=1' is no verdict: pass ", Hint("codes", {"x=1": "first"}), " or ", Hint("keep", []))
+    >>> print(told(error, {"codes"}))
+    'x=1' is no verdict: pass --codes 'x=1=first' ... or keep=[...]
+    """
+    pieces = message.args if isinstance(message, Message) else [message]
+    return " ".join(line.strip() for line in spelled(pieces, lambda hint: as_option(hint, options)).splitlines())
+
+
+def as_option(hint: Hint, options: Container[str]) -> str:
+    """A hint as the option it is here; as it stands where there is none.
+
+    Examples
+    --------
+    >>> print(as_option(Hint("single_judge", "GPT-4"), {"single_judge"}))
+    --single-judge GPT-4
+    >>> print(as_option(Hint("drop", ["not sure"]), {"drop"}), as_option(Hint("drop", []), {"drop"}))
+    --drop 'not sure' ... --drop VALUE ...
+    """
+    name, rest = OTHER_NAMES.get(str(hint), (hint.name, None))
+    if name not in options or (hint.is_call and rest is None):
+        return str(hint)
+    option = "--" + name.replace("_", "-")
+    if rest is not None:
+        return option + rest
+    if isinstance(hint.value, Mapping):
+        return _beginning(option, [f"{label}={meaning}" for label, meaning in hint.value.items()], "VALUE=first")
+    if isinstance(hint.value, list):
+        return _beginning(option, hint.value, "VALUE")
+    return option if hint.value is None else f"{option} {shlex.quote(str(hint.value))}"
+
+
+def _beginning(option: str, values: list[str], example: str) -> str:
+    """An option with the first of its values, in quotes even where they need none: the next ones may."""
+    given = " ".join(map(_quoted, values)) or example
+    # A value that begins with a dash looks like another option unless it is tied to its own.
+    return f"{option}={given} {option} ..." if given.startswith("'-") else f"{option} {given} ..."
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\"'\"'") + "'"

@@ -1,0 +1,187 @@
+"""How things read: names listed, labels shortened, sentences wrapped, numbers and p-values formatted."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LABEL_WIDTH = 32
+SENTENCE_WIDTH = 96
+# Below this a p-value has underflown, or has no digit that means anything.
+SMALLEST_P = 1e-300
+
+
+def quoted(names: Iterable[object], limit: int = 5) -> str:
+    """Quote the first few names, and count the others.
+
+    Examples
+    --------
+    >>> print(quoted(["gpt-4", "claude"]))
+    'gpt-4', 'claude'
+    >>> print(quoted("abcdefg", limit=2))
+    'a', 'b' and 5 more
+    """
+    return and_more([repr(str(name)) for name in names], limit)
+
+
+def and_more(texts: Sequence[str], limit: int) -> str:
+    """Join the first few texts by commas, and count the others.
+
+    Examples
+    --------
+    >>> and_more(["3 of a", "2 of b", "1 of c"], limit=1)
+    '3 of a and 2 more'
+    """
+    shown = ", ".join(texts[:limit])
+    return shown if len(texts) <= limit else f"{shown} and {len(texts) - limit} more"
+
+
+def either(texts: Sequence[str]) -> str:
+    """Join what there is to choose from.
+
+    Examples
+    --------
+    >>> either([".csv", ".tsv", ".json"])
+    '.csv, .tsv or .json'
+    """
+    return " or ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def counted(number: float, noun: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> counted(1, "judge"), counted(3200, "verdict")
+    ('1 judge', '3,200 verdicts')
+    """
+    return f"{number:,.0f} {noun}{'' if number == 1 else 's'}"
+
+
+def shortened(label: object, width: int = LABEL_WIDTH, gap: str = "…") -> str:
+    r"""A label on one line that fits, its middle left out.
+
+    Examples
+    --------
+    >>> shortened("meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8", 24)
+    'meta-llama/L…nstruct-FP8'
+    >>> shortened("two\nlines")
+    'two lines'
+    """
+    text = " ".join(str(label).split())
+    if len(text) <= width:
+        return text
+    tail = (width - len(gap)) // 2
+    return f"{text[: width - len(gap) - tail]}{gap}{text[len(text) - tail :]}"
+
+
+def shortened_apart(labels: Sequence[object], width: int = LABEL_WIDTH, gap: str = "...") -> list[str]:
+    """Labels that fit and are still told apart: without their middle, else without what they share, else by number.
+
+    Examples
+    --------
+    >>> shortened_apart(["a", "x" * 20 + "1", "x" * 20 + "2"], width=12)
+    ['a', 'xxxxx...xxx1', 'xxxxx...xxx2']
+    >>> shortened_apart(["a" * 10 + "1" + "b" * 10, "a" * 10 + "2" + "b" * 10], width=12)
+    ['...1...', '...2...']
+    """
+    texts = [" ".join(str(label).split()) for label in labels]
+    short = [shortened(text, width, gap) for text in texts]
+    if len(set(short)) == len(set(texts)):
+        return short
+    head = _n_shared(texts)
+    foot = _n_shared([text[head:][::-1] for text in texts])
+    middles = [f"{gap}{text[head : len(text) - foot]}{gap}" for text in texts]
+    if max(map(len, middles)) <= width:
+        return middles
+    return [f"{text[: width - 5]}~{number}" for number, text in enumerate(texts, start=1)]
+
+
+def _n_shared(texts: list[str]) -> int:
+    """Length of the beginning that all texts share."""
+    columns = enumerate(zip(*texts, strict=False))
+    return next((i for i, letters in columns if len(set(letters)) > 1), min(map(len, texts)))
+
+
+def wrapped(text: str, width: int = SENTENCE_WIDTH, first: str = "", indent: int | None = None) -> list[str]:
+    """Lines of a text, names kept whole, with ``first`` before it; further lines are indented, by default as far as that.
+
+    Examples
+    --------
+    >>> wrapped("Judge 'gpt-4' gave only 3 verdicts.", 28, first="[1] ")
+    ["[1] Judge 'gpt-4' gave only", '    3 verdicts.']
+    """
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=" " * (len(first) if indent is None else indent),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def number(value: object, form: str = "", missing: str = "-") -> str:
+    """A number as text: four decimals, three digits when large, or a form of its own; words where there is none.
+
+    Examples
+    --------
+    >>> number(0.5), number(123456.0), number(0.125, ".1%"), number(float("nan"), missing="withheld")
+    ('0.5000', '1.23e+05', '12.5%', 'withheld')
+    """
+    if not isinstance(value, Real) or value != value:
+        return missing
+    value = float(value)
+    return format(value, form or (".4f" if abs(value) < 1000 else ".3g"))
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A share in percent.
+
+    Examples
+    --------
+    >>> percent(0.8725), percent(1 / 3, 0)
+    ('87.2%', '33%')
+    """
+    return number(share, f".{digits}%")
+
+
+def p_value(value: float) -> str:
+    """A p-value, readable in the far tail.
+
+    Examples
+    --------
+    >>> p_value(0.0312), p_value(3.1e-9), p_value(0.0)
+    ('0.031', '3.1e-09', '<1e-300')
+    """
+    return "<1e-300" if value < SMALLEST_P else number(value, ".3f" if value >= 0.001 else ".1e")
+
+
+def p_equals(value: float) -> str:
+    """A p-value within a sentence.
+
+    Examples
+    --------
+    >>> p_equals(0.0312), p_equals(0.0)
+    ('p = 0.031', 'p < 1e-300')
+    """
+    return "p < 1e-300" if value < SMALLEST_P else f"p = {p_value(value)}"
+
+
+def frame_text(frame: pd.DataFrame) -> str:
+    """A frame as plain text: two decimals, p-values readable in the far tail, nothing where there is nothing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(frame_text(pd.DataFrame({"bic": [4321.987, None], "p_value": [1e-9, 0.2]}, index=["BTL", "JA"])))
+             bic p_value
+    BTL  4321.99 1.0e-09
+    JA             0.200
+    """
+    return frame.to_string(formatters={"p_value": p_value}, float_format=lambda value: f"{value:.2f}", na_rep="")
