@@ -202,17 +202,16 @@ def quasi_variances(covariance: np.ndarray) -> np.ndarray:
         q = np.exp(log_q)
         return np.log(q[low] + q[high]) - np.log(target)
 
-    rows, is_small = np.arange(len(low)), n <= limits.DENSE_PAIRS
+    rows = np.arange(len(low))
 
-    def jacobian(log_q: np.ndarray) -> np.ndarray | sparse.csr_array:
+    def jacobian(log_q: np.ndarray) -> sparse.csr_array:
         q = np.exp(log_q)
         total = q[low] + q[high]
         values, places = (
             np.concatenate([q[low] / total, q[high] / total]),
             (np.tile(rows, 2), np.concatenate([low, high])),
         )
-        result = sparse.csr_array((values, places), shape=(len(rows), n))
-        return result.toarray() if is_small else result
+        return sparse.csr_array((values, places), shape=(len(rows), n))
 
     means = np.zeros(n)
     np.add.at(means, low, target)
@@ -226,6 +225,6 @@ def quasi_variances(covariance: np.ndarray) -> np.ndarray:
         xtol=1e-12,
         ftol=1e-12,
         gtol=1e-12,
-        tr_solver="exact" if is_small else "lsmr",
+        tr_solver="lsmr",
     )
     return np.exp(fit.x)
