@@ -84,11 +84,8 @@ class UserArrays:
         if gone.any():
             if missing != "drop":
                 where = ", ".join(f"{int(gap.sum())} in {name}" for name, gap in gaps.items() if gap.any())
-                raise ComparisonError(
-                    f"there are missing values: {where}. Pass ",
-                    Hint("missing", "drop"),
-                    " to leave those rows out.",
-                )
+                hint = ("Pass ", Hint("missing", "drop"), " to leave those rows out.")
+                raise ComparisonError(f"there are missing values: {where}. ", *hint)
             self._parts = {name: part[~gone] for name, part in self._parts.items()}
         return self
 
