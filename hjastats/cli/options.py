@@ -169,12 +169,7 @@ def add_terms(parser: argparse._ActionsContainer, names: list[str]) -> None:
     """Options for some of the terms of the model."""
     for term in [term for term in TERM_OPTIONS if term.name in names]:
         text = f"{term.help} (default {term.default})"
-        parser.add_argument(
-            f"--{term.name}",
-            choices=term.choices,
-            default=term.default,
-            help=f"{term.help} (default {term.default})",
-        )
+        parser.add_argument(f"--{term.name}", choices=term.choices, default=term.default, help=text)
 
 
 def terms(options: argparse.Namespace) -> dict[str, Any]:
