@@ -20,9 +20,7 @@ def described(
     document = {
         "model": {
             "class": type(model).__name__,
-            "rank": int(model.rank),
-            "position": model.position,
-            "ties": model.ties,
+            **model.options,
             "cov_type": result.cov_type,
         },
         "fit": {

@@ -13,6 +13,8 @@ import pandas as pd
 from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..data.readers import read_comparisons
+from ..model.responses import KINDS, RESPONSES
+from ..model.terms import OPTIONS, SCOPES
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from ..results import HJAResults
 from ..selection import CRITERIA, RankSelection, select_rank
@@ -35,15 +37,23 @@ class TermOption:
     help: str
 
 
-# model/terms.py will declare these.
 TERM_OPTIONS = (
-    TermOption(
-        "position", ("none", "common", "judge"), "none", "bonus of the item shown first, common to all or per judge"
+    *(
+        TermOption(
+            kind.name,
+            ("none", *SCOPES[1:]),
+            "none",
+            f"{kind.help}: none (default), the same for all judges, or one per judge",
+        )
+        for kind in OPTIONS.values()
     ),
     TermOption(
-        "ties", ("half", "drop", "davidson"), "half", "half a win for each, left out, or an outcome of their own"
+        "ties",
+        tuple(RESPONSES),
+        "half",
+        "ties are half a win for each (default), left out, or an outcome of their own",
     ),
-    TermOption("tie", ("common", "judge"), "common", "tie propensity with --ties davidson"),
+    *(TermOption(name, SCOPES[1:], "common", kind.help) for name, kind in KINDS.items() if name not in OPTIONS),
 )
 # Arguments of read_comparisons that are one text.
 TEXT_OPTIONS = {

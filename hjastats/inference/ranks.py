@@ -10,7 +10,7 @@ from scipy import sparse, stats
 from scipy.optimize import least_squares
 
 from .. import limits
-from ..errors import ContrastError, IdentificationError, SizeError
+from ..errors import ContrastError, Hint, IdentificationError, SizeError
 from ..fit import Fit
 from .pairs import check_pairs, compared_positions
 from .simultaneous import largest_differences, pairwise_differences
@@ -40,8 +40,11 @@ def ranking(
         raise ContrastError(f"level must lie between 0 and 1, got {level!r}.")
     if fit.separation is not None:
         raise IdentificationError(
-            "some scores or effects run to infinity, so there are no places with intervals: use fit_regularized(), with "
-            "terms=True if it is a position effect that runs away."
+            "some scores or effects run to infinity, so there are no places with intervals: use ",
+            Hint("fit_regularized", is_call=True),
+            ", or ",
+            Hint("fit_regularized", "terms=True", is_call=True),
+            " if it is a position effect that runs away.",
         )
     some = compared_positions(fit, "mu", items)
     check_pairs(len(some), "places of", "items")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.special import xlogy
 
-from ..errors import ComparisonError, IdentificationError
+from ..errors import ComparisonError, Hint, IdentificationError
 from .terms import OPTIONS, Term, TermKind
 
 
@@ -165,7 +165,10 @@ class Davidson:
         """
         if not np.isin(outcome, list(self.verdicts.values())).all():
             raise ComparisonError(
-                "ties='davidson' needs wins, ties and losses (1, 0.5, 0); soft preferences need ties='half'."
+                Hint("ties", "davidson"),
+                " needs wins, ties and losses (1, 0.5, 0); soft preferences need ",
+                Hint("ties", "half"),
+                ".",
             )
 
     def terms(self, scope: str, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> list[Term]:
@@ -179,7 +182,11 @@ class Davidson:
         ties = np.bincount(judge_index, outcome == 0.5, n_judges)
         if not ties.any():
             raise IdentificationError(
-                "there are no ties in the data: ties='davidson' has nothing to estimate, use ties='half'."
+                "there are no ties in the data: ",
+                Hint("ties", "davidson"),
+                " has nothing to estimate, use ",
+                Hint("ties", "half"),
+                ".",
             )
         held = tuple(np.flatnonzero(ties == 0).tolist()) if scope == "judge" else ()
         return [Term("tie", scope, self.parameters[0], held)]
