@@ -75,6 +75,8 @@ class HJAResults(GenericLikelihoodModelResults):
 
     def __init__(self, model: HJAModel, fit: Fit) -> None:
         self.model, self.fit = model, fit
+        # Scores without a consensus, or with fewer directions than the rank, have no parameters: refused here, not later.
+        _ = fit.parts
         LikelihoodModelResults.__init__(self, model, None, None, scale=1.0, use_t=False)
         self._cache: dict[str, Any] = {}
         self.nobs, self.df_model, self.df_resid = model.nobs, fit.df, model.nobs - fit.df
