@@ -41,14 +41,12 @@ DENSE_START = 2_000_000
 DENSE_START_ITEMS = 200
 # Free parameters beyond which a run costs so much that only the two most promising starts are run.
 MANY_STARTS_FREE = 2000
-# Cells of all runs that move at the same time: beyond, the arithmetic takes longer than the calls, and nothing is saved.
-STACKED_CELLS = 20_000
+# Cells of all random starts that are screened, in memory at the same time.
+SCREENED_CELLS = 1_000_000
 # Items beyond which judges with scores of their own are fitted by products with sparse Laplacians.
 DENSE_OWN_ITEMS = 100
 # Coordinates shared by the judges beyond which their information is not made into a matrix to be factorised at every step.
 DENSE_SHARED = 500
-# Coordinates up to which linear algebra uses one thread.
-SINGLE_THREADED = 64
 # Products with the information after which a solution is good enough whatever it is.
 MOST_PRODUCTS = 1000
 # Free score coordinates beyond which directions without information are not looked for one by one.

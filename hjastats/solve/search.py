@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -14,8 +16,8 @@ from ..model.likelihood import evaluate, gradient
 from ..model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from .pooled import maximise_judgewise, maximise_pooled
 from .ridge import NO_RIDGE, Ridge
-from .starts import breakaway_scores, further_scores, starting_scores, unrestricted_gain
-from .trust import Neighbourhood, Optimum, Place, Run, Runs, maximise, neighbourhood, part_of, stacked
+from .starts import breakaway_scores, is_dense, scattered_scores, starting_scores
+from .trust import Neighbourhood, Optimum, Run, maximise, neighbourhood
 
 # Two optima are the same when their log-likelihoods differ by less than this.
 SAME_OPTIMUM = 1e-4
@@ -25,15 +27,18 @@ SAME_OPTIMUM = 1e-4
 NEAR = 0.3
 NEAR_WITH_PLENTY = 3.0
 PLENTY = 100.0
-# Starts added when several optima are likely, and comparisons per parameter below which they are.
-FURTHER_STARTS = 12
+# Log-likelihood units that starts differ by at least, for both to be run.
+SAME_START = 0.3
+# Random starts beside those asked for, of which only those that differ are run.
+SCREENED = 12
+# Starts added when the data are few: the likelihood surface is rough, and a run is cheap. Comparisons per parameter below which
+# they are.
+SCATTERED = 15
 SPARSE = 20.0
-# Starts added when the data are few: the likelihood surface is rough, and a run is cheap.
-SPARSE_STARTS = 30
+# Starts far out.
+BREAKAWAYS = 12
 # Ridge that holds scores which would run to infinity some ten log-odds out.
 HELD = 1e-4
-# Share of a gain by which the quadratic model may err near an optimum.
-_SURPRISE = 0.2
 
 
 @dataclass(frozen=True)
@@ -134,24 +139,30 @@ def search(
             far = replace(held, value=held.negative_loglike, distance=np.inf, is_minimum=False, diverges=True)
             return Search(far, (), (), 1, (held.path,))
     cells = cells.completed()
-    runs = _Optima(cells, structure, ridge, maxiter)
+    optima = _Optima(cells, structure, ridge, maxiter)
     if starts is not None:
-        return runs.after(stacked(starts))
+        return optima.after(stacked(starts))
     rng = np.random.default_rng(rng)
     if structure.n_free(cells.n_judges, cells.n_items) > limits.MANY_STARTS_FREE:
-        return runs.after(no_terms(cells, starting_scores(cells, structure, 0, rng)[:2]))
-    found = runs.after(no_terms(cells, starting_scores(cells, structure, n_random, rng)))
-    if isinstance(structure, LowRank) and (n := _n_further(cells, structure, found.best)):
+        return optima.after(no_terms(cells, starting_scores(cells, structure, 0, rng)[:2]))
+    n_more = min(SCREENED, limits.SCREENED_CELLS // len(cells.n)) if is_dense(cells) else 0
+    found = optima.after(no_terms(cells, starting_scores(cells, structure, n_random + n_more, rng)))
+    if not isinstance(structure, LowRank):
+        return found
+    if _is_sparse(cells, structure) and structure.n_free(cells.n_judges, cells.n_items) < cells.n_judges * (
+        cells.n_items - 1
+    ):
         # The linear terms of the best optimum so far are better than none.
-        scores = further_scores(cells, structure.rank, n, rng, anywhere=_is_sparse(cells, structure))
-        more = [Coefficients(start, found.best.at.judge, found.best.at.shared) for start in scores]
+        best = found.best.at
+        scores = scattered_scores(cells, structure.rank, SCATTERED, rng)
+        more = [Coefficients(start, best.judge, best.shared) for start in scores]
         if structure.rank > 0:
-            more.append(one_direction_more(cells, structure.rank, found.best.at))
-        found = runs.after(stacked(more))
-    if isinstance(structure, LowRank) and found.best.converged and not ridge:
-        outward = breakaway_scores(cells, structure.rank, FURTHER_STARTS, rng)
+            more.append(one_direction_more(cells, structure.rank, best))
+        found = optima.after(stacked(more))
+    if found.best.converged and not ridge:
+        outward = breakaway_scores(cells, structure.rank, BREAKAWAYS, rng)
         if outward:
-            found = runs.after(no_terms(cells, np.array(outward)))
+            found = optima.after(no_terms(cells, np.array(outward)))
     return found
 
 
@@ -170,106 +181,104 @@ def one_direction_more(cells: Cells, rank: int, near: Coefficients) -> Coefficie
     return Coefficients(at.scores + min(length, 3.0) * direction, at.judge, at.shared)
 
 
+class _End:
+    """Where at least one run has ended."""
+
+    def __init__(self, run: Run, radius: float) -> None:
+        self.optimum, self.hits = run.outcome(), 1
+        self._run, self._radius = run, radius
+
+    @cached_property
+    def neighbourhood(self) -> Neighbourhood:
+        """Worked out only when another run may come by."""
+        run = self._run
+        return neighbourhood(run.cells, run.state, self._radius, run.ridge)
+
+    def attracts(self, run: Run) -> bool:
+        """Whether a run is heading for this optimum."""
+        return (
+            self.optimum.converged
+            and 0.0 <= run.state.value - self.optimum.value <= self._radius
+            and self.neighbourhood.contains(run.state.at, run.state.value)
+        )
+
+    def is_same(self, found: Optimum) -> bool:
+        """Whether an optimum is this one."""
+        tolerance = SAME_OPTIMUM + 1e-10 * abs(found.value)
+        return self.optimum.converged and abs(self.optimum.value - found.value) < tolerance
+
+
 class _Optima:
-    """What runs from several starts have found, and when a further run may stop because it is heading for something known."""
+    """What runs from several starts have found."""
 
     def __init__(self, cells: Cells, structure: ScoreStructure, ridge: Ridge, maxiter: int) -> None:
-        self.cells, self.structure, self.ridge = cells, structure, ridge
+        self.cells, self.structure, self.ridge, self.maxiter = cells, structure, ridge, maxiter
         self.radius = NEAR_WITH_PLENTY if cells.n.sum() >= PLENTY * _n_parameters(cells, structure) else NEAR
-        self.runs = Runs(cells, structure, ridge, maxiter)
-        self.optima: list[Optimum] = []
-        self.places: list[Place] = []
-        self.hits: list[int] = []
-        self.unfinished: list[Optimum] = []
-        self.known: list[Neighbourhood] = []
+        self.ends: list[_End] = []
         self.paths: list[tuple[float, ...]] = []
 
     def after(self, starts: Coefficients) -> Search:
-        """Run a stack of further starts and sum up all so far."""
-        at_once = max(limits.STACKED_CELLS // max(len(self.cells.n), 1), 1) if self.runs.can_stack else 1
-        for first in range(0, len(starts.scores), at_once):
-            self.runs.start(part_of(starts, slice(first, first + at_once)))
-            self.paths += [tuple(run.path) for run in self._run_to_the_end()]
-        order = sorted(range(len(self.optima)), key=lambda i: self.optima[i].value)
+        """Run a stack of further starts, the best first, and sum up all so far.
+
+        A start so close to one before that verdicts can hardly tell them apart ends where that one does.
+        """
+        here = evaluate(self.cells, starts)
+        distance = _distances(self.cells, here.eta)
+        ran: dict[int, _End] = {}
+        for i in np.argsort(here.value).tolist():
+            twin = min(ran, key=lambda j: distance[i, j], default=None)
+            if twin is not None and distance[i, twin] < SAME_START:
+                ran[twin].hits += 1
+                self.paths.append((float(here.value[i]),))
+            else:
+                ran[i] = self._follow(part_of(starts, i))
+        return self._summary()
+
+    def _follow(self, start: Coefficients) -> _End:
+        """Run to the end, or until it is clear where that is."""
+        run = Run(self.cells, self.structure, start, self.ridge, self.maxiter)
+        end = None
+        while end is None and not run.ended:
+            run.advance()
+            end = next((end for end in self.ends if end.attracts(run)), None)
+        self.paths.append(tuple(run.path))
+        if end is None:
+            new = _End(run, self.radius)
+            end = next((end for end in self.ends if new.optimum.converged and end.is_same(new.optimum)), None)
+            if end is None:
+                self.ends.append(new)
+                return new
+        end.hits += 1
+        return end
+
+    def _summary(self) -> Search:
+        optima = sorted((end for end in self.ends if end.optimum.converged), key=lambda end: end.optimum.value)
         return Search(
-            best=min([*self.optima, *self.unfinished], key=lambda optimum: optimum.value),
-            values=tuple(self.optima[i].value for i in order),
-            counts=tuple(self.hits[i] for i in order),
-            n_unfinished=len(self.unfinished),
+            best=min((end.optimum for end in self.ends), key=lambda optimum: optimum.value),
+            values=tuple(end.optimum.value for end in optima),
+            counts=tuple(end.hits for end in optima),
+            n_unfinished=sum(end.hits for end in self.ends if not end.optimum.converged),
             paths=tuple(self.paths),
         )
 
-    def _run_to_the_end(self) -> list[Run]:
-        """Move all runs until each has ended.
 
-        A run that the quadratic model describes well is near some optimum. If it is also the best of all it leads, and others that
-        are near one, or not much worse, wait until it has arrived: most of them turn out to be heading for the same place.
-        """
-        everybody, runs = self.runs.members, self.runs
-        leader: Run | None = None
-        waiting: list[tuple[Run, Place]] = []
-        while runs.members:
-            runs.advance()
-            self._end_runs()
-            if leader is not None and leader.ended:
-                leader = None
-                self._join(waiting)
-                runs.enter([(run, place) for run, place in waiting if not run.ended])
-                waiting = []
-            best = min(runs.members, key=lambda run: run.value, default=None)
-            if best is not None and self._is_close(best):
-                leader = best
-            if leader is not None:
-                level = leader.value + self.radius
-                others = [
-                    i
-                    for i, run in enumerate(runs.members)
-                    if run is not leader and (run.value < level or self._is_close(run))
-                ]
-                waiting += runs.leave(others)
-        return everybody
+def _distances(cells: Cells, eta: np.ndarray) -> np.ndarray:
+    """Log-likelihood units that verdicts tell a stack of log-odds (m, n_cells) apart by, at most, shape (m, m)."""
+    root = np.sqrt(cells.n / 4.0) * eta
+    products = root @ root.T
+    length = np.diag(products)
+    return 0.5 * (length[:, None] + length - 2.0 * products)
 
-    def _is_close(self, run: Run) -> bool:
-        """Whether the quadratic model describes the likelihood around a run."""
-        return run.surprise[0] < self.radius and run.surprise[1] < _SURPRISE
 
-    def _end_runs(self) -> None:
-        """Record the runs that have ended, and those that are heading for an optimum already known."""
-        runs = self.runs
-        for run, place in runs.leave([i for i, run in enumerate(runs.members) if run.ended]):
-            self._record(runs.outcome(run, place), place)
-        self._join([(run, runs.place(i)) for i, run in enumerate(runs.members)])
-        runs.leave([i for i, run in enumerate(runs.members) if run.ended])
+def stacked(members: Sequence[Coefficients]) -> Coefficients:
+    """Coefficients along a new first axis of all arrays."""
+    parts = zip(*((member.scores, member.judge, member.shared) for member in members), strict=True)
+    return Coefficients(*(np.stack(part) for part in parts))
 
-    def _join(self, runs: list[tuple[Run, Place]]) -> None:
-        """End the runs that are heading for an optimum already known."""
-        if not (runs and self.places):
-            return
-        # Worked out only when another run may come by.
-        for optimum in self.places[len(self.known) :]:
-            self.known.append(neighbourhood(self.cells, optimum.alone(), self.radius, self.ridge))
-        for k, other in enumerate(self.known):
-            near = [
-                (run, place) for run, place in runs if not run.ended and 0.0 <= run.value - other.value <= other.radius
-            ]
-            if not near:
-                continue
-            at = near[0][1].at if len(near) == 1 else stacked([place.at for _, place in near])
-            is_inside = np.atleast_1d(other.contains(at, np.array([run.value for run, _ in near])))
-            for (run, _), ended in zip(near, is_inside.tolist(), strict=True):
-                run.ended = ended
-                self.hits[k] += ended
 
-    def _record(self, found: Optimum, place: Place) -> None:
-        """Count an optimum, or a run that ended at none."""
-        if not found.converged:
-            self.unfinished.append(found)
-        elif (same := _position(found, self.optima)) is not None:
-            self.hits[same] += 1
-        else:
-            self.optima.append(found)
-            self.places.append(place)
-            self.hits.append(1)
+def part_of(stack: Coefficients, i: int) -> Coefficients:
+    """One member of a stack."""
+    return Coefficients(stack.scores[i], stack.judge[i], stack.shared[i])
 
 
 def _n_parameters(cells: Cells, structure: ScoreStructure) -> int:
@@ -281,22 +290,3 @@ def _n_parameters(cells: Cells, structure: ScoreStructure) -> int:
 def _is_sparse(cells: Cells, structure: ScoreStructure) -> bool:
     """Whether there are so few comparisons that the likelihood may have several optima, or none."""
     return bool(cells.n.sum() < SPARSE * _n_parameters(cells, structure))
-
-
-def _n_further(cells: Cells, structure: LowRank, best: Optimum) -> int:
-    """Starts to add because the data are so few, or fit so much worse than unrestricted scores do, that optima may compete."""
-    n_judges, n_items = cells.n_judges, cells.n_items
-    n_free = structure.n_free(n_judges, n_items)
-    df = n_judges * (n_items - 1) - n_free
-    if df <= 0:
-        return 0
-    if _is_sparse(cells, structure):
-        return SPARSE_STARTS
-    gain = 2.0 * unrestricted_gain(cells, evaluate(cells, best.at))
-    return FURTHER_STARTS if gain > df + 3.0 * np.sqrt(2.0 * df) else 0
-
-
-def _position(found: Optimum, optima: list[Optimum]) -> int | None:
-    """Which of the optima this is."""
-    tolerance = SAME_OPTIMUM + 1e-10 * abs(found.value)
-    return next((i for i, other in enumerate(optima) if abs(other.value - found.value) < tolerance), None)

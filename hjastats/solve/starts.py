@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from .. import limits
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
-from ..model.likelihood import Derivatives, bernoulli, score_differences
+from ..model.likelihood import bernoulli, score_differences
 from ..model.structures import LowRank, Pooled, ScoreStructure, centred
 
 # Pseudo-information per score that makes judge-wise estimates exist for separated or disconnected judges.
@@ -20,6 +20,8 @@ START_RIDGE = 0.1
 _LEAST_RIDGE = 1e-12
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
+# Times that judges and items are fitted in turn before the likelihood is maximised.
+N_PASSES = 6
 # A judge that breaks away starts at this many log-odds, and weighs so much more than the others that its scores become the
 # leading direction of the panel.
 BREAKAWAY = 12.0
@@ -57,31 +59,12 @@ def judgewise_scores(cells: Cells) -> np.ndarray:
     return _newton_scores(cells)
 
 
-def pooled_and_judgewise_scores(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
-    """Both of the above in one computation: the pooled comparisons are those of one more judge."""
-    scores = _newton_scores(_with_everybody(cells))
-    return scores[-1], scores[:-1]
+class Quadratic:
+    """What every judge's comparisons tell about its scores: a quadratic function around scores of its own.
 
-
-def _with_everybody(cells: Cells) -> Cells:
-    """The same comparisons once more, by a judge who has made them all."""
-    n, y, n_pairs = cells.n, cells.y, len(cells.n)
-    if cells.pairs is not None:
-        n_pairs = len(cells.pairs)
-        n, y = n.reshape(-1, n_pairs).sum(axis=0), y.reshape(-1, n_pairs).sum(axis=0)
-    return Cells(
-        np.concatenate([cells.judge, np.full(n_pairs, cells.n_judges)]),
-        np.concatenate([cells.first, cells.first[:n_pairs]]),
-        np.concatenate([cells.second, cells.second[:n_pairs]]),
-        np.concatenate([cells.n, n]),
-        np.concatenate([cells.y, y]),
-        cells.n_judges + 1,
-        cells.n_items,
-    )
-
-
-class Quadratic(NamedTuple):
-    """What every judge's comparisons tell about its scores: a quadratic function around its own approximate ones.
+    Parameters
+    ----------
+    judgewise : ndarray, shape (n_judges, n_items)
 
     Attributes
     ----------
@@ -90,32 +73,46 @@ class Quadratic(NamedTuple):
         The information times where it points to.
     """
 
-    curvature: np.ndarray
-    pull: np.ndarray
+    def __init__(self, cells: Cells, judgewise: np.ndarray) -> None:
+        here = bernoulli(score_differences(cells, judgewise), cells.n, cells.y)
+        self.cells, self.curvature = cells, here.curvature
+        self.pull = cells.sum_by_score(here.curvature * here.eta - here.slope)
 
-    def judges_on(self, cells: Cells, directions: np.ndarray) -> np.ndarray:
+    @cached_property
+    def _laplacians(self) -> np.ndarray:
+        return self.cells.laplacians(self.curvature)
+
+    def judges_on(self, directions: np.ndarray) -> np.ndarray:
         """The best coordinates of every judge on item directions (..., q, n_items), shape (..., n_judges, q)."""
-        blocks = _with_ridge(self._blocks(cells, directions), START_RIDGE)
+        blocks = _with_ridge(self._blocks(directions), START_RIDGE)
         pull = self.pull @ directions.swapaxes(-1, -2)
         return np.linalg.solve(blocks, pull[..., None])[..., 0]
 
-    def items_for(self, cells: Cells, judges: np.ndarray) -> np.ndarray:
+    def items_for(self, judges: np.ndarray) -> np.ndarray:
         """The best item directions for coordinates of the judges (..., n_judges, q), shape (..., q, n_items).
 
-        One system for all items and directions: only for panels with small Laplacians.
+        One dense system for all items and directions.
         """
-        (*stack, n_judges, q), n_items = judges.shape, cells.n_items
+        (*stack, n_judges, q), n_items = judges.shape, self.cells.n_items
         products = (judges[..., :, None] * judges[..., None, :]).reshape(*stack, n_judges, q * q)
-        blocks = products.swapaxes(-1, -2) @ cells.laplacians(self.curvature).reshape(n_judges, n_items**2)
+        blocks = products.swapaxes(-1, -2) @ self._laplacians.reshape(n_judges, n_items**2)
         system = blocks.reshape(*stack, q, q, n_items, n_items).swapaxes(-3, -2).reshape(*stack, q * n_items, -1)
         pull = (judges.swapaxes(-1, -2) @ self.pull).reshape(*stack, q * n_items, 1)
         return np.linalg.solve(_with_ridge(system, START_RIDGE), pull).reshape(*stack, q, n_items)
 
-    def _blocks(self, cells: Cells, directions: np.ndarray) -> np.ndarray:
+    def alternated(self, directions: np.ndarray, n_passes: int) -> np.ndarray:
+        """Scores (..., n_judges, n_items) after fitting judges and items in turn, beginning with these item directions."""
+        for _ in range(n_passes):
+            judges = self.judges_on(directions)
+            directions = self.items_for(judges)
+        return judges @ directions
+
+    def _blocks(self, directions: np.ndarray) -> np.ndarray:
         """Information of every judge about its coordinates on the directions, shape (..., n_judges, q, q)."""
-        if cells.has_dense_laplacians:
+        cells = self.cells
+        if is_dense(cells):
             sides = directions[..., None, :, :]
-            return sides @ cells.laplacians(self.curvature) @ sides.swapaxes(-1, -2)
+            return sides @ self._laplacians @ sides.swapaxes(-1, -2)
         *stack, q, _ = directions.shape
         blocks = np.empty((*stack, cells.n_judges, q, q))
         # One number per cell at a time: tables of all of them would be larger than the cells themselves.
@@ -129,10 +126,9 @@ class Quadratic(NamedTuple):
         return blocks
 
 
-def quadratic_around(cells: Cells, judgewise: np.ndarray) -> Quadratic:
-    """The judges' own likelihoods around some scores of theirs."""
-    here = bernoulli(score_differences(cells, judgewise), cells.n, cells.y)
-    return Quadratic(here.curvature, cells.sum_by_score(here.curvature * here.eta - here.slope))
+def is_dense(cells: Cells) -> bool:
+    """Whether the judges' Laplacians are solved as dense matrices."""
+    return cells.n_judges * cells.n_items**2 <= limits.DENSE_START and cells.n_items <= limits.DENSE_START_ITEMS
 
 
 def _newton_scores(cells: Cells, n_steps: int = START_STEPS) -> np.ndarray:
@@ -152,8 +148,8 @@ def _solve_laplacians(cells: Cells, weight: np.ndarray, right: np.ndarray, ridge
     Dense while the matrices are small; beyond that by conjugate gradients on all of them at once, since most pairs of many items
     are never compared by one judge.
     """
-    n_items, size = cells.n_items, right.size
-    if size * n_items <= limits.DENSE_START and n_items <= limits.DENSE_START_ITEMS:
+    size = right.size
+    if is_dense(cells):
         return np.linalg.solve(_with_ridge(cells.laplacians(weight), ridge), right[..., None])[..., 0]
     links = sparse.coo_array((weight, (cells.first_entry, cells.second_entry)), shape=(size, size)).tocsr()
     degree = links.sum(axis=0) + links.sum(axis=1) + ridge
@@ -176,8 +172,8 @@ def _with_ridge(blocks: np.ndarray, ridge: float) -> np.ndarray:
 
 def initialise(cells: Cells, rank: int) -> np.ndarray:
     """Scores of alg:initialize: pooled consensus plus the strongest judge-centred residual directions."""
-    pooled, judgewise = pooled_and_judgewise_scores(cells)
-    residual = _residual(pooled, judgewise)
+    pooled = pooled_scores(cells)
+    residual = _residual(pooled, judgewise_scores(cells))
     directions = leading_directions(residual, rank)
     return pooled + residual @ directions.T @ directions
 
@@ -198,32 +194,16 @@ def leading_directions(panel: np.ndarray, n_directions: int) -> np.ndarray:
     return vectors[..., : -n_directions - 1 : -1].swapaxes(-1, -2)
 
 
-def further_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator, *, anywhere: bool) -> np.ndarray:
-    """More starts for likelihoods that are likely to have several optima, shape (n, n_judges, n_items).
+def scattered_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Starts that have nothing in common with the data but their size, shape (n, n_judges, n_items).
 
-    Every second one on the leading directions of a panel in which judges weigh differently, the others on random directions.
-
-    Parameters
-    ----------
-    anywhere : bool
-        Whether the latter are random scores that have nothing in common with the data but their size. Few data may let the
-        likelihood rise to infinity far from where they fit, and judges fitted to them start too near to get there.
+    Few data may let the likelihood rise to infinity far from where they fit, and starts fitted to them are too near to get there.
     """
-    judgewise = judgewise_scores(cells)
-    weights = equal_strength(judgewise)[:, None]
-    panels = np.array(
-        [
-            weights * rng.exponential(size=weights.shape) * judgewise if i % 2 else rng.standard_normal(judgewise.shape)
-            for i in range(n)
-        ]
-    )
-    directions = leading_directions(panels, rank + 1)
-    scores = quadratic_around(cells, judgewise).judges_on(cells, directions) @ directions
-    if anywhere:
-        random = panels[::2] @ directions[::2].swapaxes(-1, -2) @ directions[::2]
-        length = np.linalg.norm(random, axis=(1, 2), keepdims=True)
-        scores[::2] = random * (np.linalg.norm(judgewise) / length)
-    return scores
+    size = np.linalg.norm(judgewise_scores(cells))
+    random = rng.standard_normal((n, cells.n_judges, cells.n_items))
+    directions = leading_directions(random, rank + 1)
+    scores = random @ directions.swapaxes(-1, -2) @ directions
+    return scores * (size / np.linalg.norm(scores, axis=(1, 2), keepdims=True))
 
 
 def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> list[np.ndarray]:
@@ -263,30 +243,37 @@ def starting_scores(cells: Cells, structure: ScoreStructure, n_random: int, rng:
     Flat structures have one optimum and one start.
 
     The optima of a low-rank structure differ in which judges dominate the leading directions, so the starts do too: the
-    pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, random weights. On each of
-    these the judges' coordinates are fitted, not projected: what a judge says nothing about should not decide where it starts.
+    pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, then random weights of the
+    judges and random directions in turn. On each of these the judges' coordinates are fitted, not projected: what a judge says
+    nothing about should not decide where it starts. While that is cheap, items and judges are then fitted in turn.
     """
     if isinstance(structure, Pooled):
         # The first step of the maximisation itself: the likelihood has one optimum, and a start near zero is safe.
         return np.tile(pooled_scores(cells, n_steps=1), (1, cells.n_judges, 1))
+    judgewise = judgewise_scores(cells)
     if not isinstance(structure, LowRank):
-        return structure.nearest(judgewise_scores(cells))[None]
-    pooled, judgewise = pooled_and_judgewise_scores(cells)
-    equal = equal_strength(judgewise)
-    weights = [equal, np.ones_like(equal), *(equal * rng.exponential(size=len(equal)) for _ in range(n_random))]
-    panels = [_residual(pooled, judgewise), *(weight[:, None] * judgewise for weight in weights)]
-    directions = leading_directions(np.array(panels), structure.matrix_rank)
+        return structure.nearest(judgewise)[None]
+    quadratic = Quadratic(cells, judgewise)
+    directions = _several_directions(pooled_scores(cells), judgewise, structure.matrix_rank, n_random, rng)
+    if is_dense(cells):
+        return quadratic.alternated(directions, N_PASSES)
+    return quadratic.judges_on(directions) @ directions
+
+
+def _several_directions(
+    pooled: np.ndarray, judgewise: np.ndarray, q: int, n_random: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Leading item directions of the panel as different weights of the judges show it, shape (3 + n_random, q, n_items)."""
+    equal = equal_strength(judgewise)[:, None]
+    panels = [_residual(pooled, judgewise), equal * judgewise, judgewise]
+    for i in range(n_random):
+        is_weighted = i % 2 == 0
+        panels.append(
+            equal * rng.exponential(size=equal.shape) * judgewise
+            if is_weighted
+            else rng.standard_normal(judgewise.shape)
+        )
+    directions = leading_directions(np.array(panels), q)
     # Of the residual all but one: the first direction is the pooled consensus itself.
     directions[0] = np.vstack([pooled, directions[0, :-1]])
-    quadratic = quadratic_around(cells, judgewise)
-    judges = quadratic.judges_on(cells, directions)
-    # The other half of an alternation costs much less than the step it saves, while its system is small.
-    return judges @ (quadratic.items_for(cells, judges) if cells.has_dense_laplacians else directions)
-
-
-def unrestricted_gain(cells: Cells, here: Derivatives) -> float:
-    """Log-likelihood that one Newton step of every judge's own scores would gain."""
-    slope = cells.sum_by_score(here.slope)
-    # Far less than a typical comparison's worth: keeps scores a judge says nothing about where they are.
-    ridge = 2e-3 * float(here.curvature.sum()) / slope.size + 1e-300
-    return 0.5 * float(np.vdot(slope, _solve_laplacians(cells, here.curvature, slope, ridge)))
+    return directions
