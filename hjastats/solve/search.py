@@ -12,7 +12,7 @@ from .. import limits
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
 from ..model.layout import NEVER, Coefficients
-from ..model.likelihood import evaluate, gradient
+from ..model.likelihood import Derivatives, evaluate, gradient
 from ..model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from .pooled import maximise_judgewise, maximise_pooled
 from .ridge import NO_RIDGE, Ridge
@@ -36,7 +36,7 @@ SCREENED = 12
 SCATTERED = 15
 SPARSE = 20.0
 # Starts far out.
-BREAKAWAYS = 12
+BREAKAWAYS = 50
 # Ridge that holds scores which would run to infinity some ten log-odds out.
 HELD = 1e-4
 
@@ -161,8 +161,8 @@ def search(
         found = optima.after(stacked(more))
     if found.best.converged and not ridge:
         outward = breakaway_scores(cells, structure.rank, BREAKAWAYS, rng)
-        if outward:
-            found = optima.after(no_terms(cells, np.array(outward)))
+        if len(outward):
+            found = optima.after(no_terms(cells, outward))
     return found
 
 
@@ -223,7 +223,7 @@ class _Optima:
         A start so close to one before that verdicts can hardly tell them apart ends where that one does.
         """
         here = evaluate(self.cells, starts)
-        distance = _distances(self.cells, here.eta)
+        distance = _distances(here)
         ran: dict[int, _End] = {}
         for i in np.argsort(here.value).tolist():
             twin = min(ran, key=lambda j: distance[i, j], default=None)
@@ -237,10 +237,8 @@ class _Optima:
     def _follow(self, start: Coefficients) -> _End:
         """Run to the end, or until it is clear where that is."""
         run = Run(self.cells, self.structure, start, self.ridge, self.maxiter)
-        end = None
-        while end is None and not run.ended:
+        while (end := self._ahead_of(run)) is None and not run.ended:
             run.advance()
-            end = next((end for end in self.ends if end.attracts(run)), None)
         self.paths.append(tuple(run.path))
         if end is None:
             new = _End(run, self.radius)
@@ -250,6 +248,9 @@ class _Optima:
                 return new
         end.hits += 1
         return end
+
+    def _ahead_of(self, run: Run) -> _End | None:
+        return next((end for end in self.ends if end.attracts(run)), None)
 
     def _summary(self) -> Search:
         optima = sorted((end for end in self.ends if end.optimum.converged), key=lambda end: end.optimum.value)
@@ -262,9 +263,9 @@ class _Optima:
         )
 
 
-def _distances(cells: Cells, eta: np.ndarray) -> np.ndarray:
-    """Log-likelihood units that verdicts tell a stack of log-odds (m, n_cells) apart by, at most, shape (m, m)."""
-    root = np.sqrt(cells.n / 4.0) * eta
+def _distances(here: Derivatives) -> np.ndarray:
+    """Log-likelihood units by which verdicts tell the members of a stack apart, shape (m, m), on average information."""
+    root = np.sqrt(here.curvature.mean(axis=0)) * here.eta
     products = root @ root.T
     length = np.diag(products)
     return 0.5 * (length[:, None] + length - 2.0 * products)

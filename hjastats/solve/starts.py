@@ -206,29 +206,35 @@ def scattered_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) 
     return scores * (size / np.linalg.norm(scores, axis=(1, 2), keepdims=True))
 
 
-def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Starts far out along directions in which one judge's own scores have no limit.
+def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Starts far out along directions in which some judges' own scores have no limit, shape (at most n, n_judges, n_items).
 
-    From there the likelihood may rise to infinity above every finite optimum. Ordinary starts rarely come near, because such a
-    judge has to lead a direction of its own. At most n of these directions are drawn.
+    From there the likelihood may rise to infinity above every finite optimum. Ordinary starts rarely come near, because such
+    judges have to lead a direction of their own.
     """
     levels = levels_of_wins(cells)
-    if not levels.any():
-        return []
-    cuts = [(k, level) for k in range(cells.n_judges) for level in range(1, int(levels[k].max()) + 1)]
+    # Items above a cut never lose to those below; which of the two sides is called so does not matter.
+    cuts = np.array([row >= level for row in levels for level in range(1, int(row.max()) + 1)])
+    if not len(cuts):
+        return np.zeros((0, cells.n_judges, cells.n_items))
+    cuts = np.unique(cuts ^ cuts[:, :1], axis=0)
     if len(cuts) > n:
-        cuts = [cuts[i] for i in rng.choice(len(cuts), n, replace=False)]
-    judgewise = judgewise_scores(cells)
-    starts = []
-    for k, level in cuts:
-        scores = judgewise.copy()
-        above = (levels[k] >= level).astype(float)
-        scores[k] += 2.0 * BREAKAWAY * (above - above.mean())
-        weight = equal_strength(scores)
-        weight[k] *= BREAKAWAY_WEIGHT
-        directions = leading_directions(weight[:, None] * scores, rank + 1)
-        starts.append(scores @ directions.T @ directions)
-    return starts
+        cuts = cuts[rng.choice(len(cuts), n, replace=False)]
+    side = _side_of(cuts, levels)[..., None]
+    panels = judgewise_scores(cells) + 2.0 * BREAKAWAY * side * centred(cuts.astype(float))[:, None]
+    length = np.linalg.norm(panels, axis=2, keepdims=True)
+    weight = np.where(side == 0.0, 1.0, BREAKAWAY_WEIGHT) / np.maximum(length, 1e-3 * length.max())
+    directions = leading_directions(weight * panels, rank + 1)
+    return panels @ directions.swapaxes(-1, -2) @ directions
+
+
+def _side_of(cuts: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """For every cut and judge: 1 where its own items never lose to the others, -1 where they never win, 0 otherwise."""
+    above, below = np.where(cuts[:, None], levels, np.inf), np.where(cuts[:, None], levels, -np.inf)
+    rest_above, rest_below = np.where(cuts[:, None], np.inf, levels), np.where(cuts[:, None], -np.inf, levels)
+    is_up = above.min(axis=2) > rest_below.max(axis=2)
+    is_down = below.max(axis=2) < rest_above.min(axis=2)
+    return is_up.astype(float) - is_down
 
 
 def equal_strength(judgewise: np.ndarray) -> np.ndarray:
