@@ -27,10 +27,8 @@ SAME_OPTIMUM = 1e-4
 NEAR = 0.3
 NEAR_WITH_PLENTY = 3.0
 PLENTY = 100.0
-# Log-likelihood units that starts differ by at least, for both to be run.
-SAME_START = 0.3
 # Random starts beside those asked for, of which only those that differ are run.
-SCREENED = 12
+SCREENED = 6
 # Starts added when the data are few: the likelihood surface is rough, and a run is cheap. Comparisons per parameter below which
 # they are.
 SCATTERED = 15
@@ -227,7 +225,7 @@ class _Optima:
         ran: dict[int, _End] = {}
         for i in np.argsort(here.value).tolist():
             twin = min(ran, key=lambda j: distance[i, j], default=None)
-            if twin is not None and distance[i, twin] < SAME_START:
+            if twin is not None and distance[i, twin] < self.radius:
                 ran[twin].hits += 1
                 self.paths.append((float(here.value[i]),))
             else:

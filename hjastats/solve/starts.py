@@ -20,8 +20,9 @@ START_RIDGE = 0.1
 _LEAST_RIDGE = 1e-12
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
-# Times that judges and items are fitted in turn before the likelihood is maximised.
-N_PASSES = 6
+# Judges and items are fitted in turn at most so many times, and while that explains more log-likelihood units than this.
+MOST_PASSES = 10
+SETTLED = 0.1
 # A judge that breaks away starts at this many log-odds, and weighs so much more than the others that its scores become the
 # leading direction of the panel.
 BREAKAWAY = 12.0
@@ -95,25 +96,32 @@ class Quadratic:
         """
         (*stack, n_judges, q), n_items = judges.shape, self.cells.n_items
         products = (judges[..., :, None] * judges[..., None, :]).reshape(*stack, n_judges, q * q)
-        blocks = products.swapaxes(-1, -2) @ self._laplacians.reshape(n_judges, n_items**2)
+        blocks = products.swapaxes(-1, -2).reshape(-1, n_judges) @ self._laplacians.reshape(n_judges, -1)
         system = blocks.reshape(*stack, q, q, n_items, n_items).swapaxes(-3, -2).reshape(*stack, q * n_items, -1)
         pull = (judges.swapaxes(-1, -2) @ self.pull).reshape(*stack, q * n_items, 1)
         return np.linalg.solve(_with_ridge(system, START_RIDGE), pull).reshape(*stack, q, n_items)
 
-    def alternated(self, directions: np.ndarray, n_passes: int) -> np.ndarray:
+    def alternated(self, directions: np.ndarray) -> np.ndarray:
         """Scores (..., n_judges, n_items) after fitting judges and items in turn, beginning with these item directions."""
-        for _ in range(n_passes):
+        explained = np.full(directions.shape[:-2], -np.inf)
+        for _ in range(MOST_PASSES):
             judges = self.judges_on(directions)
             directions = self.items_for(judges)
+            before = explained
+            explained = 0.5 * ((judges.swapaxes(-1, -2) @ self.pull) * directions).sum(axis=(-1, -2))
+            if (explained - before < SETTLED).all():
+                break
         return judges @ directions
 
     def _blocks(self, directions: np.ndarray) -> np.ndarray:
         """Information of every judge about its coordinates on the directions, shape (..., n_judges, q, q)."""
         cells = self.cells
+        *stack, q, n_items = directions.shape
         if is_dense(cells):
-            sides = directions[..., None, :, :]
-            return sides @ self._laplacians @ sides.swapaxes(-1, -2)
-        *stack, q, _ = directions.shape
+            # Few large products instead of many small ones.
+            spread = directions.reshape(-1, n_items) @ self._laplacians.swapaxes(0, 1).reshape(n_items, -1)
+            blocks = spread.reshape(*stack, -1, n_items) @ directions.swapaxes(-1, -2)
+            return np.moveaxis(blocks.reshape(*stack, q, cells.n_judges, q), -2, -3)
         blocks = np.empty((*stack, cells.n_judges, q, q))
         # One number per cell at a time: tables of all of them would be larger than the cells themselves.
         for which in np.ndindex(*stack):
@@ -262,7 +270,7 @@ def starting_scores(cells: Cells, structure: ScoreStructure, n_random: int, rng:
     quadratic = Quadratic(cells, judgewise)
     directions = _several_directions(pooled_scores(cells), judgewise, structure.matrix_rank, n_random, rng)
     if is_dense(cells):
-        return quadratic.alternated(directions, N_PASSES)
+        return quadratic.alternated(directions)
     return quadratic.judges_on(directions) @ directions
 
 
