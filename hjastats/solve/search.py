@@ -12,7 +12,7 @@ from .. import limits
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
 from ..model.layout import NEVER, Coefficients
-from ..model.likelihood import Derivatives, evaluate, gradient
+from ..model.likelihood import Derivatives, evaluate, gradient, linear_predictor
 from ..model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from .pooled import maximise_judgewise, maximise_pooled
 from .ridge import NO_RIDGE, Ridge
@@ -31,7 +31,7 @@ PLENTY = 100.0
 SCREENED = 6
 # Starts added when the data are few: the likelihood surface is rough, and a run is cheap. Comparisons per parameter below which
 # they are.
-SCATTERED = 15
+SCATTERED = 24
 SPARSE = 20.0
 # Starts far out.
 BREAKAWAYS = 50
@@ -143,17 +143,20 @@ def search(
     rng = np.random.default_rng(rng)
     if structure.n_free(cells.n_judges, cells.n_items) > limits.MANY_STARTS_FREE:
         return optima.after(no_terms(cells, starting_scores(cells, structure, 0, rng)[:2]))
-    n_more = min(SCREENED, limits.SCREENED_CELLS // len(cells.n)) if is_dense(cells) else 0
-    found = optima.after(no_terms(cells, starting_scores(cells, structure, n_random + n_more, rng)))
+    n_screened = min(SCREENED, limits.SCREENED_CELLS // len(cells.n)) if is_dense(cells) else 0
     if not isinstance(structure, LowRank):
-        return found
-    if _is_sparse(cells, structure) and structure.n_free(cells.n_judges, cells.n_items) < cells.n_judges * (
-        cells.n_items - 1
-    ):
-        # The linear terms of the best optimum so far are better than none.
+        return optima.after(no_terms(cells, starting_scores(cells, structure, 0, rng)))
+    found = optima.after(no_terms(cells, starting_scores(cells, structure, n_random + n_screened, rng)))
+    if has_terms:
+        # Starts that know the linear terms of the best optimum so far are better than those that know none.
+        best = found.best.at
+        offset = linear_predictor(cells, replace(best, scores=np.zeros_like(best.scores)))
+        scores = starting_scores(cells, structure, n_random + n_screened, rng, offset)
+        found = optima.after(stacked([replace(best, scores=own) for own in scores]))
+    if not found.best.converged or _is_sparse(cells, structure):
         best = found.best.at
         scores = scattered_scores(cells, structure.rank, SCATTERED, rng)
-        more = [Coefficients(start, best.judge, best.shared) for start in scores]
+        more = [replace(best, scores=own) for own in scores]
         if structure.rank > 0:
             more.append(one_direction_more(cells, structure.rank, best))
         found = optima.after(stacked(more))

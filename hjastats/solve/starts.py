@@ -29,10 +29,10 @@ BREAKAWAY = 12.0
 BREAKAWAY_WEIGHT = 100.0
 
 
-def pooled_scores(cells: Cells, n_steps: int = START_STEPS) -> np.ndarray:
+def pooled_scores(cells: Cells, offset: np.ndarray | float = 0.0, n_steps: int = START_STEPS) -> np.ndarray:
     """Approximate pooled scores, shape (n_items,): a few ridge-penalised Newton steps from zero."""
     everybody = Cells(np.zeros_like(cells.judge), cells.first, cells.second, cells.n, cells.y, 1, cells.n_items)
-    return _newton_scores(everybody, n_steps)[0]
+    return _newton_scores(everybody, offset, n_steps)[0]
 
 
 def win_share_scores(first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np.ndarray, n_items: int) -> np.ndarray:
@@ -55,9 +55,15 @@ def win_share_scores(first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np
     return scores / np.sqrt(max(1.0 - 0.346 * float(scores @ scores) / n_items, 0.75))
 
 
-def judgewise_scores(cells: Cells) -> np.ndarray:
-    """Approximate scores of every judge by itself, shape (n_judges, n_items)."""
-    return _newton_scores(cells)
+def judgewise_scores(cells: Cells, offset: np.ndarray | float = 0.0) -> np.ndarray:
+    """Approximate scores of every judge by itself, shape (n_judges, n_items).
+
+    Parameters
+    ----------
+    offset : ndarray, shape (n_cells,)
+        What else moves the log-odds.
+    """
+    return _newton_scores(cells, offset)
 
 
 class Quadratic:
@@ -74,10 +80,11 @@ class Quadratic:
         The information times where it points to.
     """
 
-    def __init__(self, cells: Cells, judgewise: np.ndarray) -> None:
-        here = bernoulli(score_differences(cells, judgewise), cells.n, cells.y)
+    def __init__(self, cells: Cells, judgewise: np.ndarray, offset: np.ndarray | float = 0.0) -> None:
+        differences = score_differences(cells, judgewise)
+        here = bernoulli(differences + offset, cells.n, cells.y)
         self.cells, self.curvature = cells, here.curvature
-        self.pull = cells.sum_by_score(here.curvature * here.eta - here.slope)
+        self.pull = cells.sum_by_score(here.curvature * differences - here.slope)
 
     @cached_property
     def _laplacians(self) -> np.ndarray:
@@ -139,12 +146,10 @@ def is_dense(cells: Cells) -> bool:
     return cells.n_judges * cells.n_items**2 <= limits.DENSE_START and cells.n_items <= limits.DENSE_START_ITEMS
 
 
-def _newton_scores(cells: Cells, n_steps: int = START_STEPS) -> np.ndarray:
-    # At zero every verdict is open: no need for its derivatives.
-    slope, curvature = cells.n / 2.0 - cells.y, cells.n / 4.0
-    scores = -_solve_laplacians(cells, curvature, cells.sum_by_score(slope), START_RIDGE)
-    for _ in range(n_steps - 1):
-        here = bernoulli(score_differences(cells, scores), cells.n, cells.y)
+def _newton_scores(cells: Cells, offset: np.ndarray | float, n_steps: int = START_STEPS) -> np.ndarray:
+    scores = np.zeros((cells.n_judges, cells.n_items))
+    for _ in range(n_steps):
+        here = bernoulli(score_differences(cells, scores) + offset, cells.n, cells.y)
         slope = cells.sum_by_score(here.slope) + START_RIDGE * scores
         scores = scores - _solve_laplacians(cells, here.curvature, slope, START_RIDGE)
     return centred(scores)
@@ -203,55 +208,84 @@ def leading_directions(panel: np.ndarray, n_directions: int) -> np.ndarray:
 
 
 def scattered_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Starts that have nothing in common with the data but their size, shape (n, n_judges, n_items).
+    """Starts that are not drawn to where the data fit, shape (n, n_judges, n_items).
 
-    Few data may let the likelihood rise to infinity far from where they fit, and starts fitted to them are too near to get there.
+    Few data may let the likelihood rise to infinity in several ways, or have a finite optimum beside. Every second start is the
+    panel on the leading directions of judges with random weights; the others have nothing in common with the data but their size.
     """
-    size = np.linalg.norm(judgewise_scores(cells))
-    random = rng.standard_normal((n, cells.n_judges, cells.n_items))
-    directions = leading_directions(random, rank + 1)
-    scores = random @ directions.swapaxes(-1, -2) @ directions
-    return scores * (size / np.linalg.norm(scores, axis=(1, 2), keepdims=True))
+    judgewise = judgewise_scores(cells)
+    panels = _random_panels(judgewise, n, rng)
+    directions = leading_directions(panels, rank + 1)
+    scores = Quadratic(cells, judgewise).judges_on(directions) @ directions
+    random = (panels @ directions.swapaxes(-1, -2) @ directions)[1::2]
+    scores[1::2] = random * (np.linalg.norm(judgewise) / np.linalg.norm(random, axis=(1, 2), keepdims=True))
+    return scores
+
+
+def _random_panels(judgewise: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Judges with random weights and random numbers in turn, shape (n, n_judges, n_items)."""
+    panels = rng.standard_normal((n, *judgewise.shape))
+    weights = equal_strength(judgewise) * rng.exponential(size=((n + 1) // 2, len(judgewise)))
+    panels[::2] = weights[:, :, None] * judgewise
+    return panels
 
 
 def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Starts far out along directions in which some judges' own scores have no limit, shape (at most n, n_judges, n_items).
+    """Starts far out along directions in which judges' own scores have no limit, shape (at most n, n_judges, n_items).
 
     From there the likelihood may rise to infinity above every finite optimum. Ordinary starts rarely come near, because such
-    judges have to lead a direction of their own.
+    judges, each by itself or all that agree, have to lead a direction of their own.
     """
-    levels = levels_of_wins(cells)
-    # Items above a cut never lose to those below; which of the two sides is called so does not matter.
-    cuts = np.array([row >= level for row in levels for level in range(1, int(row.max()) + 1)])
-    if not len(cuts):
-        return np.zeros((0, cells.n_judges, cells.n_items))
-    cuts = np.unique(cuts ^ cuts[:, :1], axis=0)
+    cuts, sides = _cuts(levels_of_wins(cells))
     if len(cuts) > n:
-        cuts = cuts[rng.choice(len(cuts), n, replace=False)]
-    side = _side_of(cuts, levels)[..., None]
-    panels = judgewise_scores(cells) + 2.0 * BREAKAWAY * side * centred(cuts.astype(float))[:, None]
-    length = np.linalg.norm(panels, axis=2, keepdims=True)
-    weight = np.where(side == 0.0, 1.0, BREAKAWAY_WEIGHT) / np.maximum(length, 1e-3 * length.max())
-    directions = leading_directions(weight * panels, rank + 1)
+        some = rng.choice(len(cuts), n, replace=False)
+        cuts, sides = cuts[some], sides[some]
+    panels = judgewise_scores(cells) + 2.0 * BREAKAWAY * sides[:, :, None] * centred(cuts)[:, None]
+    weights = equal_strength(panels) * np.where(sides == 0.0, 1.0, BREAKAWAY_WEIGHT)
+    directions = leading_directions(weights[:, :, None] * panels, rank + 1)
     return panels @ directions.swapaxes(-1, -2) @ directions
 
 
-def _side_of(cuts: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """For every cut and judge: 1 where its own items never lose to the others, -1 where they never win, 0 otherwise."""
-    above, below = np.where(cuts[:, None], levels, np.inf), np.where(cuts[:, None], levels, -np.inf)
-    rest_above, rest_below = np.where(cuts[:, None], np.inf, levels), np.where(cuts[:, None], -np.inf, levels)
-    is_up = above.min(axis=2) > rest_below.max(axis=2)
-    is_down = below.max(axis=2) < rest_above.min(axis=2)
-    return is_up.astype(float) - is_down
+def _cuts(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ways to part the items such that some judges never put one of the lower part above one of the upper.
+
+    Returns
+    -------
+    cuts : ndarray, shape (n_cuts, n_items)
+        One for items of the upper part, zero for the others.
+    sides : ndarray, shape (n_cuts, n_judges)
+        One for judges who part the items so, minus one for those who part them the other way round. Every judge's own cuts come
+        first, then those that several judges share.
+    """
+    own = [(k, row >= level) for k, row in enumerate(levels) for level in range(1, int(row.max()) + 1)]
+    if not own:
+        return np.zeros((0, levels.shape[1])), np.zeros((0, len(levels)))
+    cuts = np.array([cut for _, cut in own])
+    distinct = np.unique(cuts ^ cuts[:, :1], axis=0)
+    upper, lower = distinct[:, None], ~distinct[:, None]
+
+    def parts(high: np.ndarray, low: np.ndarray) -> np.ndarray:
+        return np.where(high, levels, np.inf).min(axis=2) > np.where(low, levels, -np.inf).max(axis=2)
+
+    sides = parts(upper, lower).astype(float) - parts(lower, upper)
+    is_shared = np.count_nonzero(sides, axis=1) > 1
+    alone = np.eye(len(levels))[[k for k, _ in own]]
+    return np.concatenate([cuts, distinct[is_shared]]).astype(float), np.concatenate([alone, sides[is_shared]])
 
 
 def equal_strength(judgewise: np.ndarray) -> np.ndarray:
-    """Weights that make all judges' scores equally long."""
-    length = np.linalg.norm(judgewise, axis=1)
-    return 1.0 / np.maximum(length, 1e-3 * length.max() or 1.0)
+    """Weights that make all judges' scores equally long, for a panel or each of a stack, shape (..., n_judges)."""
+    length = np.linalg.norm(judgewise, axis=-1)
+    return 1.0 / np.maximum(length, 1e-3 * length.max(axis=-1, keepdims=True, initial=1e-300))
 
 
-def starting_scores(cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator) -> np.ndarray:
+def starting_scores(
+    cells: Cells,
+    structure: ScoreStructure,
+    n_random: int,
+    rng: np.random.Generator,
+    offset: np.ndarray | float = 0.0,
+) -> np.ndarray:
     """Starting score matrices for a structure, shape (n_starts, n_judges, n_items), the most promising first.
 
     Flat structures have one optimum and one start.
@@ -260,34 +294,23 @@ def starting_scores(cells: Cells, structure: ScoreStructure, n_random: int, rng:
     pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, then random weights of the
     judges and random directions in turn. On each of these the judges' coordinates are fitted, not projected: what a judge says
     nothing about should not decide where it starts. While that is cheap, items and judges are then fitted in turn.
+
+    Parameters
+    ----------
+    offset : ndarray, shape (n_cells,)
+        What else moves the log-odds.
     """
     if isinstance(structure, Pooled):
         # The first step of the maximisation itself: the likelihood has one optimum, and a start near zero is safe.
-        return np.tile(pooled_scores(cells, n_steps=1), (1, cells.n_judges, 1))
-    judgewise = judgewise_scores(cells)
+        return np.tile(pooled_scores(cells, offset, n_steps=1), (1, cells.n_judges, 1))
+    judgewise = judgewise_scores(cells, offset)
     if not isinstance(structure, LowRank):
         return structure.nearest(judgewise)[None]
-    quadratic = Quadratic(cells, judgewise)
-    directions = _several_directions(pooled_scores(cells), judgewise, structure.matrix_rank, n_random, rng)
-    if is_dense(cells):
-        return quadratic.alternated(directions)
-    return quadratic.judges_on(directions) @ directions
-
-
-def _several_directions(
-    pooled: np.ndarray, judgewise: np.ndarray, q: int, n_random: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Leading item directions of the panel as different weights of the judges show it, shape (3 + n_random, q, n_items)."""
-    equal = equal_strength(judgewise)[:, None]
-    panels = [_residual(pooled, judgewise), equal * judgewise, judgewise]
-    for i in range(n_random):
-        is_weighted = i % 2 == 0
-        panels.append(
-            equal * rng.exponential(size=equal.shape) * judgewise
-            if is_weighted
-            else rng.standard_normal(judgewise.shape)
-        )
-    directions = leading_directions(np.array(panels), q)
+    pooled, equal = pooled_scores(cells, offset), equal_strength(judgewise)[:, None]
+    panels = np.stack([_residual(pooled, judgewise), equal * judgewise, judgewise])
+    panels = np.concatenate([panels, _random_panels(judgewise, n_random, rng)])
+    directions = leading_directions(panels, structure.matrix_rank)
     # Of the residual all but one: the first direction is the pooled consensus itself.
     directions[0] = np.vstack([pooled, directions[0, :-1]])
-    return directions
+    quadratic = Quadratic(cells, judgewise, offset)
+    return quadratic.alternated(directions) if is_dense(cells) else quadratic.judges_on(directions) @ directions
