@@ -10,7 +10,7 @@ from hjastats.model.likelihood import evaluate
 from hjastats.model.structures import centred
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from hjastats.solve.search import no_terms
-from hjastats.solve.starts import leading_directions, quadratic_around
+from hjastats.solve.starts import Quadratic, leading_directions
 
 
 def panel(n_judges: int, n_items: int, rows: int) -> Cells:
@@ -33,7 +33,7 @@ def test_judges_are_fitted_as_statsmodels_fits_a_weighted_regression(cells, monk
     rng = np.random.default_rng(4)
     judgewise = 0.3 * rng.normal(size=(cells.n_judges, cells.n_items))
     directions = leading_directions(rng.normal(size=(3, 5, cells.n_items)), 2)
-    fitted = quadratic_around(cells, judgewise).judges_on(cells, directions) @ directions
+    fitted = Quadratic(cells, judgewise).judges_on(directions) @ directions
     assert fitted.shape == (3, cells.n_judges, cells.n_items)
     for k in range(cells.n_judges):
         own = cells.judge == k
@@ -52,7 +52,7 @@ def test_items_are_fitted_as_statsmodels_fits_a_weighted_regression(monkeypatch)
     cells = panel(5, 7, 400)
     rng = np.random.default_rng(4)
     judgewise, judges = 0.3 * rng.normal(size=(5, 7)), rng.normal(size=(3, 5, 2))
-    fitted = judges @ quadratic_around(cells, judgewise).items_for(cells, judges)
+    fitted = judges @ Quadratic(cells, judgewise).items_for(judges)
     assert fitted.shape == (3, 5, 7)
     eta = judgewise[cells.judge, cells.first] - judgewise[cells.judge, cells.second]
     p = 1.0 / (1.0 + np.exp(-eta))
@@ -70,8 +70,8 @@ def test_fitting_judges_and_items_makes_better_starts_than_projecting_them():
     cells = panel(12, 8, 20_000)
     judgewise = start.judgewise_scores(cells)
     directions = leading_directions(judgewise, 1)
-    quadratic = quadratic_around(cells, judgewise)
-    judges = quadratic.judges_on(cells, directions)
-    steps = [judgewise @ directions.T @ directions, judges @ directions, judges @ quadratic.items_for(cells, judges)]
+    quadratic = Quadratic(cells, judgewise)
+    judges = quadratic.judges_on(directions)
+    steps = [judgewise @ directions.T @ directions, judges @ directions, judges @ quadratic.items_for(judges)]
     values = [evaluate(cells, no_terms(cells, scores)).value for scores in steps]
     assert values[0] > values[1] > values[2]
