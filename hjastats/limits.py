@@ -41,7 +41,9 @@ DENSE_START = 2_000_000
 DENSE_START_ITEMS = 200
 # Free parameters beyond which a run costs so much that only the two most promising starts are run.
 MANY_STARTS_FREE = 2000
-# Cells of all random starts that are screened, in memory at the same time.
+# Item coordinates up to which judges and items are fitted in turn before the likelihood is maximised.
+ALTERNATED = 200
+# Cells of all the starts that are added to be sure, in memory at the same time.
 SCREENED_CELLS = 1_000_000
 # Items beyond which judges with scores of their own are fitted by products with sparse Laplacians.
 DENSE_OWN_ITEMS = 100

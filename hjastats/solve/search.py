@@ -16,7 +16,7 @@ from ..model.likelihood import Derivatives, evaluate, gradient, linear_predictor
 from ..model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from .pooled import maximise_judgewise, maximise_pooled
 from .ridge import NO_RIDGE, Ridge
-from .starts import breakaway_scores, is_dense, scattered_scores, starting_scores
+from .starts import breakaway_scores, can_alternate, scattered_scores, starting_scores
 from .trust import Neighbourhood, Optimum, Run, maximise, neighbourhood
 
 # Two optima are the same when their log-likelihoods differ by less than this.
@@ -27,14 +27,14 @@ SAME_OPTIMUM = 1e-4
 NEAR = 0.3
 NEAR_WITH_PLENTY = 3.0
 PLENTY = 100.0
-# Random starts beside those asked for, of which only those that differ are run.
+# Random starts beside those asked for, of which only those that end apart are run.
 SCREENED = 6
-# Starts added when the data are few: the likelihood surface is rough, and a run is cheap. Comparisons per parameter below which
-# they are.
-SCATTERED = 24
+# Starts added where the likelihood surface is rough: comparisons per parameter are fewer than this, or nothing converged.
+SCATTERED = 14
 SPARSE = 20.0
-# Starts far out.
-BREAKAWAYS = 50
+# Starts far out, as many as the panel is small.
+FEWEST_BREAKAWAYS = 12
+MOST_BREAKAWAYS = 50
 # Ridge that holds scores which would run to infinity some ten log-odds out.
 HELD = 1e-4
 
@@ -54,8 +54,8 @@ class Search:
     n_unfinished : int
         Starts that ended at no optimum: out of iterations, or running to infinity.
     paths : tuple of tuple of float
-        Objective at every start and after each of its iterations, in the order of the starts; a start that came near an
-        optimum already known ends there. Empty where they were not kept.
+        Objective at every start and after each of its iterations, in the order in which they were run; a start that came near
+        an optimum already known ends there, and one next to another start where it is. Empty where they were not kept.
     """
 
     best: Optimum
@@ -100,10 +100,9 @@ def search(
 ) -> Search:
     """Maximise from every start and keep the best.
 
-    With the default starts, more are added when several optima are likely: when the judges' own scores fit much better than
-    the structure does, so that different directions compete for the places in it, or when the data are few. When some judge's
-    own scores have no limit, a finite optimum is not believed before starts in that judge's direction have been tried. Large
-    problems have two starts only.
+    Default starts of a low-rank structure are many, and few of them are run: those that fitting judges and items in turn leads
+    apart. More are added where the data are few or nothing converged. When some judges' own scores have no limit, a finite
+    optimum is not believed before starts in those judges' directions have been tried. Large problems have two starts only.
 
     Parameters
     ----------
@@ -114,57 +113,73 @@ def search(
     rng : int or numpy.random.Generator
         Their randomness.
     """
-    has_terms = bool(cells.n_judge_terms or cells.n_shared_terms)
-    if starts is None and isinstance(structure, Pooled) and not (ridge or has_terms):
-        pooled = maximise_pooled(cells, maxiter)
-        if pooled is not None:
-            return Search(pooled, (pooled.value,), (1,), 0, (pooled.path,))
-    if (
-        starts is None
-        and isinstance(structure, Unrestricted)
-        and not has_terms
-        and cells.n_items > limits.DENSE_OWN_ITEMS
-    ):
-        alone = maximise_judgewise(cells, ridge.scores, maxiter)
-        if alone is not None:
-            return Search(alone, (alone.value,), (1,), 0, (alone.path,))
-        has_limit = ~levels_of_wins(cells).any(axis=1)
-        is_large = structure.n_free(cells.n_judges, cells.n_items) > limits.MANY_STARTS_FREE and not (
-            ridge or has_limit.all()
-        )
-        if is_large and (held := maximise_judgewise(cells, np.where(has_limit, 0.0, HELD), maxiter)) is not None:
-            # The likelihood rises to infinity for some judges; how far out one stops does not matter.
-            far = replace(held, value=held.negative_loglike, distance=np.inf, is_minimum=False, diverges=True)
-            return Search(far, (), (), 1, (held.path,))
+    if starts is None and (found := _plain(cells, structure, ridge, maxiter)) is not None:
+        return found
     cells = cells.completed()
     optima = _Optima(cells, structure, ridge, maxiter)
     if starts is not None:
         return optima.after(stacked(starts))
     rng = np.random.default_rng(rng)
-    if structure.n_free(cells.n_judges, cells.n_items) > limits.MANY_STARTS_FREE:
+    n_free = structure.n_free(cells.n_judges, cells.n_items)
+    if not isinstance(structure, LowRank) or n_free > limits.MANY_STARTS_FREE:
         return optima.after(no_terms(cells, starting_scores(cells, structure, 0, rng)[:2]))
-    n_screened = min(SCREENED, limits.SCREENED_CELLS // len(cells.n)) if is_dense(cells) else 0
-    if not isinstance(structure, LowRank):
-        return optima.after(no_terms(cells, starting_scores(cells, structure, 0, rng)))
-    found = optima.after(no_terms(cells, starting_scores(cells, structure, n_random + n_screened, rng)))
-    if has_terms:
+    return _best_of_many(optima, structure, n_random, rng)
+
+
+def _plain(cells: Cells, structure: ScoreStructure, ridge: Ridge, maxiter: int) -> Search | None:
+    """The optimum of models that plain Newton steps are enough for; None for others."""
+    if cells.n_judge_terms or cells.n_shared_terms:
+        return None
+    found = None
+    if isinstance(structure, Pooled) and not ridge:
+        found = maximise_pooled(cells, maxiter)
+    elif isinstance(structure, Unrestricted) and cells.n_items > limits.DENSE_OWN_ITEMS:
+        found = maximise_judgewise(cells, ridge.scores, maxiter)
+        if found is None and not ridge:
+            return _held(cells, maxiter)
+    return None if found is None else Search(found, (found.value,), (1,), 0, (found.path,))
+
+
+def _held(cells: Cells, maxiter: int) -> Search | None:
+    """Judge-wise scores some of which run to infinity, stopped some way out: how far out does not matter."""
+    has_limit = ~levels_of_wins(cells).any(axis=1)
+    is_large = cells.n_judges * (cells.n_items - 1) > limits.MANY_STARTS_FREE
+    held = (
+        maximise_judgewise(cells, np.where(has_limit, 0.0, HELD), maxiter) if is_large and not has_limit.all() else None
+    )
+    if held is None:
+        return None
+    far = replace(held, value=held.negative_loglike, distance=np.inf, is_minimum=False, diverges=True)
+    return Search(far, (), (), 1, (held.path,))
+
+
+def _best_of_many(optima: _Optima, structure: LowRank, n_random: int, rng: np.random.Generator) -> Search:
+    """The best optimum of a low-rank structure from starts of several kinds, each where the ones before leave a doubt."""
+    cells, rank = optima.cells, structure.rank
+    n_affordable = limits.SCREENED_CELLS // max(len(cells.n), 1)
+    n_random += min(SCREENED, n_affordable) if can_alternate(cells, structure) else 0
+    found = optima.after(no_terms(cells, starting_scores(cells, structure, n_random, rng)))
+    if cells.n_judge_terms or cells.n_shared_terms:
         # Starts that know the linear terms of the best optimum so far are better than those that know none.
         best = found.best.at
         offset = linear_predictor(cells, replace(best, scores=np.zeros_like(best.scores)))
-        scores = starting_scores(cells, structure, n_random + n_screened, rng, offset)
-        found = optima.after(stacked([replace(best, scores=own) for own in scores]))
-    if not found.best.converged or _is_sparse(cells, structure):
+        found = optima.after(_with_scores(best, starting_scores(cells, structure, n_random, rng, offset)))
+    is_saturated = structure.n_free(cells.n_judges, cells.n_items) >= cells.n_judges * (cells.n_items - 1)
+    if not is_saturated and (_is_sparse(cells, structure) or not found.best.converged):
         best = found.best.at
-        scores = scattered_scores(cells, structure.rank, SCATTERED, rng)
-        more = [replace(best, scores=own) for own in scores]
-        if structure.rank > 0:
-            more.append(one_direction_more(cells, structure.rank, best))
-        found = optima.after(stacked(more))
-    if found.best.converged and not ridge:
-        outward = breakaway_scores(cells, structure.rank, BREAKAWAYS, rng)
-        if len(outward):
-            found = optima.after(no_terms(cells, outward))
+        found = optima.after(_with_scores(best, scattered_scores(cells, rank, SCATTERED, rng)))
+        if rank > 0:
+            found = optima.after(stacked([one_direction_more(cells, rank, best)]))
+    if found.best.converged and not optima.ridge:
+        n_outward = min(MOST_BREAKAWAYS, FEWEST_BREAKAWAYS + n_affordable)
+        outward = breakaway_scores(cells, rank, n_outward, rng)
+        found = optima.after(no_terms(cells, outward)) if len(outward) else found
     return found
+
+
+def _with_scores(at: Coefficients, scores: np.ndarray) -> Coefficients:
+    """A stack of coefficients with other scores (m, n_judges, n_items)."""
+    return stacked([replace(at, scores=own) for own in scores])
 
 
 def one_direction_more(cells: Cells, rank: int, near: Coefficients) -> Coefficients:

@@ -146,6 +146,11 @@ def is_dense(cells: Cells) -> bool:
     return cells.n_judges * cells.n_items**2 <= limits.DENSE_START and cells.n_items <= limits.DENSE_START_ITEMS
 
 
+def can_alternate(cells: Cells, structure: LowRank) -> bool:
+    """Whether fitting judges and items in turn takes less time than the Newton steps it saves."""
+    return is_dense(cells) and structure.matrix_rank * cells.n_items <= limits.ALTERNATED
+
+
 def _newton_scores(cells: Cells, offset: np.ndarray | float, n_steps: int = START_STEPS) -> np.ndarray:
     scores = np.zeros((cells.n_judges, cells.n_items))
     for _ in range(n_steps):
@@ -313,4 +318,6 @@ def starting_scores(
     # Of the residual all but one: the first direction is the pooled consensus itself.
     directions[0] = np.vstack([pooled, directions[0, :-1]])
     quadratic = Quadratic(cells, judgewise, offset)
-    return quadratic.alternated(directions) if is_dense(cells) else quadratic.judges_on(directions) @ directions
+    if can_alternate(cells, structure):
+        return quadratic.alternated(directions)
+    return quadratic.judges_on(directions) @ directions
