@@ -20,8 +20,8 @@ START_RIDGE = 0.1
 _LEAST_RIDGE = 1e-12
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
-# Judges and items are fitted in turn at most so many times, and while that explains more log-likelihood units than this.
-MOST_PASSES = 10
+# Judges and items are fitted in turn at most so many times, and while that explains so many log-likelihood units more.
+MOST_PASSES = 16
 SETTLED = 0.1
 # A judge that breaks away starts at this many log-odds, and weighs so much more than the others that its scores become the
 # leading direction of the panel.
@@ -109,13 +109,14 @@ class Quadratic:
         return np.linalg.solve(_with_ridge(system, START_RIDGE), pull).reshape(*stack, q, n_items)
 
     def alternated(self, directions: np.ndarray) -> np.ndarray:
-        """Scores (..., n_judges, n_items) after fitting judges and items in turn, beginning with these item directions."""
-        explained = np.full(directions.shape[:-2], -np.inf)
+        """Scores (m, n_judges, n_items) after fitting judges and items in turn, from several item directions (m, q, n_items)."""
+        explained = np.full(len(directions), -np.inf)
         for _ in range(MOST_PASSES):
             judges = self.judges_on(directions)
             directions = self.items_for(judges)
             before = explained
             explained = 0.5 * ((judges.swapaxes(-1, -2) @ self.pull) * directions).sum(axis=(-1, -2))
+            # All of them, until the last has settled: one that gains little may be passing a saddle.
             if (explained - before < SETTLED).all():
                 break
         return judges @ directions
