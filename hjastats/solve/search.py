@@ -32,9 +32,10 @@ SCREENED = 4
 # Starts added where the likelihood surface is rough: comparisons per parameter are fewer than this, or nothing converged.
 SCATTERED = 14
 SPARSE = 20.0
-# Starts far out, as many as the panel is small.
-FEWEST_BREAKAWAYS = 12
-MOST_BREAKAWAYS = 50
+# Starts far out, along as many directions without limit.
+BREAKAWAYS = 50
+# Starts of either kind where cells are so many that one is expensive.
+FEWEST = 4
 # Ridge that holds scores which would run to infinity some ten log-odds out.
 HELD = 1e-4
 
@@ -167,12 +168,12 @@ def _best_of_many(optima: _Optima, structure: LowRank, n_random: int, rng: np.ra
     is_saturated = structure.n_free(cells.n_judges, cells.n_items) >= cells.n_judges * (cells.n_items - 1)
     if not is_saturated and (_is_sparse(cells, structure) or not found.best.converged):
         best = found.best.at
-        found = optima.after(_with_scores(best, scattered_scores(cells, rank, SCATTERED, rng)))
+        scattered = scattered_scores(cells, rank, min(SCATTERED, FEWEST + n_affordable), rng)
+        found = optima.after(_with_scores(best, scattered))
         if rank > 0:
             found = optima.after(stacked([one_direction_more(cells, rank, best)]))
     if found.best.converged and not optima.ridge:
-        n_outward = min(MOST_BREAKAWAYS, FEWEST_BREAKAWAYS + n_affordable)
-        outward = breakaway_scores(cells, rank, n_outward, rng)
+        outward = breakaway_scores(cells, rank, min(BREAKAWAYS, FEWEST + n_affordable), rng)
         found = optima.after(no_terms(cells, outward)) if len(outward) else found
     return found
 

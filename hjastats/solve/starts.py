@@ -144,7 +144,7 @@ class Quadratic:
 
 def is_dense(cells: Cells) -> bool:
     """Whether the judges' Laplacians are solved as dense matrices."""
-    return cells.n_judges * cells.n_items**2 <= limits.DENSE_START and cells.n_items <= limits.DENSE_START_ITEMS
+    return cells.n_judges * cells.n_items**2 <= limits.DENSE_START
 
 
 def can_alternate(cells: Cells, structure: LowRank) -> bool:
