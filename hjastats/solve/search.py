@@ -113,7 +113,6 @@ def search(
     plain = PLAIN.get(structure.kind)
     if starts is None and plain and not cells.terms and (found := plain(cells, ridge, maxiter)) is not None:
         return found
-    cells = cells.completed()
     optima = _Optima(cells, structure, ridge, maxiter)
     if starts is not None:
         return optima.after(stacked(starts))

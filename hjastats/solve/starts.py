@@ -250,6 +250,8 @@ def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) 
     judges, each by itself or all that agree, have to lead a direction of their own.
     """
     cuts, sides = _cuts(levels_of_wins(cells))
+    if not len(cuts):
+        return np.zeros((0, cells.n_judges, cells.n_items))
     if len(cuts) > n:
         some = rng.choice(len(cuts), n, replace=False)
         cuts, sides = cuts[some], sides[some]
