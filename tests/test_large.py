@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 import hjastats as hja
-from hjastats import limits
 from hjastats.diagnostics.biclustering import bicluster
 from hjastats.diagnostics.consistency import cycle_rates
 from hjastats.diagnostics.effective import information_shares
@@ -34,12 +33,9 @@ def data():
 
 
 @pytest.fixture
-def large(monkeypatch):
+def large(set_limits):
     """Count every panel as too large for matrices of all parameters, and for more than thirty solutions."""
-    monkeypatch.setattr(limits, "DENSE_SHARED", 3)
-    monkeypatch.setattr(limits, "LARGEST_MATRIX", 3)
-    monkeypatch.setattr(limits, "MOST_SOLUTIONS", 30)
-    monkeypatch.setattr(limits, "ENTRIES_AT_ONCE", 50)
+    set_limits(DENSE_SHARED=3, LARGEST_MATRIX=3, MOST_SOLUTIONS=30, ENTRIES_AT_ONCE=50)
 
 
 def text(result):
@@ -101,14 +97,14 @@ def test_what_would_take_hours_is_left_out_with_a_warning(data, large):
         assert np.isfinite(result.contrast("mu[model-A] - mu[model-B]").std_err).all()
 
 
-def test_rows_times_a_covariance_are_the_same_by_factors_and_by_products(data, monkeypatch):
+def test_rows_times_a_covariance_are_the_same_by_factors_and_by_products(data, set_limits):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     small = model.fit()
     rows = np.random.default_rng(1).normal(size=(3, int(small.df_model)))
     expected = small.fit.model_covariance.times(rows)
-    monkeypatch.setattr(limits, "DENSE_SHARED", 3)
+    set_limits(DENSE_SHARED=3)
     for as_long in (0.0, 1e9):
-        monkeypatch.setattr(limits, "AS_LONG_AS_FACTORS", as_long)
+        set_limits(AS_LONG_AS_FACTORS=as_long)
         known = model.fit().fit.model_covariance
         np.testing.assert_allclose(known.times(rows), expected, atol=1e-6 * np.abs(expected).max())
         assert ("_factors" in known.__dict__) == (as_long == 0.0)
@@ -152,9 +148,9 @@ def test_a_separated_large_panel_empties_the_rows_that_have_no_limit(large):
     np.testing.assert_allclose(finite, rest.estimates("mu").loc[finite.index], rtol=1e-4, atol=1e-5)
 
 
-def test_cycles_of_many_items_are_those_of_few(data, monkeypatch):
+def test_cycles_of_many_items_are_those_of_few(data, set_limits):
     dense = cycle_rates(data.cells)
-    monkeypatch.setattr(limits, "DENSE_MARGINS", 2)
+    set_limits(DENSE_MARGINS=2)
     np.testing.assert_allclose(cycle_rates(data.cells), dense)
 
 
@@ -169,11 +165,11 @@ def test_shares_of_the_information_are_those_of_the_matrices(data):
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.5])
-def test_judges_alone_are_fitted_alike_by_sparse_products(data, ridge, monkeypatch):
+def test_judges_alone_are_fitted_alike_by_sparse_products(data, ridge, set_limits):
     model = hja.JudgewiseBTLModel.from_comparisons(data)
     fit = model.fit if ridge == 0.0 else lambda: model.fit_regularized(ridge)
     small = fit()
-    monkeypatch.setattr(limits, "DENSE_OWN_ITEMS", 3)
+    set_limits(DENSE_OWN_ITEMS=3)
     other = fit()
     assert other.converged
     assert other.llf == pytest.approx(small.llf, abs=1e-8)
@@ -181,10 +177,10 @@ def test_judges_alone_are_fitted_alike_by_sparse_products(data, ridge, monkeypat
     np.testing.assert_allclose(other.bse, small.bse, rtol=1e-6)
 
 
-def test_a_large_panel_is_loaded_as_it_was_saved(data, tmp_path, monkeypatch):
+def test_a_large_panel_is_loaded_as_it_was_saved(data, tmp_path, set_limits):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     result = model.fit()
-    monkeypatch.setattr(limits, "MANY_FREE", 3)
+    set_limits(MANY_FREE=3)
     result.to_json(tmp_path / "fit.json")
     again = hja.load_results(tmp_path / "fit.json")
     assert again.converged
@@ -199,7 +195,7 @@ def test_the_gradient_is_the_sum_of_those_of_the_rows(data, name):
     np.testing.assert_allclose(model.score(params), model.score_obs(params).sum(axis=0), atol=1e-9)
 
 
-def test_places_of_too_many_items_are_refused_and_of_some_given(data, monkeypatch):
+def test_places_of_too_many_items_are_refused_and_of_some_given(data, set_limits):
     result = hja.HJAModel.from_comparisons(data, rank=1).fit()
     whole = result.ranking()
     some = ["model-B", "model-I", "model-J"]
@@ -216,17 +212,16 @@ def test_places_of_too_many_items_are_refused_and_of_some_given(data, monkeypatc
         result.ranking(items=["model-A", "model-Z"])
     with pytest.raises(ContrastError, match="expected two or more different labels to compare, got"):
         result.pairwise(labels=["model-A", "model-A"])
-    monkeypatch.setattr(limits, "MOST_COMPARED", 5)
+    set_limits(MOST_COMPARED=5)
     with pytest.raises(SizeError, match="places of 10 items need all 45 differences between them: name at most 5"):
         result.ranking()
     with pytest.raises(SizeError, match="differences of 10 items"):
         result.pairwise()
 
 
-def test_a_report_of_too_many_items_ranks_the_leading_ones(data, monkeypatch):
+def test_a_report_of_too_many_items_ranks_the_leading_ones(data, set_limits):
     result = hja.HJAModel.from_comparisons(data, rank=1).fit()
-    monkeypatch.setattr(limits, "MOST_COMPARED", 5)
-    monkeypatch.setattr(limits, "RANKED_OF_MANY", 4)
+    set_limits(MOST_COMPARED=5, RANKED_OF_MANY=4)
     page = result.report()
     assert "These are the 4 items with the highest scores, compared among themselves." in page
     assert "The 4 items of 10 with the highest scores, ranked among themselves." in page
@@ -267,32 +262,32 @@ def test_words_about_many_judges_stay_short(data):
 
 @pytest.mark.parametrize("name", ["BTL", "JA", "HJA(1)", "HJA(2)"])
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_leaving_out_one_of_many_judges_eliminates_the_others(data, name, alpha, monkeypatch):
+def test_leaving_out_one_of_many_judges_eliminates_the_others(data, name, alpha, set_limits):
     kind, options = MODELS[name]
     model = kind.from_comparisons(data, **options)
     result = model.fit_regularized(alpha) if alpha else model.fit()
     small = result.judges.influence().table
-    monkeypatch.setattr(limits, "MANY_FREE", 3)
+    set_limits(MANY_FREE=3)
     large = result.judges.influence().table
     pd.testing.assert_frame_equal(large, small, rtol=1e-7)
 
 
-def test_matrices_that_do_not_fit_are_refused_in_words(data, large, monkeypatch):
-    monkeypatch.setattr(limits, "LARGEST_MATRIX", 20)
+def test_matrices_that_do_not_fit_are_refused_in_words(data, large, set_limits):
+    set_limits(LARGEST_MATRIX=20)
     result = hja.HJAModel.from_comparisons(data, rank=1).fit()
     for ask in (result.cov_params, lambda: result.cov_params_free, result.weakest_direction):
         with pytest.raises(SizeError, match=r"a covariance matrix of 3\d parameters would take 0 GB: ask for contrast"):
             ask()
-    monkeypatch.setattr(limits, "LARGEST_MATRIX", 3)
+    set_limits(LARGEST_MATRIX=3)
     with pytest.raises(SizeError, match="standard errors of 80 scores would take hours"):
         _ = result.judges.score_errors()
 
 
-def test_predictions_of_many_items_are_those_of_few(data, monkeypatch):
+def test_predictions_of_many_items_are_those_of_few(data, set_limits):
     result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
     asked = {"judge": "judge-2", "item_a": "model-I", "item_b": ["model-A", "model-B"]}
     expected = result.get_prediction(**asked).summary_frame()
-    monkeypatch.setattr(limits, "BASIS_ITEMS", 3)
+    set_limits(BASIS_ITEMS=3)
     again = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
     assert again.fit.tangent.complement is None
     np.testing.assert_allclose(again.get_prediction(**asked).summary_frame(), expected, rtol=1e-6)

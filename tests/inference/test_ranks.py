@@ -5,7 +5,6 @@ from scipy import stats
 from statsmodels.tools.numdiff import approx_fprime
 
 import hjastats as hja
-from hjastats import limits
 from hjastats.errors import ContrastError
 from hjastats.inference.ranks import letter_groups, quasi_variances, ranking_table
 from hjastats.inference.simultaneous import exceedance, largest_differences, pairwise_differences
@@ -194,18 +193,18 @@ def test_letters_are_those_of_inserting_one_difference_after_the_other(seed):
     assert members == set(inserted_and_absorbed(differs))
 
 
-def test_quasi_variances_of_many_items_are_those_of_few(monkeypatch):
+def test_quasi_variances_of_many_items_are_those_of_few(set_limits):
     root = np.random.default_rng(2).normal(size=(12, 40))
     covariance = root @ root.T / 40.0 + np.diag(np.linspace(0.5, 2.0, 12))
     few = quasi_variances(covariance)
-    monkeypatch.setattr(limits, "DENSE_PAIRS", 3)
+    set_limits(DENSE_PAIRS=3)
     np.testing.assert_allclose(quasi_variances(covariance), few, rtol=1e-6)
 
 
-def test_the_draws_do_not_depend_on_how_many_are_held_at_once(monkeypatch):
+def test_the_draws_do_not_depend_on_how_many_are_held_at_once(set_limits):
     covariance = np.diag(np.linspace(0.5, 2.0, 7)) + 0.2
     at_once = [largest_differences(covariance, per_item=per_item, n_draws=3000) for per_item in (False, True)]
-    monkeypatch.setattr(limits, "DRAWS_AT_ONCE", 500)
+    set_limits(DRAWS_AT_ONCE=500)
     for draws, per_item in zip(at_once, (False, True), strict=True):
         np.testing.assert_allclose(largest_differences(covariance, per_item=per_item, n_draws=3000), draws, rtol=1e-12)
     np.testing.assert_allclose(at_once[1].max(axis=1), at_once[0], rtol=1e-12)

@@ -7,7 +7,6 @@ import pytest
 from statsmodels.stats.sandwich_covariance import cov_cluster, cov_white_simple
 
 import hjastats as hja
-from hjastats import limits
 from hjastats.data.comparisons import Comparisons
 from hjastats.errors import ComparisonError, CovarianceWarning, IdentificationError
 from hjastats.inference.contributions import Contributions, single
@@ -159,7 +158,7 @@ def test_row_and_cluster_bootstrap_agree_with_the_sandwich():
     ],
     ids=["scores", "terms", "ties", "ties by judge"],
 )
-def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
+def test_squares_of_gradients_are_those_of_the_rows(data, options, set_limits):
     # Weighted rows, and a judge that never ties.
     rng = np.random.default_rng(1)
     never = data.judge_index == 0
@@ -181,7 +180,7 @@ def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
     by_comparison = Contributions.of_comparisons(rows, data, at)
     by_cluster = Contributions.of_clusters(rows, data, at, cluster, 60)
     for entries in (10, 500, 10**6):
-        monkeypatch.setattr(limits, "ENTRIES_AT_ONCE", entries)
+        set_limits(ENTRIES_AT_ONCE=entries)
         np.testing.assert_allclose(cluster_meat(rows, data, at, tangent, cluster, 60), sums.T @ sums, **close)
         np.testing.assert_allclose(by_cluster.along(movements, tangent), sums @ movements.T, **close)
         for found, meat in ((by_comparison, expected), (by_cluster, sums.T @ sums)):
@@ -193,12 +192,11 @@ def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
 
 @pytest.mark.parametrize("cov_type", ["HC0", "cluster"])
 @pytest.mark.parametrize("many", [3, 500], ids=["by products", "by a matrix"])
-def test_a_robust_covariance_too_large_for_a_matrix_is_the_same(data, cov_type, many, monkeypatch):
+def test_a_robust_covariance_too_large_for_a_matrix_is_the_same(data, cov_type, many, set_limits):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     kwds = {"groups": "prompt"} if cov_type == "cluster" else None
     whole = model.fit(cov_type=cov_type, cov_kwds=kwds)
-    monkeypatch.setattr(limits, "LARGEST_SANDWICH", 3)
-    monkeypatch.setattr(limits, "DENSE_SHARED", many)
+    set_limits(LARGEST_SANDWICH=3, DENSE_SHARED=many)
     parts = model.fit(cov_type=cov_type, cov_kwds=kwds)
     assert isinstance(parts.fit.covariance, Sandwich)
     np.testing.assert_allclose(parts.bse, whole.bse, rtol=1e-6)
