@@ -91,7 +91,9 @@ def changed(data, outcome):
 def always_winning(data, item):
     """The same comparisons, except that one item wins all of its own."""
     frame = data.to_frame()
-    return changed(data, np.where(frame["first"] == item, 1.0, np.where(frame["second"] == item, 0.0, frame["outcome"])))
+    return changed(
+        data, np.where(frame["first"] == item, 1.0, np.where(frame["second"] == item, 0.0, frame["outcome"]))
+    )
 
 
 def warned(fit, category):

@@ -10,35 +10,16 @@ from statsmodels.tools.sm_exceptions import HessianInversionWarning
 import hjastats as hja
 from hjastats.data.comparisons import Comparisons
 from hjastats.errors import ComparisonError, IdentificationError
-from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from hjastats.simulation import near_balanced_design, simulate_comparisons
+from tests.panels import always_winning, changed, warned
 
 MODELS = [(hja.BTLModel, {}), (hja.JAModel, {}), (hja.HJAModel, {"rank": 1})]
 
 
-@pytest.fixture(scope="module")
-def data():
-    panel = heterogeneous_panel(5, 7, 1, heterogeneity=0.4, rng=0)
-    design = near_balanced_design(5, 7, 1500, rng=1)
-    return simulate_comparisons(0.7 * panel.scores, design, position=0.3, shuffle_order=True, rng=2)
-
-
-def changed(data, outcome):
-    frame = data.to_frame()
-    return Comparisons.from_arrays(frame["judge"], frame["first"], frame["second"], outcome, frame["weight"])
-
-
-def warned(fit, category):
-    with pytest.warns(category) as caught:
-        result = fit()
-    return result, " ".join(str(warning.message) for warning in caught)
-
-
 @pytest.mark.parametrize("position", [None, "common", "judge"])
 @pytest.mark.parametrize(("cls", "options"), MODELS)
-def test_an_item_that_always_wins_is_said_to_rise(data, cls, options, position):
-    frame = data.to_frame()
-    outcome = np.where(frame["first"] == "item-1", 1.0, np.where(frame["second"] == "item-1", 0.0, frame["outcome"]))
-    model = cls.from_comparisons(changed(data, outcome), position=position, **options)
+def test_an_item_that_always_wins_is_said_to_rise(biased_panel, cls, options, position):
+    model = cls.from_comparisons(always_winning(biased_panel, "item-1"), position=position, **options)
     result, text = warned(model.fit, hja.SeparationWarning)
     assert not result.converged
     assert "'item-1' rise" in text or ("rise" not in text and "fall" in text and "'item-1'" not in text)
@@ -47,25 +28,23 @@ def test_an_item_that_always_wins_is_said_to_rise(data, cls, options, position):
 
 
 @pytest.mark.parametrize(("cls", "options"), MODELS)
-def test_a_judge_that_always_picks_the_first_item_has_a_position_effect_that_grows(data, cls, options):
-    outcome = np.where(data.judge_index == 0, 1.0, data.outcome)
-    model = cls.from_comparisons(changed(data, outcome), position="judge", **options)
+def test_a_judge_that_always_picks_the_first_item_has_a_position_effect_that_grows(biased_panel, cls, options):
+    outcome = np.where(biased_panel.judge_index == 0, 1.0, biased_panel.outcome)
+    model = cls.from_comparisons(changed(biased_panel, outcome), position="judge", **options)
     _, text = warned(model.fit, hja.SeparationWarning)
     assert "position[judge-1] grows" in text
 
 
-def test_a_covariate_that_predicts_every_verdict_is_named(data):
-    covariate = pd.DataFrame({"oracle": data.outcome - 0.5})
-    model = hja.JAModel.from_comparisons(data, exog=covariate)
+def test_a_covariate_that_predicts_every_verdict_is_named(biased_panel):
+    covariate = pd.DataFrame({"oracle": biased_panel.outcome - 0.5})
+    model = hja.JAModel.from_comparisons(biased_panel, exog=covariate)
     _, text = warned(model.fit, hja.SeparationWarning)
     assert "oracle grows" in text
 
 
 @pytest.mark.parametrize("method", ["newton", "bfgs", "alternating"])
-def test_other_optimisers_also_end_on_separated_data(data, method):
-    frame = data.to_frame()
-    outcome = np.where(frame["first"] == "item-1", 1.0, np.where(frame["second"] == "item-1", 0.0, frame["outcome"]))
-    model = hja.HJAModel.from_comparisons(changed(data, outcome), rank=1)
+def test_other_optimisers_also_end_on_separated_data(biased_panel, method):
+    model = hja.HJAModel.from_comparisons(always_winning(biased_panel, "item-1"), rank=1)
     options = {"maxiter": 20} if method == "alternating" else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -74,8 +53,8 @@ def test_other_optimisers_also_end_on_separated_data(data, method):
 
 
 @pytest.mark.parametrize("factor", [100.0, 1e6, 0.0])
-def test_a_start_far_away_or_at_zero_does_not_matter(data, factor):
-    model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
+def test_a_start_far_away_or_at_zero_does_not_matter(biased_panel, factor):
+    model = hja.HJAModel.from_comparisons(biased_panel, rank=1, position="judge")
     reference = model.fit()
     again = model.fit(start_params=factor * reference.params)
     assert again.converged
@@ -85,8 +64,8 @@ def test_a_start_far_away_or_at_zero_does_not_matter(data, factor):
 
 
 @pytest.mark.parametrize("factor", [1e-9, 1e-3, 1e3, 1e12])
-def test_the_scale_of_the_weights_does_not_change_the_estimate(data, factor):
-    frame = data.to_frame()
+def test_the_scale_of_the_weights_does_not_change_the_estimate(biased_panel, factor):
+    frame = biased_panel.to_frame()
     labels = {"judge": frame["judge"], "item_a": frame["first"], "item_b": frame["second"]}
     plain = hja.HJAModel(frame["outcome"], rank=1, **labels).fit()
     scaled = hja.HJAModel(frame["outcome"], weights=np.full(len(frame), factor), rank=1, **labels).fit()
@@ -111,8 +90,8 @@ def test_identical_judges_have_no_disagreement_to_fit():
     assert hja.JAModel(both["outcome"].to_numpy(), **labels).fit().converged
 
 
-def test_opposite_judges_have_no_consensus_but_scores_of_their_own(data):
-    frame = data.to_frame()[data.judge_index == 0]
+def test_opposite_judges_have_no_consensus_but_scores_of_their_own(biased_panel):
+    frame = biased_panel.to_frame()[biased_panel.judge_index == 0]
     both = pd.concat([frame.assign(judge="for"), frame.assign(judge="against", outcome=1 - frame["outcome"])])
     opposite = Comparisons.from_arrays(both["judge"], both["first"], both["second"], both["outcome"])
     with pytest.raises(IdentificationError, match="no consensus"):
@@ -124,8 +103,8 @@ def test_opposite_judges_have_no_consensus_but_scores_of_their_own(data):
     assert "consensus" in str(judgewise.summary())
 
 
-def test_all_ties_are_a_ranking_without_differences(data):
-    tied = changed(data, np.full(data.n_rows, 0.5))
+def test_all_ties_are_a_ranking_without_differences(biased_panel):
+    tied = changed(biased_panel, np.full(biased_panel.n_rows, 0.5))
     pooled = hja.BTLModel.from_comparisons(tied).fit()
     assert np.abs(pooled.params).max() < 1e-12
     with pytest.raises(IdentificationError, match="no consensus"):
@@ -133,28 +112,32 @@ def test_all_ties_are_a_ranking_without_differences(data):
 
 
 @pytest.mark.parametrize("name", ["position", "mu", "gamma", "S", "p"])
-def test_covariates_named_like_parameters_are_refused(data, name):
+def test_covariates_named_like_parameters_are_refused(biased_panel, name):
     with pytest.raises(ComparisonError, match="rename the covariate"):
-        hja.JAModel.from_comparisons(data, exog=pd.DataFrame({name: np.arange(data.n_rows)}), position="judge")
+        hja.JAModel.from_comparisons(
+            biased_panel, exog=pd.DataFrame({name: np.arange(biased_panel.n_rows)}), position="judge"
+        )
 
 
-def test_repeated_covariate_names_are_refused(data):
-    twice = pd.DataFrame(np.ones((data.n_rows, 2)), columns=["x", "x"])
+def test_repeated_covariate_names_are_refused(biased_panel):
+    twice = pd.DataFrame(np.ones((biased_panel.n_rows, 2)), columns=["x", "x"])
     with pytest.raises(ComparisonError, match="two parameters"):
-        hja.JAModel.from_comparisons(data, exog=twice)
+        hja.JAModel.from_comparisons(biased_panel, exog=twice)
 
 
-def test_an_uncentred_covariate_converges_from_every_start(data):
+def test_an_uncentred_covariate_converges_from_every_start(biased_panel):
     rng = np.random.default_rng(0)
-    result = hja.JAModel.from_comparisons(data, exog=pd.DataFrame({"year": rng.normal(size=data.n_rows) + 2020})).fit()
+    result = hja.JAModel.from_comparisons(
+        biased_panel, exog=pd.DataFrame({"year": rng.normal(size=biased_panel.n_rows) + 2020})
+    ).fit()
     assert result.converged
     assert len(result.mle_retvals["optima"]) == 1
 
 
-def test_undetermined_combinations_are_named(data):
-    constant = pd.DataFrame({"one": np.ones(data.n_rows)})
+def test_undetermined_combinations_are_named(biased_panel):
+    constant = pd.DataFrame({"one": np.ones(biased_panel.n_rows)})
     result, _ = warned(
-        hja.JAModel.from_comparisons(data, exog=constant, position="common").fit, HessianInversionWarning
+        hja.JAModel.from_comparisons(biased_panel, exog=constant, position="common").fit, HessianInversionWarning
     )
     finding = next(finding for finding in result.findings if finding.topic == "identification")
     assert "'one'" in finding.text
@@ -163,31 +146,31 @@ def test_undetermined_combinations_are_named(data):
     assert "no standard errors" in str(result.summary())
 
 
-def test_nearly_collinear_covariates_are_pointed_out(data):
+def test_nearly_collinear_covariates_are_pointed_out(biased_panel):
     rng = np.random.default_rng(1)
-    x = rng.normal(size=data.n_rows)
-    frame = pd.DataFrame({"x": x, "nearly": x + 1e-5 * rng.normal(size=data.n_rows)})
-    result = hja.BTLModel.from_comparisons(data, exog=frame).fit()
+    x = rng.normal(size=biased_panel.n_rows)
+    frame = pd.DataFrame({"x": x, "nearly": x + 1e-5 * rng.normal(size=biased_panel.n_rows)})
+    result = hja.BTLModel.from_comparisons(biased_panel, exog=frame).fit()
     assert any("nearly singular" in finding.text and "'nearly'" in finding.text for finding in result.findings)
 
 
-def test_the_position_test_leaves_out_what_other_terms_explain(data):
-    frame = data.to_frame()
+def test_the_position_test_leaves_out_what_other_terms_explain(biased_panel):
+    frame = biased_panel.to_frame()
     labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
     intercept = hja.BTLModel.from_formula("outcome ~ 1", frame, **labels).fit()
-    common = hja.BTLModel.from_comparisons(data, position="common").fit()
+    common = hja.BTLModel.from_comparisons(biased_panel, position="common").fit()
     texts = [next(f.text for f in result.findings if f.topic == "position test") for result in (intercept, common)]
     assert all("chi2(4)" in text for text in texts)
     assert "differ between judges" in texts[1]
 
 
-def test_models_with_different_covariates_or_orders_are_not_taken_as_nested(data):
+def test_models_with_different_covariates_or_orders_are_not_taken_as_nested(biased_panel):
     rng = np.random.default_rng(0)
-    one = hja.BTLModel.from_comparisons(data, exog=rng.normal(size=(data.n_rows, 1))).fit()
-    two = hja.BTLModel.from_comparisons(data, exog=rng.normal(size=(data.n_rows, 2))).fit()
+    one = hja.BTLModel.from_comparisons(biased_panel, exog=rng.normal(size=(biased_panel.n_rows, 1))).fit()
+    two = hja.BTLModel.from_comparisons(biased_panel, exog=rng.normal(size=(biased_panel.n_rows, 2))).fit()
     with pytest.raises(ComparisonError, match="not nested"):
         two.compare_lr_test(one)
-    frame = data.to_frame()
+    frame = biased_panel.to_frame()
     swapped = np.arange(len(frame)) % 2 == 0
     other = Comparisons.from_arrays(
         frame["judge"],
@@ -195,17 +178,17 @@ def test_models_with_different_covariates_or_orders_are_not_taken_as_nested(data
         frame["second"].where(~swapped, frame["first"]),
         frame["outcome"].where(~swapped, 1 - frame["outcome"]),
     )
-    plain = hja.BTLModel.from_comparisons(data).fit()
+    plain = hja.BTLModel.from_comparisons(biased_panel).fit()
     assert len(hja.compare(plain, hja.JAModel.from_comparisons(other).fit())) == 2
     with pytest.raises(ComparisonError, match="different verdicts"):
         hja.compare(plain, hja.BTLModel.from_comparisons(other, position="common").fit())
     labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
     intercept = hja.BTLModel.from_formula("outcome ~ 1", frame, **labels).fit()
-    assert hja.BTLModel.from_comparisons(data, position="judge").fit().compare_lr_test(intercept).df_diff == 4
+    assert hja.BTLModel.from_comparisons(biased_panel, position="judge").fit().compare_lr_test(intercept).df_diff == 4
 
 
-def test_series_with_other_indices_are_not_silently_matched_by_position(data):
-    frame = data.to_frame()
+def test_series_with_other_indices_are_not_silently_matched_by_position(biased_panel):
+    frame = biased_panel.to_frame()
     with pytest.raises(ComparisonError, match="different indices"):
         hja.BTLModel(
             frame["outcome"],
@@ -215,8 +198,8 @@ def test_series_with_other_indices_are_not_silently_matched_by_position(data):
         )
 
 
-def test_missing_rows_of_a_formula_are_refused_unless_dropping_is_asked_for(data):
-    frame = data.to_frame()
+def test_missing_rows_of_a_formula_are_refused_unless_dropping_is_asked_for(biased_panel):
+    frame = biased_panel.to_frame()
     frame.loc[3, "outcome"] = np.nan
     frame.loc[5, "judge"] = None
     labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
@@ -224,17 +207,17 @@ def test_missing_rows_of_a_formula_are_refused_unless_dropping_is_asked_for(data
         hja.BTLModel.from_formula("outcome ~ 0", frame, **labels)
     with pytest.raises(ComparisonError, match="missing"):
         hja.BTLModel.from_formula("outcome ~ 0", frame.fillna({"outcome": 1.0}), **labels)
-    assert hja.BTLModel.from_formula("outcome ~ 0", frame, missing="drop", **labels).nobs == data.n_rows - 2
+    assert hja.BTLModel.from_formula("outcome ~ 0", frame, missing="drop", **labels).nobs == biased_panel.n_rows - 2
 
 
-def test_options_without_meaning_are_refused(data):
-    model = hja.JAModel.from_comparisons(data)
+def test_options_without_meaning_are_refused(biased_panel):
+    model = hja.JAModel.from_comparisons(biased_panel)
     with pytest.raises(ValueError, match="use_t is not available"):
         model.fit(use_t=True)
     with pytest.raises(ValueError, match="maxiter must be"):
         model.fit(maxiter=0)
     with pytest.raises(TypeError, match="JAModel has rank 0"):
-        hja.JAModel.from_comparisons(data, rank=1)
+        hja.JAModel.from_comparisons(biased_panel, rank=1)
     result = model.fit()
     with pytest.raises(NotImplementedError, match="with_covariance"):
         _ = result.bsejac
@@ -244,8 +227,8 @@ def test_options_without_meaning_are_refused(data):
         result.predict(pd.DataFrame({"x": [1]}))
 
 
-def test_labels_with_line_breaks_do_not_break_tables(data):
-    frame = data.to_frame()
+def test_labels_with_line_breaks_do_not_break_tables(biased_panel):
+    frame = biased_panel.to_frame()
     frame["first"], frame["second"] = (frame[c].replace("item-1", "item\n1") for c in ("first", "second"))
     result = hja.JAModel(frame["outcome"], judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]).fit()
     assert "item 1 " in str(result.summary())
@@ -285,10 +268,8 @@ def test_random_data_give_a_fit_or_one_of_our_errors():
     assert min(outcomes.values()) > 20
 
 
-def test_rows_that_run_to_infinity_are_left_empty_in_every_table(data):
-    frame = data.to_frame()
-    outcome = np.where(frame["first"] == "item-1", 1.0, np.where(frame["second"] == "item-1", 0.0, frame["outcome"]))
-    result = hja.BTLModel.from_comparisons(changed(data, outcome)).fit(warn_convergence=False)
+def test_rows_that_run_to_infinity_are_left_empty_in_every_table(biased_panel):
+    result = hja.BTLModel.from_comparisons(always_winning(biased_panel, "item-1")).fit(warn_convergence=False)
     assert np.isnan(result.consensus.loc["item-1", "estimate"])
     assert result.consensus["estimate"].notna().sum() == 6
     assert result.scores["item-1"].isna().all()
@@ -298,21 +279,21 @@ def test_rows_that_run_to_infinity_are_left_empty_in_every_table(data):
         result.ranking()
     line = next(line for line in str(result.summary()).splitlines() if line.startswith("item-1"))
     assert line.split()[2:] == ["-", "-", "-", "-"]
-    outcome = np.where(data.judge_index == 0, 1.0, data.outcome)
-    always = hja.JAModel.from_comparisons(changed(data, outcome), position="judge").fit(warn_convergence=False)
+    outcome = np.where(biased_panel.judge_index == 0, 1.0, biased_panel.outcome)
+    always = hja.JAModel.from_comparisons(changed(biased_panel, outcome), position="judge").fit(warn_convergence=False)
     assert always.position["estimate"].isna().tolist() == [True, False, False, False, False]
-    shrunk = hja.BTLModel.from_comparisons(changed(data, outcome), position="judge").fit_regularized(terms=True)
+    shrunk = hja.BTLModel.from_comparisons(changed(biased_panel, outcome), position="judge").fit_regularized(terms=True)
     assert shrunk.converged
     assert shrunk.position["estimate"].notna().all()
 
 
-def test_items_with_finite_scores_keep_their_differences_when_another_runs_to_infinity(data):
-    frame = data.to_frame()
+def test_items_with_finite_scores_keep_their_differences_when_another_runs_to_infinity(biased_panel):
+    frame = biased_panel.to_frame()
     involved = (frame["first"] == "item-1") | (frame["second"] == "item-1")
     outcome = np.where(frame["first"] == "item-1", 1.0, np.where(frame["second"] == "item-1", 0.0, frame["outcome"]))
-    separated = hja.BTLModel.from_comparisons(changed(data, outcome)).fit(warn_convergence=False)
+    separated = hja.BTLModel.from_comparisons(changed(biased_panel, outcome)).fit(warn_convergence=False)
     # In the limit the comparisons with the undefeated item say nothing about the others.
-    without = hja.BTLModel.from_comparisons(data.subset(~involved.to_numpy())).fit()
+    without = hja.BTLModel.from_comparisons(biased_panel.subset(~involved.to_numpy())).fit()
     np.testing.assert_allclose(
         separated.consensus.drop("item-1")[["estimate", "std_err"]],
         without.consensus[["estimate", "std_err"]],

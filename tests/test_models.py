@@ -7,40 +7,24 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 import hjastats as hja
 from hjastats.errors import ComparisonError, IdentificationError
-from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from tests.panels import every_model, swapped
 
 # Rearranging the same data changes sums only in their last digits.
 UNCHANGED = 1e-9
 
 
 @pytest.fixture(scope="module")
-def data():
-    panel = heterogeneous_panel(5, 6, rank=1, heterogeneity=0.4, rng=1)
-    return simulate_comparisons(0.7 * panel.scores, near_balanced_design(5, 6, 2400, rng=2), shuffle_order=True, rng=3)
+def small_frame(small_panel):
+    return small_panel.to_frame()
 
 
-@pytest.fixture(scope="module")
-def frame(data):
-    return data.to_frame()
-
-
-def every_model(data, **options):
-    return [
-        hja.BTLModel.from_comparisons(data, **options),
-        hja.JAModel.from_comparisons(data, **options),
-        hja.HJAModel.from_comparisons(data, rank=1, **options),
-        hja.HJAModel.from_comparisons(data, rank=2, **options),
-        hja.JudgewiseBTLModel.from_comparisons(data, **options),
-    ]
-
-
-def test_models_are_statsmodels_models(data):
-    for model in every_model(data):
+def test_models_are_statsmodels_models(small_panel):
+    for model in every_model(small_panel):
         assert isinstance(model, GenericLikelihoodModel)
 
 
-def test_nested_models_have_increasing_likelihoods_and_the_right_degrees_of_freedom(data):
-    fits = [model.fit() for model in every_model(data)]
+def test_nested_models_have_increasing_likelihoods_and_the_right_degrees_of_freedom(small_panel):
+    fits = [model.fit() for model in every_model(small_panel)]
     assert (np.diff([fit.llf for fit in fits]) > 0).all()
     K, N = 5, 6
     counts = [N - 1, N + K - 2, 2 * (K + N - 3), 3 * (K + N - 4), K * (N - 1)]
@@ -51,11 +35,11 @@ def test_nested_models_have_increasing_likelihoods_and_the_right_degrees_of_free
 
 
 @pytest.mark.parametrize("options", [{}, {"position": "judge"}, {"position": "common", "exog": "random"}], ids=str)
-def test_reported_derivatives_match_finite_differences(data, options):
+def test_reported_derivatives_match_finite_differences(small_panel, options):
     rng = np.random.default_rng(0)
     if options.get("exog"):
-        options = options | {"exog": rng.integers(-1, 2, size=(data.n_rows, 2))}
-    for model in every_model(data, **options):
+        options = options | {"exog": rng.integers(-1, 2, size=(small_panel.n_rows, 2))}
+    for model in every_model(small_panel, **options):
         params = model.start_params + 0.1 * rng.normal(size=model.nparams)
         np.testing.assert_allclose(model.score(params), approx_fprime(params, model.loglike, centered=True), atol=1e-4)
         hessian = model.hessian(params)
@@ -64,8 +48,8 @@ def test_reported_derivatives_match_finite_differences(data, options):
         assert model.loglikeobs(params).sum() == pytest.approx(model.loglike(params), rel=1e-12)
 
 
-def test_free_derivatives_match_finite_differences_in_the_chart(data):
-    for model in every_model(data, position="judge"):
+def test_free_derivatives_match_finite_differences_in_the_chart(small_panel):
+    for model in every_model(small_panel, position="judge"):
         params = model.start_params
         free = model.untransform_params(params, at=params)
         objective = lambda x: model.loglike(model.transform_params(x, at=params))  # noqa: B023, E731
@@ -75,9 +59,9 @@ def test_free_derivatives_match_finite_differences_in_the_chart(data):
         np.testing.assert_allclose(model.score_obs_free(params).sum(axis=0), model.score_free(params), atol=1e-8)
 
 
-def test_free_and_reported_parameters_are_inverse_to_each_other(data):
+def test_free_and_reported_parameters_are_inverse_to_each_other(small_panel):
     rng = np.random.default_rng(0)
-    for model in every_model(data, position="judge"):
+    for model in every_model(small_panel, position="judge"):
         free = model.untransform_params(model.start_params)
         assert len(free) == model.k_params_free
         free = free + 0.05 * rng.normal(size=len(free))
@@ -103,63 +87,63 @@ def assert_same(left, right, tolerance=UNCHANGED):
     np.testing.assert_allclose(left.bse, right.bse, atol=1e-6)
 
 
-def test_order_of_the_rows_does_not_matter(frame):
-    assert_same(refit(frame), refit(frame.sample(frac=1, random_state=1)))
+def test_order_of_the_rows_does_not_matter(small_frame):
+    assert_same(refit(small_frame), refit(small_frame.sample(frac=1, random_state=1)))
 
 
-def test_swapping_the_two_items_changes_nothing(frame):
-    swapped = frame.rename(columns={"first": "second", "second": "first"}).assign(outcome=1 - frame["outcome"])
-    assert_same(refit(frame), refit(swapped))
+def test_swapping_the_two_items_changes_nothing(small_frame):
+    assert_same(refit(small_frame), refit(swapped(small_frame)))
 
 
-def test_swapping_sides_flips_the_sign_of_position_effects_only(frame):
-    swapped = frame.rename(columns={"first": "second", "second": "first"}).assign(outcome=1 - frame["outcome"])
-    one, two = refit(frame, position="judge"), refit(swapped, position="judge")
+def test_swapping_sides_flips_the_sign_of_position_effects_only(small_frame):
+    one, two = refit(small_frame, position="judge"), refit(swapped(small_frame), position="judge")
     assert one.llf == pytest.approx(two.llf, rel=1e-12)
     np.testing.assert_allclose(one.position["estimate"], -two.position["estimate"], atol=1e-7)
     np.testing.assert_allclose(one.scores, two.scores, atol=1e-7)
 
 
-def test_merging_rows_into_weights_changes_nothing(frame):
-    merged = frame.groupby(["judge", "first", "second", "outcome"], as_index=False)["weight"].sum()
-    assert len(merged) < len(frame)
-    assert_same(refit(frame), refit(merged))
+def test_merging_rows_into_weights_changes_nothing(small_frame):
+    merged = small_frame.groupby(["judge", "first", "second", "outcome"], as_index=False)["weight"].sum()
+    assert len(merged) < len(small_frame)
+    assert_same(refit(small_frame), refit(merged))
 
 
-def test_soft_outcomes_equal_the_wins_they_average(frame):
+def test_soft_outcomes_equal_the_wins_they_average(small_frame):
     keys = ["judge", "first", "second"]
-    averaged = frame.groupby(keys, as_index=False).agg(outcome=("outcome", "mean"), weight=("weight", "sum"))
-    assert_same(refit(frame), refit(averaged))
+    averaged = small_frame.groupby(keys, as_index=False).agg(outcome=("outcome", "mean"), weight=("weight", "sum"))
+    assert_same(refit(small_frame), refit(averaged))
 
 
-def test_relabelling_judges_and_items_relabels_the_result(frame):
-    judges = dict(zip(sorted(frame["judge"].unique()), ["z", "b", "y", "a", "m"], strict=True))
-    items = dict(zip(sorted(frame["first"].unique()), "rqxabc", strict=True))
-    renamed = frame.assign(
-        judge=frame["judge"].map(judges), first=frame["first"].map(items), second=frame["second"].map(items)
+def test_relabelling_judges_and_items_relabels_the_result(small_frame):
+    judges = dict(zip(sorted(small_frame["judge"].unique()), ["z", "b", "y", "a", "m"], strict=True))
+    items = dict(zip(sorted(small_frame["first"].unique()), "rqxabc", strict=True))
+    renamed = small_frame.assign(
+        judge=small_frame["judge"].map(judges),
+        first=small_frame["first"].map(items),
+        second=small_frame["second"].map(items),
     )
-    one, two = refit(frame), refit(renamed)
+    one, two = refit(small_frame), refit(renamed)
     assert one.llf == pytest.approx(two.llf, rel=1e-12)
     expected = one.scores.rename(index=judges, columns=items)
     pd.testing.assert_frame_equal(expected.loc[two.scores.index, two.scores.columns], two.scores, atol=1e-7, rtol=0)
 
 
-def test_hidden_constants_do_not_enter_the_likelihood(frame):
+def test_hidden_constants_do_not_enter_the_likelihood(small_frame):
     """Half the weights, half the log-likelihood."""
-    assert refit(frame.assign(weight=0.5)).llf == pytest.approx(0.5 * refit(frame).llf, rel=1e-12)
+    assert refit(small_frame.assign(weight=0.5)).llf == pytest.approx(0.5 * refit(small_frame).llf, rel=1e-12)
 
 
 @pytest.mark.parametrize("method", ["alternating", "bfgs", "lbfgs", "newton", "ncg", "cg"])
-def test_other_optimisers_end_at_the_same_estimate(data, method):
-    model = hja.HJAModel.from_comparisons(data, rank=1)
+def test_other_optimisers_end_at_the_same_estimate(small_panel, method):
+    model = hja.HJAModel.from_comparisons(small_panel, rank=1)
     reference, other = model.fit(), model.fit(method=method)
     assert other.converged
     np.testing.assert_allclose(other.params, reference.params, atol=1e-6)
     assert other.mle_settings["optimizer"] == method
 
 
-def test_start_params_are_used_and_checked(data):
-    model = hja.HJAModel.from_comparisons(data, rank=1)
+def test_start_params_are_used_and_checked(small_panel):
+    model = hja.HJAModel.from_comparisons(small_panel, rank=1)
     result = model.fit()
     again = model.fit(start_params=result.params)
     assert again.mle_retvals["iterations"] <= 2
@@ -167,49 +151,49 @@ def test_start_params_are_used_and_checked(data):
         model.fit(start_params=np.ones(3))
 
 
-def test_too_few_iterations_are_reported(data):
+def test_too_few_iterations_are_reported(small_panel):
     with pytest.warns(ConvergenceWarning, match="did not converge in 1 iterations"):
-        result = hja.HJAModel.from_comparisons(data, rank=1).fit(maxiter=1)
+        result = hja.HJAModel.from_comparisons(small_panel, rank=1).fit(maxiter=1)
     assert not result.converged
     assert not result.mle_retvals["converged"]
 
 
-def test_formula_arrays_and_comparisons_give_the_same_fit(data, frame):
+def test_formula_arrays_and_comparisons_give_the_same_fit(small_panel, small_frame):
     columns = {"judge": "judge", "item_a": "first", "item_b": "second", "weights": "weight"}
-    formula = hja.HJAModel.from_formula("outcome ~ 0", frame, rank=1, **columns).fit()
-    assert_same(formula, hja.HJAModel.from_comparisons(data, rank=1).fit())
-    assert_same(formula, refit(frame))
+    formula = hja.HJAModel.from_formula("outcome ~ 0", small_frame, rank=1, **columns).fit()
+    assert_same(formula, hja.HJAModel.from_comparisons(small_panel, rank=1).fit())
+    assert_same(formula, refit(small_frame))
     assert formula.model.endog_names == "outcome"
 
 
-def test_labels_on_the_left_of_a_formula_are_refused_with_what_to_do(frame):
-    labelled = frame.assign(winner=np.where(frame["outcome"] == 1, "a", "b"))
+def test_labels_on_the_left_of_a_formula_are_refused_with_what_to_do(small_frame):
+    labelled = small_frame.assign(winner=np.where(small_frame["outcome"] == 1, "a", "b"))
     with pytest.raises(ComparisonError, match=r"holds labels: expected 1 if the first item was preferred.*codes"):
         hja.JAModel.from_formula("winner ~ 0", labelled, judge="judge", item_a="first", item_b="second")
 
 
-def test_an_intercept_is_a_common_position_effect(data, frame):
+def test_an_intercept_is_a_common_position_effect(small_panel, small_frame):
     columns = {"judge": "judge", "item_a": "first", "item_b": "second"}
-    formula = hja.JAModel.from_formula("outcome ~ 1", frame, **columns).fit()
-    position = hja.JAModel.from_comparisons(data, position="common").fit()
+    formula = hja.JAModel.from_formula("outcome ~ 1", small_frame, **columns).fit()
+    position = hja.JAModel.from_comparisons(small_panel, position="common").fit()
     assert formula.llf == pytest.approx(position.llf, rel=1e-12)
     assert formula.params["position"] == pytest.approx(position.params["position"], abs=1e-8)
 
 
-def test_covariates_come_first_and_are_estimated(frame):
+def test_covariates_come_first_and_are_estimated(small_frame):
     rng = np.random.default_rng(5)
-    frame = frame.assign(length=rng.integers(-2, 3, len(frame)))
-    longer = rng.random(len(frame)) < 1 / (1 + np.exp(-frame["length"]))
-    frame["outcome"] = np.where(rng.random(len(frame)) < 0.5, longer, frame["outcome"])
+    small_frame = small_frame.assign(length=rng.integers(-2, 3, len(small_frame)))
+    longer = rng.random(len(small_frame)) < 1 / (1 + np.exp(-small_frame["length"]))
+    small_frame["outcome"] = np.where(rng.random(len(small_frame)) < 0.5, longer, small_frame["outcome"])
     columns = {"judge": "judge", "item_a": "first", "item_b": "second"}
-    result = hja.JAModel.from_formula("outcome ~ 0 + length", frame, **columns).fit()
+    result = hja.JAModel.from_formula("outcome ~ 0 + length", small_frame, **columns).fit()
     assert result.params.index[0] == "length"
     assert result.params["length"] > 5 * result.bse["length"]
     assert "length" in str(result.summary())
 
 
-def test_formula_respects_subset_missing_rows_and_local_functions(frame):
-    broken = frame.copy()
+def test_formula_respects_subset_missing_rows_and_local_functions(small_frame):
+    broken = small_frame.copy()
     broken.loc[broken.index[:7], "outcome"] = np.nan
     broken.loc[broken.index[7:10], "judge"] = None
     double = lambda x: x  # noqa: E731, F841
@@ -225,15 +209,15 @@ def test_formula_respects_subset_missing_rows_and_local_functions(frame):
     )
 
 
-def test_predictions_follow_the_scores(data):
-    result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
+def test_predictions_follow_the_scores(small_panel):
+    result = hja.HJAModel.from_comparisons(small_panel, rank=1, position="judge").fit()
     eta = result.predict(judge="judge-2", item_a="item-1", item_b="item-4", which="linear")[0]
     expected = result.scores.loc["judge-2", "item-1"] - result.scores.loc["judge-2", "item-4"]
     assert eta == pytest.approx(expected + result.position.loc["judge-2", "estimate"])
     many = result.predict(judge=["judge-1", "judge-2"], item_a="item-1", item_b="item-4")
     assert many.shape == (2,)
     assert ((many > 0) & (many < 1)).all()
-    np.testing.assert_allclose(result.fittedvalues.sum(), data.outcome.sum(), rtol=1e-7)
+    np.testing.assert_allclose(result.fittedvalues.sum(), small_panel.outcome.sum(), rtol=1e-7)
 
 
 def test_one_judge_is_bradley_terry():
@@ -257,9 +241,9 @@ def test_two_items_have_one_contrast():
 
 
 @pytest.mark.parametrize("rank", [-1, 5, 1.5, True, "1", None])
-def test_impossible_ranks_are_refused(data, rank):
+def test_impossible_ranks_are_refused(small_panel, rank):
     with pytest.raises(IdentificationError, match=r"rank must be an integer between 0 and .* = 4"):
-        hja.HJAModel.from_comparisons(data, rank=rank)
+        hja.HJAModel.from_comparisons(small_panel, rank=rank)
 
 
 def test_unlinked_items_are_refused_with_their_names():
@@ -308,14 +292,14 @@ def test_bad_input_is_refused_in_words(change, message):
         hja.BTLModel(**(good | change))
 
 
-def test_unknown_options_are_refused(data):
+def test_unknown_options_are_refused(small_panel):
     with pytest.raises(ValueError, match="position must be"):
-        hja.BTLModel.from_comparisons(data, position="left")
+        hja.BTLModel.from_comparisons(small_panel, position="left")
     with pytest.raises(ValueError, match="ties must be"):
-        hja.BTLModel.from_comparisons(data, ties="ignore")
+        hja.BTLModel.from_comparisons(small_panel, ties="ignore")
     with pytest.raises(TypeError, match="unknown arguments: 'colour'"):
-        hja.BTLModel.from_comparisons(data, colour="red")
-    model = hja.BTLModel.from_comparisons(data)
+        hja.BTLModel.from_comparisons(small_panel, colour="red")
+    model = hja.BTLModel.from_comparisons(small_panel)
     with pytest.raises(ValueError, match="method must be one of"):
         model.fit(method="magic")
     with pytest.raises(ValueError, match="cov_type must be"):

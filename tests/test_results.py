@@ -12,13 +12,8 @@ from hjastats.diagnostics import findings
 
 
 @pytest.fixture(scope="module")
-def data():
-    return hja.datasets.load_panel()
-
-
-@pytest.fixture(scope="module")
-def result(data):
-    return hja.HJAModel.from_comparisons(data, rank=1).fit()
+def result(panel):
+    return hja.HJAModel.from_comparisons(panel, rank=1).fit()
 
 
 def test_parameters_are_labelled_and_on_the_natural_scale(result):
@@ -53,14 +48,14 @@ def test_constrained_combinations_have_no_variance(result):
         assert abs(ones @ covariance.to_numpy() @ ones) < 1e-10
 
 
-def test_observed_information_gives_other_standard_errors(data, result):
-    observed = hja.HJAModel.from_comparisons(data, rank=1).fit(information="observed")
+def test_observed_information_gives_other_standard_errors(panel, result):
+    observed = hja.HJAModel.from_comparisons(panel, rank=1).fit(information="observed")
     np.testing.assert_allclose(observed.params, result.params)
     ratio = observed.bse / result.bse
     assert 0.7 < ratio.min() < ratio.max() < 1.4
     assert np.abs(ratio - 1).max() > 1e-3
     numerical = np.linalg.inv(-observed.model.hessian_free(observed.params))
-    np.testing.assert_allclose(observed.cov_params_free, numerical, atol=1e-10)
+    np.testing.assert_allclose(observed.fit.covariance.covariance, numerical, atol=1e-10)
 
 
 def test_tables_name_what_they_hold(result):
@@ -74,8 +69,8 @@ def test_tables_name_what_they_hold(result):
     assert result.judges.leverage().loc["judge-noise", "h"] < result.judges.leverage()["h"].median()
 
 
-def test_pooled_models_report_constant_sensitivity(data):
-    result = hja.BTLModel.from_comparisons(data).fit()
+def test_pooled_models_report_constant_sensitivity(panel):
+    result = hja.BTLModel.from_comparisons(panel).fit()
     assert (result.sensitivity["estimate"] == 1).all()
     assert result.sensitivity["p_value"].isna().all()
     assert (result.disagreement.abs() < 1e-12).all().all()
@@ -83,8 +78,8 @@ def test_pooled_models_report_constant_sensitivity(data):
     assert not result.params.index.str.startswith("gamma").any()
 
 
-def test_judgewise_models_derive_consensus_and_sensitivity(data):
-    result = hja.JudgewiseBTLModel.from_comparisons(data).fit()
+def test_judgewise_models_derive_consensus_and_sensitivity(panel):
+    result = hja.JudgewiseBTLModel.from_comparisons(panel).fit()
     np.testing.assert_allclose(result.consensus["estimate"], result.scores.mean().sort_values(ascending=False))
     assert result.sensitivity["estimate"].mean() == pytest.approx(1.0)
     assert (result.sensitivity["std_err"] > 0).all()
@@ -109,8 +104,8 @@ def saved_and_loaded(result, tmp_path):
     return type(result).load(path)
 
 
-def test_results_survive_pickling_saving_and_loading(result, data, tmp_path):
-    frame = data.to_frame()
+def test_results_survive_pickling_saving_and_loading(result, panel, tmp_path):
+    frame = panel.to_frame()
     formula = hja.JAModel.from_formula("outcome ~ 0", frame, judge="judge", item_a="first", item_b="second").fit()
     for original in (result, formula):
         for copy in (pickle.loads(pickle.dumps(original)), saved_and_loaded(original, tmp_path)):
@@ -119,8 +114,8 @@ def test_results_survive_pickling_saving_and_loading(result, data, tmp_path):
             assert copy.summary().tables[1].as_text() == original.summary().tables[1].as_text()
 
 
-def test_results_work_without_their_data(data):
-    result = hja.HJAModel.from_comparisons(data, rank=1).fit()
+def test_results_work_without_their_data(panel):
+    result = hja.HJAModel.from_comparisons(panel, rank=1).fit()
     text = result.summary().tables[2].as_text()
     size = len(pickle.dumps(result))
     result.remove_data()
@@ -140,8 +135,8 @@ def test_summaries_print_in_every_format(result):
     assert "gamma = 1" in summary.as_text()
 
 
-def test_summary_columns_stand_side_by_side(data, result):
-    ja = hja.JAModel.from_comparisons(data).fit()
+def test_summary_columns_stand_side_by_side(panel, result):
+    ja = hja.JAModel.from_comparisons(panel).fit()
     assert "gamma[judge-noise]" in str(summary_col([ja, result], model_names=["JA", "HJA"]))
 
 
@@ -153,8 +148,8 @@ def test_wide_panels_are_cut_in_the_middle(result):
     assert "model-E" not in text
 
 
-def test_long_labels_stay_within_a_hundred_and_ten_columns(data):
-    frame = data.to_frame()
+def test_long_labels_stay_within_a_hundred_and_ten_columns(panel):
+    frame = panel.to_frame()
     frame["judge"] = "organisation-with-a-long-name/" + frame["judge"] + "-instruct-turbo-preview-2026"
     rows = {"judge": frame["judge"], "item_a": frame["first"], "item_b": frame["second"]}
     text = str(hja.HJAModel(frame["outcome"], rank=1, **rows).fit().summary())
@@ -162,7 +157,7 @@ def test_long_labels_stay_within_a_hundred_and_ten_columns(data):
     assert "...first..." in text
 
 
-def test_every_condition_is_stated_either_way(data, result):
+def test_every_condition_is_stated_either_way(panel, result):
     topics = {
         "convergence",
         "optima",
@@ -179,12 +174,12 @@ def test_every_condition_is_stated_either_way(data, result):
     warned = {finding.topic: finding for finding in result.findings if finding.is_warning}
     assert "judge-first" in warned["first share"].text
     assert "position='judge'" in warned["position test"].text
-    calm = hja.HJAModel.from_comparisons(data.without_judges(["judge-first"]), rank=1).fit()
+    calm = hja.HJAModel.from_comparisons(panel.without_judges(["judge-first"]), rank=1).fit()
     assert not any(finding.is_warning for finding in calm.findings if finding.topic in ("first share", "position test"))
 
 
-def test_score_test_of_position_agrees_with_the_likelihood_ratio_near_the_null(data):
-    calm = data.without_judges(["judge-first"])
+def test_score_test_of_position_agrees_with_the_likelihood_ratio_near_the_null(panel):
+    calm = panel.without_judges(["judge-first"])
     plain = hja.JAModel.from_comparisons(calm).fit()
     position = hja.JAModel.from_comparisons(calm, position="judge").fit()
     text = next(finding.text for finding in plain.findings if finding.topic == "position test")
@@ -192,8 +187,8 @@ def test_score_test_of_position_agrees_with_the_likelihood_ratio_near_the_null(d
     assert statistic == pytest.approx(2 * (position.llf - plain.llf), rel=0.1)
 
 
-def test_what_a_penalised_fit_says_of_positions_is_penalised_too(data):
-    few = data.subset(np.arange(data.n_rows) % 16 == 0)
+def test_what_a_penalised_fit_says_of_positions_is_penalised_too(panel):
+    few = panel.subset(np.arange(panel.n_rows) % 16 == 0)
     result = hja.JAModel.from_comparisons(few).fit_regularized(alpha=1.0, terms=True)
     diagnosis = result.diagnose()
     other = result.model.with_position("judge").fit_regularized(alpha=1.0, terms=True)

@@ -9,40 +9,16 @@ from scipy import stats
 import hjastats as hja
 from hjastats.data.comparisons import Comparisons
 from hjastats.errors import ComparisonError, ContrastError, IdentificationError
-from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from hjastats.simulation import near_balanced_design
+from tests.panels import arguments, mild_scores, swapped
 
 CLASSES = [(hja.BTLModel, {}), (hja.JAModel, {}), (hja.HJAModel, {"rank": 1}), (hja.JudgewiseBTLModel, {})]
 
 
-def truth(n_judges=4, n_items=6, seed=0):
-    return 0.6 * heterogeneous_panel(n_judges, n_items, 1, heterogeneity=0.4, rng=seed).scores
-
-
-@pytest.fixture(scope="module")
-def data():
-    """A panel with ties and a length difference, drawn from a Davidson model of our own."""
-    rng = np.random.default_rng(1)
-    plain = simulate_comparisons(
-        truth(), near_balanced_design(4, 6, 3000, rng=2), position=0.3, shuffle_order=True, rng=3
-    )
-    frame = plain.to_frame()
-    outcome = np.where(rng.random(len(frame)) < 0.2, 0.5, frame["outcome"])
-    columns = pd.DataFrame({"length": rng.integers(-3, 4, len(frame)), "prompt": np.arange(len(frame)) % 50})
-    return Comparisons.from_arrays(frame["judge"], frame["first"], frame["second"], outcome, columns=columns)
-
-
-def arguments(frame):
-    return {"judge": frame["judge"], "item_a": frame["first"], "item_b": frame["second"]}
-
-
-def swapped(frame):
-    return frame.rename(columns={"first": "second", "second": "first"}).assign(outcome=1 - frame["outcome"])
-
-
 @pytest.mark.parametrize(("cls", "options"), CLASSES)
 @pytest.mark.parametrize("tie", ["common", "judge"])
-def test_swapping_sides_flips_position_and_leaves_ties_and_scores(data, cls, options, tie):
-    frame = data.to_frame()
+def test_swapping_sides_flips_position_and_leaves_ties_and_scores(tied_panel, cls, options, tie):
+    frame = tied_panel.to_frame()
     kind = options | {"ties": "davidson", "tie": tie, "position": "judge"}
     one, two = cls(frame["outcome"], **arguments(frame), **kind).fit(), cls(**model_of(swapped(frame)), **kind).fit()
     assert one.llf == pytest.approx(two.llf, rel=1e-12)
@@ -56,9 +32,9 @@ def model_of(frame):
 
 
 @pytest.mark.parametrize(("cls", "options"), CLASSES)
-def test_davidson_fits_are_stationary_and_their_rows_add_up(data, cls, options):
+def test_davidson_fits_are_stationary_and_their_rows_add_up(tied_panel, cls, options):
     for tie in ("common", "judge"):
-        result = cls.from_comparisons(data, ties="davidson", tie=tie, position="common", **options).fit()
+        result = cls.from_comparisons(tied_panel, ties="davidson", tie=tie, position="common", **options).fit()
         model, params = result.model, result.params.to_numpy()
         assert result.converged
         assert np.abs(model.score_free(params)).max() < 1e-6
@@ -68,10 +44,10 @@ def test_davidson_fits_are_stationary_and_their_rows_add_up(data, cls, options):
         np.testing.assert_allclose(-model.hessian_free(params, observed=False), model.information(params))
 
 
-def test_merging_rows_changes_no_davidson_fit(data):
-    frame = data.to_frame()
+def test_merging_rows_changes_no_davidson_fit(tied_panel):
+    frame = tied_panel.to_frame()
     merged = frame.groupby(["judge", "first", "second", "outcome"], as_index=False)["weight"].sum()
-    one = hja.JAModel.from_comparisons(data, ties="davidson", tie="judge").fit()
+    one = hja.JAModel.from_comparisons(tied_panel, ties="davidson", tie="judge").fit()
     two = hja.JAModel(
         merged["outcome"], weights=merged["weight"], ties="davidson", tie="judge", **arguments(merged)
     ).fit()
@@ -80,7 +56,7 @@ def test_merging_rows_changes_no_davidson_fit(data):
     np.testing.assert_allclose(one.with_covariance("HC0").bse, two.with_covariance("HC0").bse, rtol=1e-6)
 
 
-def test_without_item_differences_tie_propensities_are_the_tie_shares(data):
+def test_without_item_differences_tie_propensities_are_the_tie_shares(tied_panel):
     """Two items of equal strength: the odds of a tie against either win are exp(tie) exactly."""
     rng = np.random.default_rng(0)
     outcome = rng.choice([0, 0.5, 1], size=400, p=[0.3, 0.4, 0.3])
@@ -92,9 +68,9 @@ def test_without_item_differences_tie_propensities_are_the_tie_shares(data):
     assert result.params["mu[a]"] == pytest.approx(0, abs=1e-8)
 
 
-def test_judges_that_never_tie_have_no_tie_propensity(data):
-    outcome = np.where((data.judge_index == 1) & (data.outcome == 0.5), 1.0, data.outcome)
-    frame = data.to_frame()
+def test_judges_that_never_tie_have_no_tie_propensity(tied_panel):
+    outcome = np.where((tied_panel.judge_index == 1) & (tied_panel.outcome == 0.5), 1.0, tied_panel.outcome)
+    frame = tied_panel.to_frame()
     result = hja.JAModel(
         outcome, ties="davidson", tie="judge", **{k: v.to_numpy() for k, v in arguments(frame).items()}
     ).fit()
@@ -107,40 +83,40 @@ def test_judges_that_never_tie_have_no_tie_propensity(data):
     with pytest.raises(ContrastError, match="never ties"):
         result.contrast("tie[judge-2]")
     assert result.contrast("tie[judge-3] - tie[judge-1]").std_err[0] > 0
-    metadata = pd.DataFrame({"big": [0, 1, 0, 1]}, index=list(data.judges))
+    metadata = pd.DataFrame({"big": [0, 1, 0, 1]}, index=list(tied_panel.judges))
     assert len(result.contrast_formula("tie ~ big", metadata)) == 2
     assert result.bootstrap(3).params.shape == (3, len(result.params))
     table = next(table for table in result.summary().tables if "tie" in str(table.title))
     assert [row[0].data for row in table[1:]] == ["judge-1", "judge-3", "judge-4"]
 
 
-def test_dropping_ties_is_leaving_them_out(data):
-    dropped = hja.HJAModel.from_comparisons(data, rank=1, ties="drop", exog=["length"]).fit()
-    decided = data.subset(data.outcome != 0.5)
+def test_dropping_ties_is_leaving_them_out(tied_panel):
+    dropped = hja.HJAModel.from_comparisons(tied_panel, rank=1, ties="drop", exog=["length"]).fit()
+    decided = tied_panel.subset(tied_panel.outcome != 0.5)
     direct = hja.HJAModel.from_comparisons(decided, rank=1, exog=["length"]).fit()
     assert dropped.llf == pytest.approx(direct.llf, rel=1e-12)
     assert dropped.nobs == decided.n_comparisons
     assert any("ties were left out" in finding.text for finding in dropped.findings)
 
 
-def test_ties_as_an_outcome_are_not_compared_with_half_wins(data):
-    half, davidson = (hja.BTLModel.from_comparisons(data, ties=ties).fit() for ties in ("half", "davidson"))
+def test_ties_as_an_outcome_are_not_compared_with_half_wins(tied_panel):
+    half, davidson = (hja.BTLModel.from_comparisons(tied_panel, ties=ties).fit() for ties in ("half", "davidson"))
     with pytest.raises(ComparisonError, match="different outcomes"):
         hja.compare(half, davidson)
-    judge = hja.BTLModel.from_comparisons(data, ties="davidson", tie="judge").fit()
+    judge = hja.BTLModel.from_comparisons(tied_panel, ties="davidson", tie="judge").fit()
     assert judge.compare_lr_test(davidson).df_diff == 3
 
 
-def test_davidson_refuses_soft_preferences_and_data_without_ties(data):
-    frame = data.to_frame()
+def test_davidson_refuses_soft_preferences_and_data_without_ties(tied_panel):
+    frame = tied_panel.to_frame()
     with pytest.raises(ComparisonError, match="soft preferences need ties='half'"):
         hja.BTLModel(frame["outcome"] * 0.7, ties="davidson", **arguments(frame))
     with pytest.raises(IdentificationError, match="no ties in the data"):
-        hja.BTLModel.from_comparisons(data.subset(data.outcome != 0.5), ties="davidson")
+        hja.BTLModel.from_comparisons(tied_panel.subset(tied_panel.outcome != 0.5), ties="davidson")
 
 
-def test_judge_slopes_of_the_pooled_model_are_those_of_a_logistic_regression(data):
-    decided = data.subset(data.outcome != 0.5)
+def test_judge_slopes_of_the_pooled_model_are_those_of_a_logistic_regression(tied_panel):
+    decided = tied_panel.subset(tied_panel.outcome != 0.5)
     result = hja.BTLModel.from_comparisons(decided, judge_exog=["length"], position="judge").fit()
     frame = decided.to_frame()
     items = pd.get_dummies(frame["first"]).astype(float) - pd.get_dummies(frame["second"]).astype(float)
@@ -156,13 +132,13 @@ def test_judge_slopes_of_the_pooled_model_are_those_of_a_logistic_regression(dat
     assert result.compare_lr_test(common).df_diff == 3
 
 
-def test_covariates_can_be_named_or_given_and_style_control_is_one_line(data):
-    by_name = hja.JAModel.from_comparisons(data, exog=["length"]).fit()
-    given = hja.JAModel.from_comparisons(data, exog=data.columns[["length"]]).fit()
+def test_covariates_can_be_named_or_given_and_style_control_is_one_line(tied_panel):
+    by_name = hja.JAModel.from_comparisons(tied_panel, exog=["length"]).fit()
+    given = hja.JAModel.from_comparisons(tied_panel, exog=tied_panel.columns[["length"]]).fit()
     np.testing.assert_allclose(by_name.params, given.params)
     with pytest.raises(ComparisonError, match="no column is called 'lenght'"):
-        hja.JAModel.from_comparisons(data, exog=["lenght"])
-    frame = data.to_frame().assign(tokens_a=lambda f: 100 + 20 * f["length"], tokens_b=100)
+        hja.JAModel.from_comparisons(tied_panel, exog=["lenght"])
+    frame = tied_panel.to_frame().assign(tokens_a=lambda f: 100 + 20 * f["length"], tokens_b=100)
     from hjastats import style_difference  # noqa: F401  (used inside the formula)
 
     names = {"judge": "judge", "item_a": "first", "item_b": "second"}
@@ -172,8 +148,8 @@ def test_covariates_can_be_named_or_given_and_style_control_is_one_line(data):
         hja.style_difference([-1.0], [1.0])
 
 
-def test_predictions_with_and_without_the_advantage_of_position(data):
-    result = hja.HJAModel.from_comparisons(data, rank=1, position="judge", ties="davidson").fit()
+def test_predictions_with_and_without_the_advantage_of_position(tied_panel):
+    result = hja.HJAModel.from_comparisons(tied_panel, rank=1, position="judge", ties="davidson").fit()
     new = {"judge": "judge-1", "item_a": "item-1", "item_b": "item-2"}
     with_it, without = result.predict(which="linear", **new), result.predict(which="linear", position=False, **new)
     assert with_it - without == pytest.approx(result.position.loc["judge-1", "estimate"])
@@ -187,9 +163,9 @@ def test_predictions_with_and_without_the_advantage_of_position(data):
         result.predict(which="median", **new)
 
 
-def test_predictions_need_the_covariates_of_the_model(data):
-    result = hja.JAModel.from_comparisons(data, exog=["length"], judge_exog=data.columns[["prompt"]]).fit()
-    frame = data.to_frame().head(4)
+def test_predictions_need_the_covariates_of_the_model(tied_panel):
+    result = hja.JAModel.from_comparisons(tied_panel, exog=["length"], judge_exog=tied_panel.columns[["prompt"]]).fit()
+    frame = tied_panel.to_frame().head(4)
     np.testing.assert_allclose(result.predict(frame), result.fittedvalues[:4])
     new = {"judge": "judge-1", "item_a": "item-1", "item_b": "item-2"}
     with pytest.raises(ComparisonError, match="pass exog"):
@@ -200,11 +176,11 @@ def test_predictions_need_the_covariates_of_the_model(data):
         result.predict([[1.0, 2.0]], judge_exog=[[1.0]], **new)
 
 
-def test_simulated_verdicts_follow_the_model(data):
-    model = hja.JAModel.from_comparisons(data, ties="davidson", tie="judge", position="judge")
+def test_simulated_verdicts_follow_the_model(tied_panel):
+    model = hja.JAModel.from_comparisons(tied_panel, ties="davidson", tie="judge", position="judge")
     result = model.fit()
     drawn = model.simulate(result.params, rng=0)
-    assert drawn.n_comparisons == data.n_comparisons
+    assert drawn.n_comparisons == tied_panel.n_comparisons
     again = hja.JAModel.from_comparisons(drawn, ties="davidson", tie="judge", position="judge").fit()
     # Differences between two fits to independent panels from the same model, in their standard errors.
     assert np.abs((again.params - result.params) / (np.sqrt(2) * result.bse)).max() < 4
@@ -214,12 +190,12 @@ def test_simulated_verdicts_follow_the_model(data):
     # Four standard errors of a share of 4,000.
     assert np.mean(shares == 0.5) == pytest.approx(expected["tie"], abs=0.032)
     assert np.mean(shares == 1) == pytest.approx(expected["first"], abs=0.032)
-    plain = hja.BTLModel.from_comparisons(data)
+    plain = hja.BTLModel.from_comparisons(tied_panel)
     assert set(plain.simulate(plain.fit().params, rng=0).outcome) == {0.0, 1.0}
 
 
-def test_soft_preferences_call_for_robust_errors(data):
-    frame = data.to_frame()
+def test_soft_preferences_call_for_robust_errors(tied_panel):
+    frame = tied_panel.to_frame()
     soft = hja.BTLModel(0.2 + 0.6 * frame["outcome"], **arguments(frame)).fit()
     finding = next(finding for finding in soft.findings if finding.topic == "ties")
     assert finding.is_warning
@@ -256,14 +232,14 @@ def test_swapped_pairs_show_who_follows_the_position():
         hja.swap_report(hja.datasets.load_panel())
 
 
-def test_a_diagnosis_states_tests_and_facts(data):
-    diagnosis = hja.JAModel.from_comparisons(data).fit().diagnose()
-    position = hja.JAModel.from_comparisons(data, position="judge").fit()
+def test_a_diagnosis_states_tests_and_facts(tied_panel):
+    diagnosis = hja.JAModel.from_comparisons(tied_panel).fit().diagnose()
+    position = hja.JAModel.from_comparisons(tied_panel, position="judge").fit()
     assert diagnosis.position_test.statistic == pytest.approx(
-        2 * (position.llf - hja.JAModel.from_comparisons(data).fit().llf)
+        2 * (position.llf - hja.JAModel.from_comparisons(tied_panel).fit().llf)
     )
     np.testing.assert_allclose(diagnosis.judges["position"], position.position["estimate"])
-    share = data.first_share()
+    share = tied_panel.first_share()
     wins, decided = (
         share["first_share"] * share["comparisons"] - share["ties"] / 2,
         share["comparisons"] - share["ties"],
@@ -278,9 +254,9 @@ def test_a_diagnosis_states_tests_and_facts(data):
 
 
 @pytest.mark.parametrize("option", [{"position": "left"}, {"ties": "win"}, {"tie": "both", "ties": "davidson"}])
-def test_unknown_options_are_refused(data, option):
+def test_unknown_options_are_refused(tied_panel, option):
     with pytest.raises(ValueError, match="must be"):
-        hja.BTLModel.from_comparisons(data, **option)
+        hja.BTLModel.from_comparisons(tied_panel, **option)
 
 
 @pytest.mark.slow
@@ -290,7 +266,7 @@ def test_position_tie_and_covariate_intervals_cover_at_their_nominal_level():
     Limits are three of them around 0.95, rounded outwards.
     """
     rng = np.random.default_rng(7)
-    scores, position = truth(seed=5), np.array([0.8, -0.5, 0.0, 0.3])
+    scores, position = mild_scores(seed=5), np.array([0.8, -0.5, 0.0, 0.3])
     tie, slope = np.array([-0.5, -1.0, 0.2, -1.5]), np.array([0.3, 0.0, -0.2, 0.1])
     judge, first, second = near_balanced_design(4, 6, 3000, rng=rng)
     flip = rng.random(3000) < 0.5
@@ -319,17 +295,17 @@ def test_position_tie_and_covariate_intervals_cover_at_their_nominal_level():
         assert 0.93 <= np.mean(hits) <= 0.97, kind
 
 
-def test_style_differences_keep_the_scale_of_the_data_in_predictions(data):
+def test_style_differences_keep_the_scale_of_the_data_in_predictions(tied_panel):
     from hjastats import style_difference  # noqa: F401  (used inside the formula)
 
-    frame = data.to_frame().assign(a=lambda f: 100 + 20 * f["length"], b=100)
+    frame = tied_panel.to_frame().assign(a=lambda f: 100 + 20 * f["length"], b=100)
     names = {"judge": "judge", "item_a": "first", "item_b": "second"}
     result = hja.BTLModel.from_formula("outcome ~ 0 + style_difference(a, b)", frame, **names).fit()
     np.testing.assert_allclose(result.predict(frame.iloc[[7]]), result.fittedvalues[[7]])
 
 
-def test_covariate_frames_are_matched_by_name_and_index(data):
-    frame = data.to_frame().assign(other=np.arange(data.n_rows) % 3)
+def test_covariate_frames_are_matched_by_name_and_index(tied_panel):
+    frame = tied_panel.to_frame().assign(other=np.arange(tied_panel.n_rows) % 3)
     labels = arguments(frame)
     result = hja.BTLModel(frame["outcome"], frame[["length", "other"]], **labels).fit()
     new = frame[["other", "length"]].head(3)
@@ -339,14 +315,14 @@ def test_covariate_frames_are_matched_by_name_and_index(data):
     with pytest.raises(ComparisonError, match="different indices"):
         hja.BTLModel(frame["outcome"], frame[["length"]].sample(frac=1, random_state=0), **labels)
     with pytest.raises(ComparisonError, match="index of exog"):
-        hja.BTLModel.from_comparisons(data, exog=data.columns[["length"]].sample(frac=1, random_state=0))
+        hja.BTLModel.from_comparisons(tied_panel, exog=tied_panel.columns[["length"]].sample(frac=1, random_state=0))
 
 
-def test_an_intercept_is_the_common_position_effect_everywhere(data):
-    frame = data.to_frame()
+def test_an_intercept_is_the_common_position_effect_everywhere(tied_panel):
+    frame = tied_panel.to_frame()
     names = {"judge": "judge", "item_a": "first", "item_b": "second"}
     formula = hja.JAModel.from_formula("outcome ~ length", frame, **names).fit()
-    direct = hja.JAModel.from_comparisons(data, exog=["length"], position="common").fit()
+    direct = hja.JAModel.from_comparisons(tied_panel, exog=["length"], position="common").fit()
     assert list(formula.params.index) == list(direct.params.index)
     np.testing.assert_allclose(formula.params, direct.params, atol=1e-8)
     np.testing.assert_allclose(formula.predict(frame.head(3)), direct.fittedvalues[:3])
@@ -354,10 +330,10 @@ def test_an_intercept_is_the_common_position_effect_everywhere(data):
         hja.JAModel.from_formula("outcome ~ length", frame, position="judge", **names)
 
 
-def test_formulas_give_judge_slopes_and_keep_columns_for_clusters(data):
-    frame = data.to_frame()
+def test_formulas_give_judge_slopes_and_keep_columns_for_clusters(tied_panel):
+    frame = tied_panel.to_frame()
     names = {"judge": "judge", "item_a": "first", "item_b": "second"}
-    direct = hja.JAModel.from_comparisons(data, judge_exog=["length"]).fit()
+    direct = hja.JAModel.from_comparisons(tied_panel, judge_exog=["length"]).fit()
     for judge_exog in ("length", ["length"], "0 + length"):
         result = hja.JAModel.from_formula("outcome ~ 0", frame, judge_exog=judge_exog, **names).fit()
         np.testing.assert_allclose(result.params, direct.params, atol=1e-8)
@@ -367,31 +343,31 @@ def test_formulas_give_judge_slopes_and_keep_columns_for_clusters(data):
         hja.JAModel.from_formula("outcome ~ 0", frame, judge_exog="0 + lenght", **names)
 
 
-def test_reserved_names_are_refused_for_judge_slopes(data):
+def test_reserved_names_are_refused_for_judge_slopes(tied_panel):
     for name in ("gamma", "p", "mu"):
         with pytest.raises(ComparisonError, match="rename the covariate"):
-            hja.JAModel.from_comparisons(data, judge_exog=pd.DataFrame({name: np.ones(data.n_rows)}))
+            hja.JAModel.from_comparisons(tied_panel, judge_exog=pd.DataFrame({name: np.ones(tied_panel.n_rows)}))
 
 
-def test_tie_propensities_can_be_compared_and_explained(data):
-    result = hja.JAModel.from_comparisons(data, ties="davidson", tie="judge").fit()
+def test_tie_propensities_can_be_compared_and_explained(tied_panel):
+    result = hja.JAModel.from_comparisons(tied_panel, ties="davidson", tie="judge").fit()
     assert len(result.pairwise("tie")) == 6
-    metadata = pd.DataFrame({"big": [0, 1, 0, 1]}, index=list(data.judges))
+    metadata = pd.DataFrame({"big": [0, 1, 0, 1]}, index=list(tied_panel.judges))
     assert result.contrast_formula("tie ~ big", metadata).names == ["Intercept", "big"]
     text, function = result.contrast("tie[judge-1]"), result.contrast(lambda view: view.tie["judge-1"])
     assert text.std_err[0] == pytest.approx(function.std_err[0], rel=1e-6)
 
 
-def test_prediction_intervals_know_position_and_judge_slopes(data):
-    result = hja.JAModel.from_comparisons(data, judge_exog=["length"], position="judge").fit()
+def test_prediction_intervals_know_position_and_judge_slopes(tied_panel):
+    result = hja.JAModel.from_comparisons(tied_panel, judge_exog=["length"], position="judge").fit()
     new = {"judge": "judge-1", "item_a": "item-1", "item_b": "item-2", "judge_exog": [[2.0]]}
     for position in (True, False):
         table = result.get_prediction(position=position, **new).summary_frame()
         assert table["predicted"].iloc[0] == pytest.approx(result.predict(position=position, **new)[0])
 
 
-def test_what_quasi_likelihoods_do_not_support_is_refused(data):
-    frame = data.to_frame()
+def test_what_quasi_likelihoods_do_not_support_is_refused(tied_panel):
+    frame = tied_panel.to_frame()
     soft = 0.2 + 0.6 * frame["outcome"]
     btl, ja = (model(soft, **arguments(frame)).fit() for model in (hja.BTLModel, hja.JAModel))
     with pytest.warns(hja.NonRegularWarning, match="soft preferences"):
@@ -402,29 +378,29 @@ def test_what_quasi_likelihoods_do_not_support_is_refused(data):
     assert ja.bootstrap(5, "rows").params.shape[0] == 5
 
 
-def test_judges_without_ties_make_the_test_of_common_ties_irregular(data):
-    outcome = np.where((data.judge_index == 1) & (data.outcome == 0.5), 1.0, data.outcome)
-    labels = {name: values.to_numpy() for name, values in arguments(data.to_frame()).items()}
+def test_judges_without_ties_make_the_test_of_common_ties_irregular(tied_panel):
+    outcome = np.where((tied_panel.judge_index == 1) & (tied_panel.outcome == 0.5), 1.0, tied_panel.outcome)
+    labels = {name: values.to_numpy() for name, values in arguments(tied_panel.to_frame()).items()}
     common, judge = (hja.BTLModel(outcome, ties="davidson", tie=tie, **labels).fit() for tie in ("common", "judge"))
     with pytest.warns(hja.NonRegularWarning, match="boundary"):
         assert np.isnan(judge.compare_lr_test(common).pvalue)
 
 
-def test_diagnosis_of_dropped_ties_and_of_a_judge_that_always_picks_first(data):
-    assert hja.JAModel.from_comparisons(data, ties="drop").fit().diagnose().position_test.df_diff == 4
-    frame = data.to_frame()
-    outcome = np.where(data.judge_index == 0, 1.0, data.outcome)
+def test_diagnosis_of_dropped_ties_and_of_a_judge_that_always_picks_first(tied_panel):
+    assert hja.JAModel.from_comparisons(tied_panel, ties="drop").fit().diagnose().position_test.df_diff == 4
+    frame = tied_panel.to_frame()
+    outcome = np.where(tied_panel.judge_index == 0, 1.0, tied_panel.outcome)
     always = Comparisons.from_arrays(frame["judge"], frame["first"], frame["second"], outcome)
     judges = hja.BTLModel.from_comparisons(always).fit().diagnose().judges
     assert np.isnan(judges.loc["judge-1", "position"])
     assert judges["position"].notna().sum() == 3
 
 
-def test_simulated_verdicts_keep_the_columns_and_refuse_fractions(data):
-    model = hja.JAModel.from_comparisons(data, exog=["length"])
+def test_simulated_verdicts_keep_the_columns_and_refuse_fractions(tied_panel):
+    model = hja.JAModel.from_comparisons(tied_panel, exog=["length"])
     drawn = model.simulate(model.fit().params, rng=0)
-    assert list(drawn.columns["length"]) == list(data.columns["length"])
-    frame = data.to_frame()
+    assert list(drawn.columns["length"]) == list(tied_panel.columns["length"])
+    frame = tied_panel.to_frame()
     halves = hja.BTLModel(frame["outcome"], weights=np.full(len(frame), 1.4), **arguments(frame))
     with pytest.raises(ComparisonError, match="whole numbers"):
         halves.simulate(halves.fit().params)
@@ -441,7 +417,7 @@ def test_swaps_without_a_prompt_do_not_count_and_two_ties_decide_nothing():
 @pytest.mark.slow
 def test_the_score_test_of_position_keeps_its_level_with_half_ties():
     """No position effects, a quarter of ties. 1,500 replications: standard error 0.006."""
-    scores, p_values = truth(seed=3), []
+    scores, p_values = mild_scores(seed=3), []
     judge, first, second = near_balanced_design(4, 6, 1200, rng=0)
     for seed in range(1500):
         rng = np.random.default_rng(seed)

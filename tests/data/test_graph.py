@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hjastats import limits
 from hjastats.data import graph
 from hjastats.data.cells import Cells
 from hjastats.data.comparisons import Comparisons
@@ -71,15 +70,21 @@ def test_undefeated_and_winless_items_equal_brute_force(rows):
     assert result.winless == tuple(x for x in result.items if x not in {winner for winner, _ in wins})
 
 
-@given(ROWS)
-def test_levels_of_wins_are_the_same_with_and_without_a_shortcut(rows):
-    cells = report(rows).cells
-    levels, shortcut = graph.levels_of_wins(cells), limits.DENSE_WINS
-    try:
-        limits.DENSE_WINS = 0
+def test_levels_of_wins_are_the_same_with_and_without_a_shortcut(set_limits):
+    @given(ROWS)
+    def check(rows):
+        cells = report(rows).cells
+        levels = graph.levels_of_wins(cells)
+        set_limits(DENSE_WINS=0)
         np.testing.assert_array_equal(graph.levels_of_wins(cells), levels)
-    finally:
-        limits.DENSE_WINS = shortcut
+        set_limits.reset()
+
+    check()
+
+
+@given(ROWS)
+def test_levels_of_wins_differ_where_a_win_has_no_way_back(rows):
+    levels = graph.levels_of_wins(report(rows).cells)
     for k, judge in enumerate(sorted({row[0] for row in rows})):
         own = wins_of([row for row in rows if row[0] == judge])
         items = sorted({item for _, pair, _ in rows for item in pair})
@@ -90,14 +95,15 @@ def test_levels_of_wins_are_the_same_with_and_without_a_shortcut(rows):
         )
 
 
-@given(ROWS)
-def test_connection_is_the_same_for_many_items(rows):
-    few, limit = report(rows).is_connected, limits.DENSE_LINKS
-    try:
-        limits.DENSE_LINKS = 0
+def test_connection_is_the_same_for_many_items(set_limits):
+    @given(ROWS)
+    def check(rows):
+        few = report(rows).is_connected
+        set_limits(DENSE_LINKS=0)
         assert report(rows).is_connected == few
-    finally:
-        limits.DENSE_LINKS = limit
+        set_limits.reset()
+
+    check()
 
 
 @given(ROWS)

@@ -26,18 +26,13 @@ AWKWARD = {
 
 
 @pytest.fixture(scope="module")
-def data():
-    return hja.datasets.load_panel()
+def result(panel):
+    return hja.HJAModel.from_comparisons(panel, rank=2, position="judge").fit()
 
 
 @pytest.fixture(scope="module")
-def result(data):
-    return hja.HJAModel.from_comparisons(data, rank=2, position="judge").fit()
-
-
-@pytest.fixture(scope="module")
-def awkward(data):
-    frame = data.to_frame()
+def awkward(panel):
+    frame = panel.to_frame()
     rows = {"judge": frame["judge"], "item_a": frame["first"].map(AWKWARD), "item_b": frame["second"].map(AWKWARD)}
     return hja.JAModel(frame["outcome"], **rows).fit()
 
@@ -283,8 +278,8 @@ def test_relative_loadings_are_u_over_gamma_with_delta_errors(result):
         hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit().judges.relative_loadings()
 
 
-def test_judgewise_models_answer_contrasts_of_consensus_and_sensitivity(data):
-    result = hja.JudgewiseBTLModel.from_comparisons(data).fit()
+def test_judgewise_models_answer_contrasts_of_consensus_and_sensitivity(panel):
+    result = hja.JudgewiseBTLModel.from_comparisons(panel).fit()
     spelled = result.contrast(["gamma[judge-1]", "mu[model-A]", "R[judge-1, model-A]"])
     computed = result.contrast(
         [lambda v: v.gamma["judge-1"], lambda v: v.mu["model-A"], lambda v: v.R.loc["judge-1", "model-A"]]

@@ -13,59 +13,59 @@ ON_AXES = ["ranking", "sensitivity", "position", "profiles", "leverage", "probab
 
 
 @pytest.mark.parametrize("name", [*ON_AXES, "convergence", "calibration"])
-def test_every_figure_is_returned_as_axes_that_explain_themselves(result, name):
-    ax = getattr(result.plot, name)()
+def test_every_figure_is_returned_as_axes_that_explain_themselves(panel_fit, name):
+    ax = getattr(panel_fit.plot, name)()
     assert isinstance(ax, Axes)
     assert ax.get_title(loc="left")
     if name not in ("probabilities", "comparisons"):
         assert ax.get_xlabel()
 
 
-def test_ranking_follows_the_table(result):
-    ax = result.plot.ranking()
-    assert row_names(ax) == list(result.ranking().index)
-    assert row_names(result.plot.ranking("judge-1")) == list(result.ranking("judge-1").index)
+def test_ranking_follows_the_table(panel_fit):
+    ax = panel_fit.plot.ranking()
+    assert row_names(ax) == list(panel_fit.ranking().index)
+    assert row_names(panel_fit.plot.ranking("judge-1")) == list(panel_fit.ranking("judge-1").index)
 
 
-def test_sensitivity_is_against_one_and_position_against_zero(result):
-    assert set(result.plot.sensitivity().lines[0].get_xdata()) == {1.0}
-    ax = result.plot.position()
+def test_sensitivity_is_against_one_and_position_against_zero(panel_fit):
+    assert set(panel_fit.plot.sensitivity().lines[0].get_xdata()) == {1.0}
+    ax = panel_fit.plot.position()
     assert set(ax.lines[0].get_xdata()) == {0.0}
     assert row_names(ax)[0] == "judge-first"
 
 
-def test_the_composite_figure_shows_the_same_order_in_all_its_parts(result):
-    figure = result.plot.disagreement(family={"judge-1": "one", "model-A": "two"})
+def test_the_composite_figure_shows_the_same_order_in_all_its_parts(panel_fit):
+    figure = panel_fit.plot.disagreement(family={"judge-1": "one", "model-A": "two"})
     assert isinstance(figure, Figure)
     parts = {ax.get_label(): ax for ax in figure.axes}
     heatmap = parts["heatmap"]
-    residual = result.disagreement.loc[row_names(heatmap), column_names(heatmap)]
+    residual = panel_fit.disagreement.loc[row_names(heatmap), column_names(heatmap)]
     np.testing.assert_allclose(heatmap.images[0].get_array(), residual)
     low, high = heatmap.images[0].get_clim()
     assert -low == high == np.abs(residual.to_numpy()).max()
     heights = [bar.get_height() for bar in parts["consensus"].patches]
-    np.testing.assert_allclose(heights, result.consensus.loc[residual.columns, "estimate"])
+    np.testing.assert_allclose(heights, panel_fit.consensus.loc[residual.columns, "estimate"])
     widths = [bar.get_width() for bar in parts["leverage"].patches]
-    np.testing.assert_allclose(widths, result.judges.leverage().loc[residual.index, "h"])
+    np.testing.assert_allclose(widths, panel_fit.judges.leverage().loc[residual.index, "h"])
     assert legend_names(parts["leverage"]) == ["one", "two", "no family given"]
 
 
-def test_with_axes_only_the_heatmap_is_drawn(result):
+def test_with_axes_only_the_heatmap_is_drawn(panel_fit):
     import matplotlib.pyplot as plt
 
     _, ax = plt.subplots()
-    assert result.plot.disagreement(ax=ax) is ax
+    assert panel_fit.plot.disagreement(ax=ax) is ax
 
 
-def test_probabilities_are_those_of_the_model_without_position(result):
-    ax = result.plot.probabilities("judge-2")
+def test_probabilities_are_those_of_the_model_without_position(panel_fit):
+    ax = panel_fit.plot.probabilities("judge-2")
     items = row_names(ax)
-    expected = result.predict(judge="judge-2", item_a=items[0], item_b=items[1], position=False)
+    expected = panel_fit.predict(judge="judge-2", item_a=items[0], item_b=items[1], position=False)
     assert ax.images[0].get_array()[0, 1] == pytest.approx(float(expected[0]))
 
 
-def test_convergence_shows_every_start(result):
-    assert len(result.plot.convergence().lines) == result.fit.search.n_starts
+def test_convergence_shows_every_start(panel_fit):
+    assert len(panel_fit.plot.convergence().lines) == panel_fit.fit.search.n_starts
     alternating = hja.HJAModel.from_comparisons(hja.datasets.load_panel()).fit(method="alternating")
     assert "alternating" in legend_names(alternating.plot.convergence())
 
@@ -92,27 +92,27 @@ def test_the_judge_wise_model_has_all_figures():
         getattr(model.plot, name)()
 
 
-def test_results_read_from_a_file_have_figures(result, tmp_path):
+def test_results_read_from_a_file_have_figures(panel_fit, tmp_path):
     path = tmp_path / "result.json"
-    result.to_json(path)
+    panel_fit.to_json(path)
     loaded = hja.load_results(path)
-    assert row_names(loaded.plot.ranking()) == row_names(result.plot.ranking())
+    assert row_names(loaded.plot.ranking()) == row_names(panel_fit.plot.ranking())
     with pytest.raises(ValueError, match="the steps of this fit were not kept"):
         loaded.plot.convergence()
 
 
-def test_items_that_run_to_infinity_are_shown_as_such(separated):
-    ax = separated.plot.ranking()
+def test_items_that_run_to_infinity_are_shown_as_such(separated_fit):
+    ax = separated_fit.plot.ranking()
     assert row_names(ax)[-1] == "i4"
     assert words(ax) == [NO_ESTIMATE]
-    ax = separated.plot.probabilities()
+    ax = separated_fit.plot.probabilities()
     assert NO_ESTIMATE in words(ax)
-    figure = separated.plot.disagreement()
+    figure = separated_fit.plot.disagreement()
     figure.canvas.draw()
     heatmap = next(ax for ax in figure.axes if ax.get_label() == "heatmap")
     assert np.ma.getmaskarray(heatmap.images[0].get_array())[:, column_names(heatmap).index("i4")].all()
     for name in ("sensitivity", "profiles", "leverage", "comparisons"):
-        getattr(separated.plot, name)().get_figure().canvas.draw()
+        getattr(separated_fit.plot, name)().get_figure().canvas.draw()
 
 
 @pytest.mark.parametrize("name", ["ranking", "sensitivity", "position", "profiles", "probabilities"])
