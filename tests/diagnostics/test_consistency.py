@@ -103,3 +103,9 @@ def test_coin_flips_go_round_a_quarter_of_the_time():
 def test_without_triples_there_is_no_rate():
     data = hja.Comparisons.from_arrays(["j", "j"], ["a", "b"], ["b", "c"], [1, 1])
     assert np.isnan(cycle_rates(data.cells)).all()
+
+
+def test_cycles_of_many_items_are_those_of_few(panel, set_limits):
+    dense = cycle_rates(panel.cells)
+    set_limits(DENSE_MARGINS=2)
+    np.testing.assert_allclose(cycle_rates(panel.cells), dense)

@@ -1,8 +1,14 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 import hjastats as hja
-from hjastats.errors import ComparisonError, ContrastError, IdentificationError, NonRegularWarning
+from hjastats.errors import (
+    ComparisonError,
+    ContrastError,
+    IdentificationError,
+    NonRegularWarning,
+)
 from hjastats.inference.resampling import ParametricDraw, RowDraw
 from hjastats.model.likelihood import log_odds
 from hjastats.model.responses import probability
@@ -59,7 +65,6 @@ def test_percentile_and_bca_intervals_bracket_the_estimate(result):
 
 def test_bca_agrees_with_scipy_for_a_mean(panel):
     """One judge, two items: the score difference is the logit of a mean, for which scipy has BCa intervals."""
-    from scipy import stats
 
     rng = np.random.default_rng(1)
     outcome = (rng.random(60) < 0.8).astype(float)
@@ -211,3 +216,14 @@ def test_data_drawn_from_a_ridge_estimate_are_shrunk_once_more(panel):
     result = hja.JAModel.from_comparisons(panel).fit_regularized(alpha=50.0)
     table = result.bootstrap(40, "parametric", rng=0).contrast(f"mu[{panel.items[8]}] - mu[{panel.items[9]}]").iloc[0]
     assert 0.0 < table["estimate"] + table["bias"] < 0.7 * table["estimate"]
+
+
+def test_draws_that_lose_an_item_are_counted_as_failed():
+    rng = np.random.default_rng(0)
+    first, gap = rng.integers(0, 6, 14), 1 + rng.integers(0, 5, 14)
+    second = (first + gap) % 6
+    first[:6], second[:6] = range(6), [1, 2, 3, 4, 5, 0]
+    labels = [np.array([f"i{i}" for i in side]) for side in (first, second)]
+    data = hja.Comparisons.from_arrays("j", *labels, rng.integers(0, 2, 14).astype(float))
+    draws = hja.BTLModel.from_comparisons(data).fit_regularized(penalty="firth").bootstrap(50, kind="rows", rng=1)
+    assert 0 < draws.n_failed < 50

@@ -6,15 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 import hjastats as hja
 from hjastats.diagnostics.biclustering import bicluster
-from hjastats.diagnostics.consistency import cycle_rates
-from hjastats.diagnostics.effective import information_shares
 from hjastats.errors import ContrastError, CovarianceWarning, SizeError
-from hjastats.model.likelihood import evaluate
-from hjastats.model.tangent import centred_basis
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from hjastats.solve.covariance import LargeCovariance
 
@@ -105,27 +100,6 @@ def test_rows_times_a_covariance_are_the_same_by_factors_and_by_products(panel, 
         assert ("_factors" in known.__dict__) == (as_long == 0.0)
 
 
-def test_one_weighted_sum_never_says_more_for_a_consensus_than_all_scores():
-    """The quick test of a consensus is conservative, and decides where there is one."""
-    rng = np.random.default_rng(2)
-    n_quick = 0
-    for size in (0.0, 0.1, 0.3, 1.0):
-        truth = heterogeneous_panel(5, 7, 1, rng=rng)
-        scores = size * np.outer(truth.gamma, truth.mu) + truth.U @ truth.V.T
-        panel = simulate_comparisons(scores, near_balanced_design(5, 7, 1500, rng=rng), rng=rng)
-        result = hja.HJAModel.from_comparisons(panel, rank=1).fit(warn_convergence=False)
-        if not result.converged:
-            continue
-        where = result.model.layout.slices["mu"]
-        cov, mu = result.cov_params().to_numpy()[where, where], result.params.to_numpy()[where]
-        exact = float(mu @ np.linalg.pinv(cov, rcond=1e-10) @ mu)
-        quick = result.fit._consensus_statistic()
-        assert quick <= exact * (1 + 1e-8)
-        assert result.fit.has_consensus == (stats.chi2.sf(exact, 6) < 0.05)
-        n_quick += stats.chi2.sf(quick, 6) < 0.05
-    assert n_quick >= 1
-
-
 def test_a_separated_large_panel_empties_the_rows_that_have_no_limit(large):
     rng = np.random.default_rng(4)
     truth = heterogeneous_panel(6, 9, 1, rng=rng)
@@ -141,22 +115,6 @@ def test_a_separated_large_panel_empties_the_rows_that_have_no_limit(large):
     rest = hja.BTLModel.from_comparisons(hja.read_comparisons(others, codes="unit")).fit()
     finite = table.dropna()
     np.testing.assert_allclose(finite, rest.estimates("mu").loc[finite.index], rtol=1e-4, atol=1e-5)
-
-
-def test_cycles_of_many_items_are_those_of_few(panel, set_limits):
-    dense = cycle_rates(panel.cells)
-    set_limits(DENSE_MARGINS=2)
-    np.testing.assert_allclose(cycle_rates(panel.cells), dense)
-
-
-def test_shares_of_the_information_are_those_of_the_matrices(panel):
-    result = hja.JAModel.from_comparisons(panel).fit()
-    cells, gamma = result.model.design, result.fit.parts.gamma
-    curvature = evaluate(cells, result.fit.at).curvature
-    basis = centred_basis(cells.n_items)
-    each = gamma[:, None, None] ** 2 * (basis.T @ cells.laplacians(curvature) @ basis)
-    expected = np.einsum("ab,kba->k", np.linalg.inv(each.sum(axis=0)), each) / (cells.n_items - 1)
-    np.testing.assert_allclose(information_shares(cells, curvature, gamma), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.5])
@@ -222,29 +180,6 @@ def test_a_report_of_too_many_items_ranks_the_leading_ones(panel, set_limits):
     assert "The 4 items of 10 with the highest scores, ranked among themselves." in page
 
 
-@pytest.mark.parametrize("name", ["ranking", "profiles", "probabilities", "comparisons", "sensitivity", "position"])
-def test_figures_of_many_rows_show_the_first_and_last_and_say_so(panel, name):
-    result = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
-    ax = getattr(result.plot, name)(max_rows=5)
-    what = "8 judges" if name in ("sensitivity", "position") else "10 items"
-    assert ax.get_title(loc="left").endswith(f": the first 3 and last 2 of {what}")
-    texts = [text.get_text() for text in (ax.texts if name == "comparisons" else ax.get_yticklabels())]
-    best = (
-        list(result.consensus.index)
-        if what == "10 items"
-        else list(getattr(result, name).sort_values("estimate", ascending=False).index)
-    )
-    assert [text for text in texts if text in best] == [*best[:3], *best[-2:]]
-
-
-def test_a_heatmap_of_many_rows_shows_where_the_disagreement_is(panel):
-    result = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
-    figure = result.plot.disagreement(max_rows=4)
-    heatmap = next(ax for ax in figure.axes if ax.get_label() == "heatmap")
-    size = result.disagreement.pow(2).sum(axis=1)
-    assert {text.get_text() for text in heatmap.get_yticklabels()} == set(size.nlargest(4).index)
-
-
 def test_words_about_many_judges_stay_short(panel):
     result = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
     many = pd.DataFrame(np.random.default_rng(0).normal(size=(700, 3)), [f"j{i:03d}" for i in range(700)], list("abc"))
@@ -288,17 +223,6 @@ def test_predictions_of_many_items_are_those_of_few(panel, set_limits):
     np.testing.assert_allclose(again.get_prediction(**asked).summary_frame(), expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("max_rows", [0, 1, 2, 5])
-def test_summaries_are_as_short_as_wanted(panel, max_rows):
-    result = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
-    lines = str(result.summary(max_rows=max_rows)).splitlines()
-    best = list(result.consensus.index)
-    start = next(i for i, line in enumerate(lines) if "consensus mu" in line)
-    names = [line.split()[0] for line in lines[start + 4 : start + 5 + max_rows]]
-    first = (max_rows + 1) // 2
-    assert names == [*best[:first], f"({10 - max_rows}", *best[10 - max_rows // 2 :]]
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_the_order_of_the_labels_is_that_of_the_rows(panel, name):
     kind, options = MODELS[name]
@@ -338,33 +262,3 @@ def test_judges_alone_with_many_items_run_away_where_wins_lead_nowhere(set_limit
     np.testing.assert_allclose(large.scores.loc["fine"], small.scores.loc["fine"], atol=1e-6)
     np.testing.assert_allclose(large.scores.loc["champion"].dropna(), small.scores.loc["champion"].dropna(), atol=2e-3)
     assert large.llf == pytest.approx(small.llf, abs=0.1)
-
-
-def test_a_judge_that_may_rank_against_the_consensus_is_not_called_a_follower():
-    rng = np.random.default_rng(7)
-    gamma, mu = np.array([1.6] * 5 + [-0.35]), np.linspace(-1, 1, 5)
-    panel = simulate_comparisons(np.outer(gamma, mu), near_balanced_design(6, 5, 900, rng=rng), rng=rng)
-    result = hja.JAModel.from_comparisons(panel).fit()
-    text = next(finding.text for finding in result.findings if finding.topic == "sensitivity")
-    assert (result.sensitivity["ci_lower"] <= 0).sum() == 1
-    assert panel.judges[5] in text
-    assert "All judges follow" not in text
-
-
-def test_fractions_of_comparisons_are_comparisons():
-    weights = [0.9] * 5
-    data = hja.Comparisons.from_arrays("j", list("abbca"), list("bacbc"), [1, 1, 0, 0, 1.0], weights)
-    result = hja.BTLModel.from_comparisons(data).fit()
-    text = next(finding.text for finding in result.findings if finding.topic == "order")
-    assert text == "2 of the 2 pairs compared more than once were shown in both orders."
-
-
-def test_draws_that_lose_an_item_are_counted_as_failed():
-    rng = np.random.default_rng(0)
-    first, gap = rng.integers(0, 6, 14), 1 + rng.integers(0, 5, 14)
-    second = (first + gap) % 6
-    first[:6], second[:6] = range(6), [1, 2, 3, 4, 5, 0]
-    labels = [np.array([f"i{i}" for i in side]) for side in (first, second)]
-    data = hja.Comparisons.from_arrays("j", *labels, rng.integers(0, 2, 14).astype(float))
-    draws = hja.BTLModel.from_comparisons(data).fit_regularized(penalty="firth").bootstrap(50, kind="rows", rng=1)
-    assert 0 < draws.n_failed < 50

@@ -166,3 +166,26 @@ def test_names_of_outliers_do_not_cover_each_other(crowd):
 def _families(fit):
     labels = [*fit.model.judges, *fit.model.items]
     return pd.Series([label.split("/")[0] for label in labels], index=labels)
+
+
+@pytest.mark.parametrize("name", ["ranking", "profiles", "probabilities", "comparisons", "sensitivity", "position"])
+def test_figures_of_many_rows_show_the_first_and_last_and_say_so(panel, name):
+    result = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
+    ax = getattr(result.plot, name)(max_rows=5)
+    what = "8 judges" if name in ("sensitivity", "position") else "10 items"
+    assert ax.get_title(loc="left").endswith(f": the first 3 and last 2 of {what}")
+    texts = [text.get_text() for text in (ax.texts if name == "comparisons" else ax.get_yticklabels())]
+    best = (
+        list(result.consensus.index)
+        if what == "10 items"
+        else list(getattr(result, name).sort_values("estimate", ascending=False).index)
+    )
+    assert [text for text in texts if text in best] == [*best[:3], *best[-2:]]
+
+
+def test_a_heatmap_of_many_rows_shows_where_the_disagreement_is(panel):
+    result = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
+    figure = result.plot.disagreement(max_rows=4)
+    heatmap = next(ax for ax in figure.axes if ax.get_label() == "heatmap")
+    size = result.disagreement.pow(2).sum(axis=1)
+    assert {text.get_text() for text in heatmap.get_yticklabels()} == set(size.nlargest(4).index)

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import hjastats as hja
-from tests.report.test_page import HOSTILE, renamed
+from tests.show.report.test_page import HOSTILE, renamed
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
