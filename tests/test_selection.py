@@ -94,7 +94,7 @@ def test_wrong_requests_are_refused(rank_one_panel):
         hja.select_rank(rank_one_panel, criterion="waic")
     with pytest.raises(IdentificationError, match="between 0 and"):
         hja.select_rank(rank_one_panel, ranks=[9])
-    with pytest.raises(ComparisonError, match="read_comparisons"):
+    with pytest.raises(ComparisonError, match="the table is empty: expected one row per verdict"):
         hja.select_rank(pd.DataFrame())
     with pytest.raises(ValueError, match="n_folds"):
         hja.select_rank(rank_one_panel, criterion="cv", n_folds=1)

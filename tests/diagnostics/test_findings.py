@@ -9,7 +9,7 @@ import pytest
 import hjastats as hja
 from hjastats.diagnostics import findings
 from hjastats.simulation import near_balanced_design, simulate_comparisons
-from tests.panels import mild_scores
+from tests.panels import finding, mild_scores
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ def test_the_score_test_of_position_keeps_its_level_with_half_ties():
             rank=1,
         )
         result = model.fit(n_random=0, warn_convergence=False)
-        text = next(finding.text for finding in result.findings if finding.topic == "position test")
+        text = finding(result, "position test").text
         p_values.append(float(text.split("p = ")[1].split(")")[0]))
     assert 0.032 <= np.mean(np.array(p_values) < 0.05) <= 0.068
 
@@ -44,7 +44,7 @@ def test_the_position_test_leaves_out_what_other_terms_explain(biased_panel):
     labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
     intercept = hja.BTLModel.from_formula("outcome ~ 1", frame, **labels).fit()
     common = hja.BTLModel.from_comparisons(biased_panel, position="common").fit()
-    texts = [next(f.text for f in result.findings if f.topic == "position test") for result in (intercept, common)]
+    texts = [finding(result, "position test").text for result in (intercept, common)]
     assert all("chi2(4)" in text for text in texts)
     assert "differ between judges" in texts[1]
 
@@ -79,21 +79,18 @@ def test_score_test_of_position_agrees_with_the_likelihood_ratio_near_the_null(p
     calm = panel.without_judges(["judge-first"])
     plain = hja.JAModel.from_comparisons(calm).fit()
     position = hja.JAModel.from_comparisons(calm, position="judge").fit()
-    text = next(finding.text for finding in plain.findings if finding.topic == "position test")
+    text = finding(plain, "position test").text
     statistic = float(text.split("chi2(7) = ")[1].split(",")[0])
     assert statistic == pytest.approx(2 * (position.llf - plain.llf), rel=0.1)
 
 
-def _finding(result, topic):
-    return next(finding for finding in result.findings if finding.topic == topic)
-
-
-def test_the_most_dominant_judges_are_named_first(result):
-    leverage = pd.DataFrame(
+def test_the_most_dominant_judges_are_named_first(monkeypatch):
+    table = pd.DataFrame(
         {"h": [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 9.0, 6.0, 7.0], "rho": [0.1] * 6 + [2.0] * 4},
         [f"j{i}" for i in range(10)],
     )
-    text = findings._dominance(SimpleNamespace(leverage=lambda: leverage)).text
+    monkeypatch.setattr(findings, "leverage", lambda fit: table)
+    text = findings._dominance(None).text
     assert "dominated by 'j7' (h = 9.00), 'j9' (h = 7.00), 'j8' (h = 6.00) and 1 more, against" in text
 
 
@@ -109,12 +106,12 @@ def test_pairs_compared_once_cannot_be_shown_in_both_orders():
         "judge", first.astype(str), second.astype(str), rng.integers(0, 2, len(first)).astype(float)
     )
     result = hja.BTLModel.from_comparisons(data).fit_regularized(1.0)
-    found = _finding(result, "order")
+    found = finding(result, "order")
     assert not found.is_warning
     assert found.text == "30 of the 30 pairs compared more than once were shown in both orders."
 
 
-def test_of_many_judges_none_is_accused_by_chance():
+def test_of_many_judges_none_is_accused_by_chance(monkeypatch):
     """Judges without any sensitivity to the consensus of the others: some intervals lie below zero, none after adjustment."""
     labels = [f"j{k}" for k in range(60)]
     rng = np.random.default_rng(3)
@@ -123,11 +120,11 @@ def test_of_many_judges_none_is_accused_by_chance():
     table = pd.DataFrame({"estimate": gamma, "std_err": 1.0}, labels)
     table["ci_lower"], table["ci_upper"] = table["estimate"] - 1.96, table["estimate"] + 1.96
     assert (table["ci_upper"] < 0).sum() > 1
-    layout = SimpleNamespace(slices={"gamma": slice(0, 60)})
-    told = SimpleNamespace(
-        model=SimpleNamespace(layout=layout), has_consensus=True, is_withheld=lambda kind: False, sensitivity=table
+    monkeypatch.setattr(findings, "sensitivity", lambda fit: table)
+    layout = SimpleNamespace(structure=SimpleNamespace(has_sensitivities=True))
+    (found,) = findings._sensitivities(
+        SimpleNamespace(layout=layout, has_consensus=True, is_withheld=lambda kind: False)
     )
-    (found,) = findings._sensitivities(told)
     assert "(gamma below zero, adjusted for 60 judges): 'j0'. " in found.text
     assert "cannot be told from zero (5" in found.text
 
@@ -137,7 +134,7 @@ def test_a_judge_that_may_rank_against_the_consensus_is_not_called_a_follower():
     gamma, mu = np.array([1.6] * 5 + [-0.35]), np.linspace(-1, 1, 5)
     panel = simulate_comparisons(np.outer(gamma, mu), near_balanced_design(6, 5, 900, rng=rng), rng=rng)
     result = hja.JAModel.from_comparisons(panel).fit()
-    text = next(finding.text for finding in result.findings if finding.topic == "sensitivity")
+    text = finding(result, "sensitivity").text
     assert (result.sensitivity["ci_lower"] <= 0).sum() == 1
     assert panel.judges[5] in text
     assert "All judges follow" not in text
@@ -147,5 +144,5 @@ def test_fractions_of_comparisons_are_comparisons():
     weights = [0.9] * 5
     data = hja.Comparisons.from_arrays("j", list("abbca"), list("bacbc"), [1, 1, 0, 0, 1.0], weights)
     result = hja.BTLModel.from_comparisons(data).fit()
-    text = next(finding.text for finding in result.findings if finding.topic == "order")
+    text = finding(result, "order").text
     assert text == "2 of the 2 pairs compared more than once were shown in both orders."

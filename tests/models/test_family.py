@@ -72,10 +72,26 @@ def test_two_items_have_one_contrast():
     assert result.params["mu[a]"] - result.params["mu[b]"] == pytest.approx(np.log(2))
 
 
-@pytest.mark.parametrize("rank", [-1, 5, 1.5, True, "1", None])
+@pytest.mark.parametrize("rank", [-1, 5, 1.5, True, "1"])
 def test_impossible_ranks_are_refused(small_panel, rank):
     with pytest.raises(IdentificationError, match=r"rank must be an integer between 0 and .* = 4"):
         hja.HJAModel.from_comparisons(small_panel, rank=rank)
+
+
+@pytest.mark.parametrize(
+    ("cls", "rank"), [(hja.HJAModel, 1), (hja.JAModel, 0), (hja.BTLModel, 0), (hja.JudgewiseBTLModel, 0)]
+)
+def test_without_a_rank_a_model_has_that_of_its_class(small_panel, cls, rank):
+    assert cls.from_comparisons(small_panel, rank=None).rank == cls.from_comparisons(small_panel).rank == rank
+
+
+def test_a_model_reads_whatever_can_be_read(small_panel, tmp_path):
+    expected = hja.JAModel.from_comparisons(small_panel).fit().params
+    frame = small_panel.to_frame().rename(columns={"outcome": "winner"})
+    frame["winner"] = np.where(frame["winner"] == 1.0, "first", "second")
+    frame.to_csv(tmp_path / "verdicts.csv", index=False)
+    for source in (frame, frame.to_dict("list"), frame.to_dict("records"), tmp_path / "verdicts.csv"):
+        pd.testing.assert_series_equal(hja.JAModel.from_comparisons(source).fit().params, expected)
 
 
 def test_unlinked_items_are_refused_with_their_names():
@@ -104,8 +120,10 @@ def test_unknown_options_are_refused(small_panel):
         hja.BTLModel.from_comparisons(small_panel, position="left")
     with pytest.raises(ValueError, match="ties must be"):
         hja.BTLModel.from_comparisons(small_panel, ties="ignore")
-    with pytest.raises(TypeError, match="unknown arguments: 'colour'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
         hja.BTLModel.from_comparisons(small_panel, colour="red")
+    with pytest.raises(TypeError, match="unknown arguments: 'colour'"):
+        hja.BTLModel([1, 0], judge=["j", "k"], item_a=["a", "a"], item_b=["b", "b"], colour="red")
     model = hja.BTLModel.from_comparisons(small_panel)
     with pytest.raises(ValueError, match="method must be one of"):
         model.fit(method="magic")
@@ -113,7 +131,7 @@ def test_unknown_options_are_refused(small_panel):
         model.fit(cov_type="HC9")
     with pytest.raises(ValueError, match="information must be"):
         model.fit(information="guessed")
-    with pytest.raises(ComparisonError, match="read the table first"):
+    with pytest.raises(ComparisonError, match="the table is empty: expected one row per verdict"):
         hja.BTLModel.from_comparisons(pd.DataFrame())
     with pytest.raises(ComparisonError, match="unknown item 'item-99'"):
         model.fit().predict(judge="judge-1", item_a="item-99", item_b="item-1")

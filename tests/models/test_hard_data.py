@@ -10,7 +10,7 @@ from statsmodels.tools.sm_exceptions import HessianInversionWarning
 import hjastats as hja
 from hjastats.data.comparisons import Comparisons
 from hjastats.errors import ComparisonError, IdentificationError
-from tests.panels import always_winning, changed, warned
+from tests.panels import always_winning, changed, finding, warned
 
 MODELS = [(hja.BTLModel, {}), (hja.JAModel, {}), (hja.HJAModel, {"rank": 1})]
 
@@ -138,9 +138,9 @@ def test_undetermined_combinations_are_named(biased_panel):
     result, _ = warned(
         hja.JAModel.from_comparisons(biased_panel, exog=constant, position="common").fit, HessianInversionWarning
     )
-    finding = next(finding for finding in result.findings if finding.topic == "identification")
-    assert "'one'" in finding.text
-    assert "'position'" in finding.text
+    found = finding(result, "identification")
+    assert "'one'" in found.text
+    assert "'position'" in found.text
     assert result.bse.isna().all()
     assert "no standard errors" in str(result.summary())
 

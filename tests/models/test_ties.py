@@ -7,7 +7,7 @@ import pytest
 import hjastats as hja
 from hjastats.errors import ComparisonError, ContrastError, IdentificationError
 from hjastats.simulation import near_balanced_design
-from tests.panels import arguments, mild_scores, swapped
+from tests.panels import arguments, finding, mild_scores, swapped
 
 CLASSES = [(hja.BTLModel, {}), (hja.JAModel, {}), (hja.HJAModel, {"rank": 1}), (hja.JudgewiseBTLModel, {})]
 
@@ -115,11 +115,11 @@ def test_davidson_refuses_soft_preferences_and_data_without_ties(tied_panel):
 def test_soft_preferences_call_for_robust_errors(tied_panel):
     frame = tied_panel.to_frame()
     soft = hja.BTLModel(0.2 + 0.6 * frame["outcome"], **arguments(frame)).fit()
-    finding = next(finding for finding in soft.findings if finding.topic == "ties")
-    assert finding.is_warning
-    assert "HC0" in finding.text
+    found = finding(soft, "ties")
+    assert found.is_warning
+    assert "HC0" in found.text
     robust = soft.with_covariance("HC0")
-    assert not next(finding for finding in robust.findings if finding.topic == "ties").is_warning
+    assert not finding(robust, "ties").is_warning
     assert (robust.bse < soft.bse).all()
 
 
