@@ -1,14 +1,17 @@
 """What a fit knows: estimates, their errors, and what is withheld."""
 
+from dataclasses import FrozenInstanceError, replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.tools.numdiff import approx_fprime
 
 import hjastats as hja
-from hjastats.errors import IdentificationError
+from hjastats.errors import CovarianceWarning, IdentificationError
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from tests.panels import always_winning, changed
+from tests.panels import always_winning, changed, every_model
 
 
 def test_rows_that_run_to_infinity_are_left_empty_in_every_table(biased_panel):
@@ -164,3 +167,120 @@ def test_one_weighted_sum_never_says_more_for_a_consensus_than_all_scores():
         assert result.fit.has_consensus == (stats.chi2.sf(exact, 6) < 0.05)
         n_quick += stats.chi2.sf(quick, 6) < 0.05
     assert n_quick >= 1
+
+
+def fits_of_every_model(data, **options):
+    return [model.fit().fit for model in every_model(data, **options)]
+
+
+def test_a_fit_cannot_be_changed(panel_fit):
+    fit = panel_fit.fit
+    for name in ("layout", "design", "search", "information", "penalty", "choice"):
+        with pytest.raises(FrozenInstanceError):
+            setattr(fit, name, None)
+    assert fit.information == "expected"
+
+
+@pytest.mark.parametrize("entries", [20_000_000, 1], ids=["all at once", "one by one"])
+def test_rows_are_those_of_the_jacobian(small_panel, entries, set_limits):
+    rng = np.random.default_rng(0)
+    for options in ({}, {"position": "judge"}, {"position": "common", "exog": rng.normal(size=(2400, 1))}):
+        for fit in fits_of_every_model(small_panel, **options):
+            jacobian = fit.jacobian
+            assert jacobian.shape == (len(fit.params), fit.layout.n_free)
+            some = rng.permutation(len(fit.params))[:17]
+            set_limits(ENTRIES_AT_ONCE=entries)
+            np.testing.assert_allclose(fit.rows(some), jacobian[some], atol=1e-10)
+            np.testing.assert_allclose(fit.rows(np.arange(len(jacobian))), jacobian, atol=1e-10)
+            assert fit.rows(some[:0]).shape == (0, fit.layout.n_free)
+            set_limits.reset()
+
+
+@pytest.mark.parametrize("entries", [20_000_000, 1], ids=["all at once", "one by one"])
+@pytest.mark.parametrize("cov_type", ["nonrobust", "HC0"])
+def test_errors_are_those_of_the_covariance(small_panel, cov_type, entries, set_limits):
+    for model in every_model(small_panel, position="judge"):
+        fit = model.fit(cov_type=cov_type).fit
+        covariance = fit.covariance.of(fit.jacobian)
+        expected = np.sqrt(np.diag(covariance))
+        set_limits(ENTRIES_AT_ONCE=entries)
+        # What constraints fix has a variance of zero up to the last digits of the others.
+        close = {"rtol": 1e-7, "atol": 1e-7 * expected.max()}
+        np.testing.assert_allclose(fit.errors(np.arange(len(fit.params))), expected, **close)
+        some = np.array([4, 0, 7])
+        np.testing.assert_allclose(fit.errors(some), expected[some], **close)
+        # Of what parameters are beyond another.
+        beyond = np.sqrt(np.diag(covariance)[some] + covariance[2, 2] - 2 * covariance[some, 2])
+        np.testing.assert_allclose(fit.errors(some, less=fit.rows(np.array([2]))[0]), beyond, **close)
+        set_limits.reset()
+
+
+def test_errors_that_would_take_hours_are_not_a_number(small_panel, set_limits):
+    fit = hja.JAModel.from_comparisons(small_panel).fit().fit
+    set_limits(DENSE_SHARED=1, LARGEST_MATRIX=1, MOST_SOLUTIONS=2)
+    large = replace(fit)
+    with pytest.warns(CovarianceWarning, match="standard errors of 3 parameters of 6 items are left out"):
+        assert np.isnan(large.errors(np.arange(3))).all()
+    np.testing.assert_allclose(large.errors(np.arange(2)), fit.errors(np.arange(2)), rtol=1e-6)
+
+
+def test_the_best_item_comes_first_and_one_without_a_score_last(panel_fit, separated_fit):
+    for fit in (panel_fit.fit, *fits_of_every_model(panel_fit.model.comparisons)[::2]):
+        order, scores = fit.best_first
+        np.testing.assert_array_equal(order, np.argsort(-fit.parts.mu))
+        np.testing.assert_allclose(scores, fit.parts.mu[order], atol=1e-12)
+        assert (np.diff(scores) <= 0).all()
+        assert scores.sum() == pytest.approx(0.0, abs=1e-10)
+    order, scores = separated_fit.fit.best_first
+    assert separated_fit.model.items[order[-1]] == "i4"
+    assert np.isnan(scores[-1])
+    assert np.nansum(scores) == pytest.approx(0.0, abs=1e-10)
+    assert list(separated_fit.consensus.index) == [separated_fit.model.items[i] for i in order]
+
+
+def test_another_information_is_another_covariance_of_the_same_estimate(small_panel):
+    model = hja.HJAModel.from_comparisons(small_panel, rank=1)
+    fit = model.fit().fit
+    assert fit.with_information("expected") is fit
+    observed = fit.with_information("observed")
+    assert (fit.information, observed.information) == ("expected", "observed")
+    np.testing.assert_array_equal(observed.params, fit.params)
+    numerical = np.linalg.inv(-model.hessian_free(fit.params))
+    np.testing.assert_allclose(observed.covariance.covariance, numerical, atol=1e-10)
+    assert np.abs(observed.errors(np.arange(5)) / fit.errors(np.arange(5)) - 1).max() > 1e-4
+    # A robust covariance is left for that of the model, whichever information it is asked with.
+    robust = model.fit(cov_type="HC0").fit
+    assert (robust.choice.kind, robust.information) == ("HC0", "observed")
+    plain = robust.with_information("observed")
+    assert (plain.choice.kind, plain.choice.covariance) == ("nonrobust", None)
+    np.testing.assert_allclose(plain.covariance.covariance, numerical, atol=1e-10)
+
+
+def test_parameters_of_a_kind_are_found_by_label(panel_fit):
+    fit, panel = panel_fit.fit, panel_fit.model
+    assert fit.labels("mu") == (panel.items, "item")
+    assert fit.labels("position") == (panel.judges, "judge")
+    np.testing.assert_array_equal(fit.positions("gamma", ["judge-2", "judge-1"]), [1, 0])
+    np.testing.assert_array_equal(fit.positions("mu"), np.arange(10))
+    with pytest.raises(hja.ContrastError, match="kind must be one of 'mu', 'gamma', 'position', got 'tie'"):
+        fit.labels("tie")
+    with pytest.raises(hja.ContrastError, match="no judge is called 'judge-99'"):
+        fit.positions("gamma", ["judge-99"])
+
+
+@pytest.mark.parametrize("kind", ["mu", "gamma"])
+def test_implied_parameters_have_the_errors_of_their_jacobian(small_panel, kind):
+    """The judge-wise model reports scores; consensus and sensitivities are functions of them."""
+    fit = hja.JudgewiseBTLModel.from_comparisons(small_panel).fit().fit
+    some = np.array([2, 0])
+    names, values, rows = fit.vector(kind, some)
+    assert names == tuple(fit.labels(kind)[0][i] for i in some)
+    estimates, errors = fit.estimates(kind, some)
+    np.testing.assert_allclose(values, estimates)
+    np.testing.assert_allclose(errors, np.sqrt(np.diag(fit.covariance.of(rows))), rtol=1e-10)
+
+    def implied(free):
+        at = fit.layout.from_free(free, fit.tangent)
+        return getattr(fit.layout.decompose(at), kind)[some]
+
+    np.testing.assert_allclose(rows, approx_fprime(fit.params_free, implied, centered=True), atol=1e-6)

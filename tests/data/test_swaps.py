@@ -9,7 +9,7 @@ from hjastats.data.comparisons import Comparisons
 from hjastats.errors import ComparisonError
 
 
-def test_swapped_pairs_show_who_follows_the_position():
+def test_swapped_pairs_show_who_follows_the_position(panel):
     rng = np.random.default_rng(0)
     prompts = np.repeat(np.arange(200), 2)
     first = np.tile(["a", "b"], 200)
@@ -33,7 +33,7 @@ def test_swapped_pairs_show_who_follows_the_position():
     with pytest.raises(ComparisonError, match="no column is called"):
         hja.swap_report(data, "prompt_id")
     with pytest.raises(ComparisonError, match="no prompt column"):
-        hja.swap_report(hja.datasets.load_panel())
+        hja.swap_report(panel)
 
 
 def test_swaps_without_a_prompt_do_not_count_and_two_ties_decide_nothing():

@@ -18,9 +18,9 @@ MODELS = {
 
 
 @pytest.fixture(scope="module")
-def panel_with_everything():
+def panel_with_everything(panel):
     """The panel with every seventh verdict a tie, a prompt judged in both orders, and verdicts lost when reading."""
-    frame = hja.datasets.load_panel().to_frame()
+    frame = panel.to_frame()
     outcome = np.where(np.arange(len(frame)) % 7 == 0, 0.5, frame["outcome"])
     prompts = pd.DataFrame({"prompt": np.arange(len(frame)) // 2})
     frame.loc[1, ["judge", "first", "second"]] = frame.loc[0, ["judge", "second", "first"]].to_numpy()

@@ -57,7 +57,7 @@ def test_a_judges_own_ranking_uses_its_scores(panel_fit):
         panel_fit.ranking(level=95)
 
 
-def test_pairwise_methods(panel_fit):
+def test_pairwise_methods(panel, panel_fit):
     plain, holm = panel_fit.pairwise("mu", "none"), panel_fit.pairwise("mu", "holm")
     single = panel_fit.pairwise("mu", "single-step")
     assert len(plain) == 45
@@ -71,7 +71,7 @@ def test_pairwise_methods(panel_fit):
     for bad in ({"kind": "tau"}, {"method": "magic"}):
         with pytest.raises(ContrastError):
             panel_fit.pairwise(**bad)
-    btl = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+    btl = hja.BTLModel.from_comparisons(panel).fit()
     with pytest.raises(ContrastError, match="fixed by the model"):
         btl.pairwise("gamma")
 
@@ -90,8 +90,8 @@ def test_letters_are_shared_exactly_by_items_that_do_not_differ():
                         assert (not set(letters[i]) & set(letters[j])) == differs[i, j]
 
 
-def test_quasi_variances_are_the_least_squares_fit_to_the_log_variances_of_differences():
-    result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+def test_quasi_variances_are_the_least_squares_fit_to_the_log_variances_of_differences(panel):
+    result = hja.BTLModel.from_comparisons(panel).fit()
     covariance = result.cov_params().filter(like="mu[", axis=0).filter(like="mu[", axis=1).to_numpy()
     q = quasi_variances(covariance)
     errors = pairwise_differences(np.zeros(10), covariance).std_err
@@ -144,7 +144,7 @@ def test_formula_contrasts_of_items_positions_and_pairs(panel_fit):
     assert fitted.std_err[1] == pytest.approx(direct.std_err[0])
 
 
-def test_bad_metadata_is_refused_in_words(panel_fit):
+def test_bad_metadata_is_refused_in_words(panel, panel_fit):
     good = pd.DataFrame({"family": list("xyxyzzxy")}, index=list(panel_fit.model.judges))
     for formula, metadata, message in [
         ("gamma family", good, "expected a formula"),
@@ -159,7 +159,7 @@ def test_bad_metadata_is_refused_in_words(panel_fit):
     ]:
         with pytest.raises(ContrastError, match=message):
             panel_fit.contrast_formula(formula, metadata)
-    plain = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+    plain = hja.JAModel.from_comparisons(panel).fit()
     with pytest.raises(ContrastError, match="no position effect"):
         plain.contrast_formula("position ~ family", good)
 

@@ -140,17 +140,16 @@ def test_rank_tests_say_when_there_is_nothing_to_test(panel, result):
         result.rank_test("chi2")
 
 
-def test_prediction_intervals_are_logit_intervals(panel):
-    result = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
+def test_prediction_intervals_are_logit_intervals(panel, panel_fit):
     frame = panel.to_frame().rename(columns={"first": "item_a", "second": "item_b"}).head(5)
-    table = result.get_prediction(frame).summary_frame()
-    np.testing.assert_allclose(table["predicted"], result.predict(frame))
-    np.testing.assert_allclose(table["predicted"], result.fittedvalues[:5])
+    table = panel_fit.get_prediction(frame).summary_frame()
+    np.testing.assert_allclose(table["predicted"], panel_fit.predict(frame))
+    np.testing.assert_allclose(table["predicted"], panel_fit.fittedvalues[:5])
     assert ((table["ci_lower"] > 0) & (table["ci_upper"] < 1)).all()
-    whole = result.get_prediction().summary_frame()
+    whole = panel_fit.get_prediction().summary_frame()
     assert len(whole) == 3200
     with pytest.raises(ComparisonError, match="need judge"):
-        result.get_prediction(judge="judge-1")
+        panel_fit.get_prediction(judge="judge-1")
 
 
 def test_prediction_from_a_formula_uses_its_transformations(panel):

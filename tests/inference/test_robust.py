@@ -111,8 +111,10 @@ def test_bad_covariance_options_are_refused(result):
         result.with_covariance("cluster", {"groups": "promt"})
     with pytest.raises(ComparisonError, match="groups has 3 labels"):
         result.with_covariance("cluster", {"groups": [1, 2, 3]})
-    with pytest.raises(ValueError, match="unknown entries 'maxlags'"):
+    with pytest.raises(ValueError, match=r"cov_type='HC0' takes no cov_kwds, got \['maxlags'\]"):
         result.with_covariance("HC0", {"maxlags": 3})
+    with pytest.raises(ValueError, match=r"unknown entries 'maxlags'; known are 'groups'"):
+        result.with_covariance("cluster", {"groups": "prompt", "maxlags": 3})
     with pytest.raises(ValueError, match="takes no cov_kwds"):
         result.with_covariance("nonrobust", {"groups": "prompt"})
     with pytest.raises(ValueError, match="information must be"):

@@ -58,8 +58,8 @@ def test_formula_respects_subset_missing_rows_and_local_functions(small_frame):
     )
 
 
-def test_judge_slopes_survive_dropping_ties_and_changing_the_model():
-    frame = hja.datasets.load_panel().to_frame()
+def test_judge_slopes_survive_dropping_ties_and_changing_the_model(panel):
+    frame = panel.to_frame()
     outcome = np.where(np.arange(len(frame)) % 7 == 0, 0.5, frame["outcome"])
     data = hja.Comparisons.from_arrays(frame["judge"], frame["first"], frame["second"], outcome)
     slopes = pd.DataFrame({"length": np.linspace(-1, 1, len(frame))})

@@ -180,12 +180,11 @@ def test_a_report_of_too_many_items_ranks_the_leading_ones(panel, set_limits):
     assert "The 4 items of 10 with the highest scores, ranked among themselves." in page
 
 
-def test_words_about_many_judges_stay_short(panel):
-    result = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
+def test_words_about_many_judges_stay_short(panel_fit):
     many = pd.DataFrame(np.random.default_rng(0).normal(size=(700, 3)), [f"j{i:03d}" for i in range(700)], list("abc"))
     assert len(repr(bicluster(many)).splitlines()) < 40
     assert "more" in repr(bicluster(many))
-    diagnosis = result.diagnose()
+    diagnosis = panel_fit.diagnose()
     judges = pd.concat([diagnosis.judges] * 10)
     assert repr(replace(diagnosis, judges=judges)).endswith("and 20 more in .judges")
 
@@ -213,10 +212,9 @@ def test_matrices_that_do_not_fit_are_refused_in_words(panel, large, set_limits)
         _ = result.judges.score_errors()
 
 
-def test_predictions_of_many_items_are_those_of_few(panel, set_limits):
-    result = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
+def test_predictions_of_many_items_are_those_of_few(panel, panel_fit, set_limits):
     asked = {"judge": "judge-2", "item_a": "model-I", "item_b": ["model-A", "model-B"]}
-    expected = result.get_prediction(**asked).summary_frame()
+    expected = panel_fit.get_prediction(**asked).summary_frame()
     set_limits(BASIS_ITEMS=3)
     again = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
     assert again.fit.tangent.complement is None

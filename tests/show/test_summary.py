@@ -48,10 +48,9 @@ def test_long_labels_stay_within_a_hundred_and_ten_columns(panel):
 
 
 @pytest.mark.parametrize("max_rows", [0, 1, 2, 5])
-def test_summaries_are_as_short_as_wanted(panel, max_rows):
-    result = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
-    lines = str(result.summary(max_rows=max_rows)).splitlines()
-    best = list(result.consensus.index)
+def test_summaries_are_as_short_as_wanted(panel_fit, max_rows):
+    lines = str(panel_fit.summary(max_rows=max_rows)).splitlines()
+    best = list(panel_fit.consensus.index)
     start = next(i for i, line in enumerate(lines) if "consensus mu" in line)
     names = [line.split()[0] for line in lines[start + 4 : start + 5 + max_rows]]
     first = (max_rows + 1) // 2

@@ -64,15 +64,14 @@ def test_probabilities_are_those_of_the_model_without_position(panel_fit):
     assert ax.images[0].get_array()[0, 1] == pytest.approx(float(expected[0]))
 
 
-def test_convergence_shows_every_start(panel_fit):
+def test_convergence_shows_every_start(panel, panel_fit):
     assert len(panel_fit.plot.convergence().lines) == panel_fit.fit.search.n_starts
-    alternating = hja.HJAModel.from_comparisons(hja.datasets.load_panel()).fit(method="alternating")
+    alternating = hja.HJAModel.from_comparisons(panel).fit(method="alternating")
     assert "alternating" in legend_names(alternating.plot.convergence())
 
 
-def test_models_without_the_quantity_say_so():
-    data = hja.datasets.load_panel()
-    btl, ja = hja.BTLModel.from_comparisons(data).fit(), hja.JAModel.from_comparisons(data).fit()
+def test_models_without_the_quantity_say_so(panel):
+    btl, ja = hja.BTLModel.from_comparisons(panel).fit(), hja.JAModel.from_comparisons(panel).fit()
     for name in ("sensitivity", "profiles", "disagreement", "leverage"):
         with pytest.raises(ValueError, match="all judges of this model have the same scores"):
             getattr(btl.plot, name)()
