@@ -113,7 +113,7 @@ class JudgeQuestions:
         return tables.leverage(self._fit)
 
     def score_errors(self) -> pd.DataFrame:
-        """Standard errors of :attr:`HJAResults.scores`; empty for judges with a score that runs to infinity.
+        """Standard errors of :attr:`hjastats.HJAResults.scores`; empty for judges with a score that runs to infinity.
 
         Examples
         --------
@@ -209,8 +209,8 @@ class JudgeQuestions:
         Parameters
         ----------
         judge_family, item_family : str, dict or pandas.Series
-            Families by label, or the name of a column of the data's metadata (:meth:`Comparisons.with_metadata`). None or a missing
-            value for those without family.
+            Families by label, or the name of a column of the data's metadata (:meth:`hjastats.Comparisons.with_metadata`). None or
+            a missing value for those without family.
         alpha : float
             One minus the level of the intervals.
 

@@ -470,7 +470,7 @@ class HJAResults(GenericLikelihoodModelResults):
             ``S[judge, item]`` (scores), ``R[judge, item]`` (residual disagreement), ``p[judge, first, second]`` (probability
             that the item shown first wins, position effects included), ``position[judge]``, ``U[judge, 1]``, ``V[item, 1]`` and
             covariate names; ``"... = value"`` sets the value tested against. Or a function of a
-            :class:`~hjastats.inference.quantities.ParameterView`. Or a dict or list of these.
+            :class:`~hjastats.model.quantities.ParameterView`. Or a dict or list of these.
         null : float or sequence, optional
             Values to test against.
 

@@ -73,6 +73,10 @@ class HJAModel(ComparisonModel):
     >>> model = hja.HJAModel.from_comparisons(data, rank=1)
     >>> model.judges[:2], model.items[:2], model.rank
     (('judge-1', 'judge-2'), ('model-A', 'model-B'), 1)
+    >>> model.options
+    {'rank': 1, 'position': None, 'ties': 'half', 'tie': 'common'}
+    >>> model.with_position("judge").position
+    'judge'
     >>> float(dict(zip(model.param_names, model.start_params.round(2)))["mu[model-I]"])
     1.18
     >>> result = model.fit()

@@ -51,8 +51,8 @@ class FitPlots:
 
     Every one takes ``ax``, the matplotlib axes to draw in (a new figure by default), and returns the axes. Where it takes
     ``family``, families get colours: a Series or dict from judge or item to family, or the name of a metadata column
-    (:meth:`Comparisons.with_metadata`). ``max_rows`` is the number of items, or judges, to show: of more, the first and last, or
-    those that stand out. matplotlib is needed: ``pip install 'hjastats[plots]'``.
+    (:meth:`hjastats.Comparisons.with_metadata`). ``max_rows`` is the number of items, or judges, to show: of more, the first and
+    last, or those that stand out. matplotlib is needed: ``pip install 'hjastats[plots]'``.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class FitPlots:
 
         Two items whose comparison intervals (thick, from quasi-standard errors) do not overlap differ at about this level, one
         pair at a time. Items joined at the right cannot be told apart when all pairs are compared at once, as in
-        :meth:`HJAResults.ranking`.
+        :meth:`hjastats.HJAResults.ranking`.
 
         Parameters
         ----------
