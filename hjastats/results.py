@@ -84,8 +84,9 @@ class HJAResults(GenericLikelihoodModelResults):
 
     def __init__(self, model: HJAModel, fit: Fit) -> None:
         self.model, self.fit = model, fit
-        names = pd.Index(fit.layout.names)
-        LikelihoodModelResults.__init__(self, model, pd.Series(fit.params, names), None, scale=1.0, use_t=False)
+        # Scores without a consensus, or with fewer directions than the rank, have no parameters: refused here, not later.
+        _ = fit.parts
+        LikelihoodModelResults.__init__(self, model, None, None, scale=1.0, use_t=False)
         self._cache: dict[str, Any] = {}
         self.nobs, self.df_model, self.df_resid = model.nobs, fit.df, model.nobs - fit.df
         self.k_constant, self.method = 0, fit.method
@@ -156,10 +157,23 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         return _return_values(self.fit)
 
-    # Standard errors; matrices are made when they are asked for, since with many items they are large
+    # Arrays of the parameters; what is large, or takes longer than the fit of a small model, is made when it is asked for
+
+    @cached_property
+    def _names(self) -> pd.Index:
+        return pd.Index(self.fit.layout.names)
 
     def _named(self, values: np.ndarray) -> pd.Series:
-        return pd.Series(values, self.params.index)
+        return pd.Series(values, self._names)
+
+    @property
+    def params(self) -> pd.Series:
+        """Estimates under their names."""
+        return self._named(self.fit.params)
+
+    @params.setter
+    def params(self, value: None) -> None:
+        """Take no notice of the nothing the base class begins with."""
 
     @cached_property
     def bse(self) -> pd.Series:
@@ -174,7 +188,7 @@ class HJAResults(GenericLikelihoodModelResults):
         mu[model-B]    0.075
         dtype: float64
         """
-        return self._named(self.fit.errors(np.arange(len(self.params))))
+        return self._named(self.fit.errors(np.arange(len(self._names))))
 
     @cached_property
     def pvalues(self) -> pd.Series:
@@ -203,7 +217,7 @@ class HJAResults(GenericLikelihoodModelResults):
         position  0.236  0.39
         """
         limits = super().conf_int(alpha)
-        table = pd.DataFrame(np.asarray(limits), index=self.params.index)
+        table = pd.DataFrame(np.asarray(limits), index=self._names)
         return table if cols is None else table.iloc[np.atleast_1d(cols)]
 
     @property
@@ -214,7 +228,7 @@ class HJAResults(GenericLikelihoodModelResults):
         ------
         SizeError
         """
-        self.fit.check_matrix(len(self.params))
+        self.fit.check_matrix(len(self._names))
         return self.fit.covariance.of(self.fit.jacobian)
 
     @property
@@ -237,8 +251,7 @@ class HJAResults(GenericLikelihoodModelResults):
         -0.000561
         """
         result = super().cov_params(*args, **kwargs)
-        names = self.params.index
-        return pd.DataFrame(result, names, names) if not args and not kwargs else result
+        return pd.DataFrame(result, self._names, self._names) if not args and not kwargs else result
 
     def with_covariance(
         self, cov_type: str = "nonrobust", cov_kwds: dict[str, Any] | None = None, information: str | None = None

@@ -20,9 +20,7 @@ def described(
     document = {
         "model": {
             "class": type(model).__name__,
-            "rank": int(model.rank),
-            "position": model.position,
-            "ties": model.ties,
+            **model.options,
             "cov_type": result.cov_type,
         },
         "fit": {
@@ -69,12 +67,7 @@ def records(table: pd.DataFrame, index: str) -> list[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     """A value JSON knows."""
-    if value is None or value is pd.NA:
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
         return None
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else None
-    return str(value)
+    return value if isinstance(value, (bool, int, float)) else str(value)

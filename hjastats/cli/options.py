@@ -13,6 +13,8 @@ import pandas as pd
 from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..data.readers import read_comparisons
+from ..model.responses import KINDS, RESPONSES
+from ..model.terms import OPTIONS, SCOPES
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from ..results import HJAResults
 from ..selection import CRITERIA, RankSelection, select_rank
@@ -35,29 +37,33 @@ class TermOption:
     help: str
 
 
-# model/terms.py will declare these.
 TERM_OPTIONS = (
-    TermOption(
-        "position",
-        ("none", "common", "judge"),
-        "none",
-        "bonus of the item shown first: none (default), the same for all judges, or one per judge",
+    *(
+        TermOption(
+            kind.name,
+            ("none", *SCOPES[1:]),
+            "none",
+            f"{kind.help}: none (default), the same for all judges, or one per judge",
+        )
+        for kind in OPTIONS.values()
     ),
     TermOption(
         "ties",
-        ("half", "drop", "davidson"),
+        tuple(RESPONSES),
         "half",
         "ties are half a win for each (default), left out, or an outcome of their own",
     ),
-    TermOption("tie", ("common", "judge"), "common", "tie propensity with --ties davidson"),
+    *(TermOption(name, SCOPES[1:], "common", kind.help) for name, kind in KINDS.items() if name not in OPTIONS),
 )
 # Arguments of read_comparisons that are one text.
-COLUMN_OPTIONS = {
-    "judge": "who judged",
-    "first": "the item shown first",
-    "second": "the item shown second",
-    "outcome": "the verdict",
-    "weight": "how many times the row counts",
+TEXT_OPTIONS = {
+    "judge": ("COLUMN", "who judged"),
+    "first": ("COLUMN", "the item shown first"),
+    "second": ("COLUMN", "the item shown second"),
+    "outcome": ("COLUMN", "the verdict"),
+    "weight": ("COLUMN", "how many times the row counts"),
+    "single_judge": ("NAME", "all verdicts are by this judge; there is no judge column"),
+    "separator": ("TEXT", "between the columns of a text table, such as ';'"),
 }
 
 
@@ -75,11 +81,8 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     endings = either([format.endings[0] for format in FORMATS.values()])
     parser.add_argument("file", metavar="FILE", help=f"verdicts as {endings}; - reads standard input")
     group = parser.add_argument_group("data", "Columns are recognised by their usual names; these options name others.")
-    for name, meaning in COLUMN_OPTIONS.items():
-        group.add_argument(f"--{name}", metavar="COLUMN", action=_Once, help=meaning)
-    group.add_argument(
-        "--single-judge", metavar="NAME", action=_Once, help="all verdicts are by this judge; there is no judge column"
-    )
+    for name, (metavar, meaning) in TEXT_OPTIONS.items():
+        group.add_argument("--" + name.replace("_", "-"), metavar=metavar, action=_Once, help=meaning)
     group.add_argument(
         "--codes",
         nargs="+",
@@ -98,13 +101,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         )
     group.add_argument("--pool-judges", type=int, metavar="N", help="join judges with fewer than N verdicts into one")
     group.add_argument("--format", choices=tuple(FORMATS), help="format of FILE if its name does not say")
-    group.add_argument("--separator", metavar="TEXT", help="between the columns of a text table, such as ';'")
 
 
 def read(options: argparse.Namespace) -> Comparisons:
     """The comparisons of the file or of standard input."""
-    names = (*COLUMN_OPTIONS, "single_judge", "drop", "format", "separator")
-    arguments = {name: getattr(options, name) for name in names}
+    arguments = {name: getattr(options, name) for name in (*TEXT_OPTIONS, "drop", "format")}
     source: Any = options.file
     if options.file == "-":
         text = sys.stdin.read()
@@ -176,9 +177,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def add_terms(parser: argparse._ActionsContainer, names: list[str]) -> None:
     """Options for some of the terms of the model."""
-    for term in TERM_OPTIONS:
-        if term.name in names:
-            parser.add_argument(f"--{term.name}", choices=term.choices, default=term.default, help=term.help)
+    for term in [term for term in TERM_OPTIONS if term.name in names]:
+        text = f"{term.help} (default {term.default})"
+        parser.add_argument(f"--{term.name}", choices=term.choices, default=term.default, help=text)
 
 
 def terms(options: argparse.Namespace) -> dict[str, Any]:

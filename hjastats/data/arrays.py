@@ -51,9 +51,9 @@ class UserArrays:
             if left_out is not None and len(part) == len(left_out):
                 part = part[~np.asarray(left_out)]
             if len(part) != len(outcome):
-                raise ComparisonError(
-                    f"{name} has length {len(part)} but endog has length {len(outcome)}: pass one value per row."
-                )
+                size = "{} rows" if name in frames else "length {}"
+                sizes = f"{size.format(len(part))} but endog has {size.format(len(outcome))}"
+                raise ComparisonError(f"{name} has {sizes}: pass one value per row.")
             if _is_pandas(given.get(name)) and _is_pandas(endog) and not part.index.equals(endog.index):
                 raise ComparisonError(
                     f"{name} and endog have different indices: align them, or pass arrays to go by position."
@@ -84,11 +84,8 @@ class UserArrays:
         if gone.any():
             if missing != "drop":
                 where = ", ".join(f"{int(gap.sum())} in {name}" for name, gap in gaps.items() if gap.any())
-                raise ComparisonError(
-                    f"there are missing values: {where}. Pass ",
-                    Hint("missing", "drop"),
-                    " to leave those rows out.",
-                )
+                hint = ("Pass ", Hint("missing", "drop"), " to leave those rows out.")
+                raise ComparisonError(f"there are missing values: {where}. ", *hint)
             self._parts = {name: part[~gone] for name, part in self._parts.items()}
         return self
 

@@ -84,10 +84,17 @@ def from_records(records: Sequence[Any], where: str) -> pd.DataFrame:
     return pd.DataFrame(list(records))
 
 
-def from_path(path: str, format: Format, find: FindRoles) -> pd.DataFrame:
+def from_path(path: str, format: Format | None, find: FindRoles) -> pd.DataFrame:
     """A text file, packed or not; ``find`` tells which columns of a delimited one hold labels."""
-    where = shown_path(path)
+    where = repr(path if len(path) < 200 else path[:197] + "...")
     path = os.path.expanduser(path)
+    if os.path.isdir(path) or not os.path.exists(path):
+        kind = "is a folder" if os.path.isdir(path) else "does not exist"
+        raise ComparisonError(f"the file {where} {kind}: check the path (the current folder is {os.getcwd()!r}).")
+    if format is None:
+        texts = [ending for known in FORMATS.values() if known.is_text for ending in known.endings]
+        expected = f"expected {either(texts)} (or these with .gz), .parquet, or "
+        raise ComparisonError(f"cannot tell the format of {where} from its ending: {expected}", Hint("format"), ".")
     try:
         with (gzip.open if path.lower().endswith(".gz") else open)(
             path, "rt", encoding="utf-8-sig", newline=""
@@ -101,30 +108,12 @@ def from_path(path: str, format: Format, find: FindRoles) -> pd.DataFrame:
         raise ComparisonError(f"{where} cannot be read: {error}.") from None
 
 
-def refuse_missing(path: str) -> None:
-    """Raise for a text file that is not there."""
-    found = os.path.expanduser(path)
-    if os.path.isdir(found) or not os.path.exists(found):
-        kind = "is a folder" if os.path.isdir(found) else "does not exist"
-        raise ComparisonError(
-            f"the file {shown_path(path)} {kind}: check the path (the current folder is {os.getcwd()!r})."
-        )
-
-
-def shown_path(path: str) -> str:
-    """A path in a message."""
-    return repr(path if len(path) < 200 else path[:197] + "...")
-
-
 def from_open_file(file: Any, format: Format | None, find: FindRoles) -> pd.DataFrame:
     """The rest of a file opened as text."""
     if format is None:
-        texts = [name for name, known in FORMATS.items() if known.is_text]
-        raise ComparisonError(
-            "an open file does not tell its format: pass ",
-            Hint("format", texts[0]),
-            f", {either([*map(repr, texts[1:])])}.",
-        )
+        first, *others = [name for name, known in FORMATS.items() if known.is_text]
+        hint = (Hint("format", first), f", {either([*map(repr, others)])}.")
+        raise ComparisonError("an open file does not tell its format: pass ", *hint)
     if not format.is_text:
         raise ComparisonError("parquet files are read by their path: pass the path instead of the open file.")
     text = file.read()
@@ -182,9 +171,8 @@ def _read_delimited(file: TextIO, where: str, find: FindRoles, separator: str) -
                 [name] = header.columns
                 likely = next((other for other in ";\t|," if other in name and other != separator), ";")
                 raise ComparisonError(
-                    f"{where} has the single column {name!r}: expected columns separated by {separator!r}. Pass ",
-                    Hint("separator", likely),
-                    " or whatever it is.",
+                    f"{where} has the single column {name!r}: expected columns separated by {separator!r}. ",
+                    *("Pass ", Hint("separator", likely), " or whatever it is."),
                 )
             roles = find(list(header.columns))
             labels = [name for name in roles.taken() if name != roles.weight]

@@ -199,12 +199,8 @@ class _LabelTable:
         if bad.any():
             raise ComparisonError(
                 f"{self.where} calls both items bad in {_rows(self.counts[bad].sum())}: {self._listed(bad)}. Pass ",
-                *(
-                    Hint("both_bad", "tie"),
-                    " to count them as ties or ",
-                    Hint("both_bad", "drop"),
-                    " to leave them out.",
-                ),
+                *(Hint("both_bad", "tie"), " to count them as ties or "),
+                *(Hint("both_bad", "drop"), " to leave them out."),
             )
 
     def outcome(self, pairs: Pairs) -> np.ndarray:
@@ -289,8 +285,7 @@ def _on_scale(labels: list[object], number: np.ndarray, scale: str, dropped: set
 def _refuse_off_scale(labels: list[object], counts: np.ndarray, scale: str, where: str) -> None:
     expected = "0 to 1" if scale == "unit" else "1 to 2 (or 0 for a tie)"
     raise ComparisonError(
-        f"{where} has {int(counts.sum())} values outside the scale {expected} of ",
-        Hint("codes", scale),
+        *(f"{where} has {int(counts.sum())} values outside the scale {expected} of ", Hint("codes", scale)),
         f": {_listing(labels, counts)}. Pass another ",
         *(Hint("codes"), " or leave them out with ", Hint("drop", []), "."),
     )

@@ -6,8 +6,9 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any
+from typing import Any, TypeAlias
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
@@ -15,18 +16,7 @@ from ..errors import ComparisonError, Hint
 from ..words import either, quoted
 from .comparisons import Comparisons, checked_comparisons
 from .engines import EngineFrame, count_rows, engine_frame
-from .files import (
-    FORMATS,
-    FindRoles,
-    Format,
-    format_of,
-    from_columns,
-    from_open_file,
-    from_path,
-    from_records,
-    refuse_missing,
-    shown_path,
-)
+from .files import FORMATS, FindRoles, Format, format_of, from_columns, from_open_file, from_path, from_records
 from .labels import TableRows, code_columns, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
 from .roles import Roles, find_roles, named_column
@@ -37,6 +27,7 @@ ACCEPTED = (
 )
 
 Source = pd.DataFrame | Sequence[Mapping[Any, Any]] | Mapping[Any, Any] | Comparisons | str | os.PathLike[str] | Any
+Keep: TypeAlias = Iterable[Hashable] | str | None
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,7 @@ def read_comparisons(
     codes: Codes | None = None,
     drop: Iterable[object] | str | None = None,
     both_bad: BothBad = "tie",
-    keep: Iterable[Hashable] | str | None = None,
+    keep: Keep = None,
     format: str | None = None,
     separator: str | None = None,
 ) -> Comparisons:
@@ -153,21 +144,13 @@ def read_comparisons(
     """
     asked = Roles(judge, first, second, outcome, weight)
     if isinstance(source, Comparisons):
-        if (
-            asked.taken()
-            or both_bad != "tie"
-            or any(x is not None for x in (single_judge, codes, drop, keep, format, separator))
-        ):
+        options = (single_judge, codes, drop, keep, format, separator)
+        if asked.taken() or both_bad != "tie" or any(option is not None for option in options):
             raise ComparisonError("these are Comparisons already: pass them alone, or their to_frame() with options.")
         return source
     if judge is not None and single_judge is not None:
-        raise ComparisonError(
-            "got both ",
-            Hint("judge"),
-            " and ",
-            Hint("single_judge"),
-            ": pass the judge column or the name of the only judge.",
-        )
+        both = ("got both ", Hint("judge"), " and ", Hint("single_judge"))
+        raise ComparisonError(*both, ": pass the judge column or the name of the only judge.")
     if not isinstance(single_judge, str | NoneType):
         raise ComparisonError(f"single_judge must be the name of the only judge, a text, got {single_judge!r}.")
     has_judge = single_judge is None
@@ -202,10 +185,7 @@ def read_comparisons(
         raise ComparisonError(
             f"all {rows.number(is_left_out)} verdicts of the outcome column {str(roles.outcome)!r} are left "
             f"out (labels {quoted(dropped['label'].unique())}): check ",
-            Hint("outcome"),
-            ", or say what the labels mean with ",
-            Hint("codes", {}),
-            ".",
+            *(Hint("outcome"), ", or say what the labels mean with ", Hint("codes", {}), "."),
         )
     usable = checked_comparisons(pairs, verdicts.outcome, row_weight, columns).subset(~is_left_out)
     # Counted before the subset: a judge without any usable verdict vanishes from the judges, not from this table.
@@ -223,12 +203,10 @@ def _may_hold_containers(column: pd.Series) -> bool:
     return column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed")
 
 
-def _read_table(
-    source: Source, file: tuple[str | None, str | None], keep: Iterable[Hashable] | str | None, find: FindRoles
-) -> _Table:
-    """Any accepted source as a table with at least one row; ``file`` is the format and the separator the user named."""
+def _read_table(source: Source, named: tuple[str | None, str | None], keep: Keep, find: FindRoles) -> _Table:
+    """Any accepted source as a table with at least one row; ``named`` are the format and the separator the user named."""
     path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    format = format_of(path, *file)
+    format = format_of(path, *named)
     if path and format is not None and not format.is_text:
         return _from_parquet(path, format, keep, find)
     if not path and not isinstance(source, pd.DataFrame) and (engine := engine_frame(source)) is not None:
@@ -239,7 +217,7 @@ def _read_table(
     return _Table(frame, roles, _kept(frame, names, roles, keep))
 
 
-def _from_engine(engine: EngineFrame, keep: Iterable[Hashable] | str | None, find: FindRoles) -> _Table:
+def _from_engine(engine: EngineFrame, keep: Keep, find: FindRoles) -> _Table:
     """The distinct rows of a table that stays in its engine."""
     names: list[Hashable] = [*engine.collect_schema().names()]
     roles = find(names)
@@ -250,11 +228,9 @@ def _from_engine(engine: EngineFrame, keep: Iterable[Hashable] | str | None, fin
     return _Table(counted.frame, replace(roles, weight=counted.weight), kept, counted.n_rows)
 
 
-def _from_parquet(path: str, format: Format, keep: Iterable[Hashable] | str | None, find: FindRoles) -> _Table:
+def _from_parquet(path: str, format: Format, keep: Keep, find: FindRoles) -> _Table:
     try:
-        engine = engine_frame(format.read(path))
-        assert engine is not None
-        return _from_engine(engine, keep, find)
+        return _from_engine(nw.from_native(format.read(path)), keep, find)
     except ComparisonError:
         raise
     except Exception as error:
@@ -271,7 +247,7 @@ def _read_frame(source: Source, format: Format | None, find: FindRoles) -> pd.Da
     elif isinstance(source, list | tuple):
         frame = from_records(source, "the list")
     elif isinstance(source, str):
-        frame = from_path(source, _text_format(source, format), find)
+        frame = from_path(source, format, find)
     elif hasattr(source, "read"):
         frame = from_open_file(source, format, find)
     else:
@@ -285,28 +261,12 @@ def _read_frame(source: Source, format: Format | None, find: FindRoles) -> pd.Da
     return frame
 
 
-def _text_format(path: str, format: Format | None) -> Format:
-    """The format of a text file that is there, or why it cannot be read."""
-    refuse_missing(path)
-    if format is None:
-        texts = [ending for known in FORMATS.values() if known.is_text for ending in known.endings]
-        raise ComparisonError(
-            f"cannot tell the format of {shown_path(path)} from its ending: expected {either(texts)} (or these with .gz), "
-            ".parquet, or ",
-            Hint("format"),
-            ".",
-        )
-    return format
-
-
 def _refuse_empty(frame: pd.DataFrame) -> None:
     if frame.empty:
         raise ComparisonError("the table is empty: expected one row per verdict with a judge, two items, an outcome.")
 
 
-def _kept(
-    frame: pd.DataFrame, names: list[Hashable], roles: Roles, keep: Iterable[Hashable] | str | None
-) -> list[Hashable]:
+def _kept(frame: pd.DataFrame, names: list[Hashable], roles: Roles, keep: Keep) -> list[Hashable]:
     if keep is not None:
         return _named(names, keep)
     taken = set(roles.taken())

@@ -67,16 +67,13 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
     if has_judge and "judge" not in found:
         raise ComparisonError(
             f"no judge column found among {quoted(names, 12)}: pass ",
-            Hint("judge", "column"),
-            ", or ",
-            Hint("single_judge", "GPT-4"),
+            *(Hint("judge", "column"), ", or ", Hint("single_judge", "GPT-4")),
             " if one judge of that name gave all verdicts.",
         )
     if "outcome" not in found and [_folded(found["first"]), _folded(found["second"])] != ["winner", "loser"]:
         raise ComparisonError(
             f"no outcome column found among {quoted(names, 12)}: pass ",
-            Hint("outcome", "column"),
-            ", the one that says which item was preferred.",
+            *(Hint("outcome", "column"), ", the one that says which item was preferred."),
         )
     return Roles(**found)
 

@@ -58,8 +58,7 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     name = prompt_column(data, prompt)
     if name is None:
         raise ComparisonError(
-            "no prompt column was found: pass ",
-            Hint("prompt", "column"),
+            *("no prompt column was found: pass ", Hint("prompt", "column")),
             " to say which comparisons are about the same one.",
         )
     prompts = pd.factorize(data.columns[name])[0]

@@ -13,7 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 from ..data.cells import collapse
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
-from ..errors import SizeError
+from ..errors import SizeError, spelled
 from ..fit import Fit, Observations
 from ..inference.contributions import Contributions
 from ..inference.estimates import leverage, sensitivity
@@ -68,7 +68,7 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
 
 def _convergence(fit: Fit) -> Finding:
     if fit.separation is not None:
-        return Finding("separation", True, _sentence(separation_text(fit)))
+        return Finding("separation", True, _sentence(spelled(separation_text(fit))))
     if not fit.is_identified:
         text = (
             "The information matrix is singular: the data do not determine all parameters, standard errors are withheld."

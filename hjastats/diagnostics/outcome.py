@@ -7,15 +7,15 @@ import warnings
 import numpy as np
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
-from ..errors import LocalOptimaWarning, SeparationWarning
+from ..errors import Hint, LocalOptimaWarning, SeparationWarning
 from ..fit import Fit
-from ..words import quoted
+from ..words import counted, quoted
 
 
 def warn(fit: Fit) -> None:
     """Warn of what a user of the fit must know before reading on."""
     if fit.separation is not None:
-        warnings.warn(separation_text(fit), SeparationWarning, stacklevel=4)
+        warnings.warn(SeparationWarning(*separation_text(fit)), stacklevel=4)
     elif not fit.is_identified:
         warnings.warn(
             "the information matrix is singular at the estimate: the data do not determine all parameters, standard errors "
@@ -57,20 +57,22 @@ def optima_text(fit: Fit) -> str:
     return "The only start ended at an optimum." if total == 1 else f"All {total} starts ended at the same optimum."
 
 
-def separation_text(fit: Fit) -> str:
-    """What runs to infinity, with names, and what to do about it."""
+def separation_text(fit: Fit) -> list[object]:
+    """What runs to infinity, with names, and what to do about it: the pieces of a sentence."""
     found, layout = fit.separation, fit.layout
     if found is None:
-        return "All scores are finite."
+        return ["All scores are finite."]
     names = layout.terms.own_names, layout.terms.shared_names
     terms = found.moving_terms(*names, layout.judges)[:5]
     moves = [_moving_scores(fit), *terms] if len(found.judges) else terms
-    remedy = "fit_regularized(terms=True)" if terms else "fit_regularized()"
-    return (
+    return [
         "the maximum likelihood estimate does not exist: the likelihood keeps improving while "
-        f"{'; '.join(moves) or 'the scores grow'}, without limit. Rows along this direction are left empty; "
-        f"{remedy} gives estimates that exist{_light_judges(fit)}."
-    )
+        f"{'; '.join(moves) or 'the scores grow'}, without limit. Rows along this direction are left empty; ",
+        Hint("fit_regularized", "terms=True" if terms else None, is_call=True),
+        " gives estimates that exist",
+        *_light_judges(fit),
+        ".",
+    ]
 
 
 def _moving_scores(fit: Fit) -> str:
@@ -89,14 +91,17 @@ def _moving_scores(fit: Fit) -> str:
     return f"for {who} {' and '.join(moves)}"
 
 
-def _light_judges(fit: Fit) -> str:
+def _light_judges(fit: Fit) -> list[object]:
     """Advice for judges that gave fewer verdicts than there are items to score."""
     layout, design, found = fit.layout, fit.design, fit.separation
     assert found is not None
     verdicts = np.bincount(design.judge, design.n, minlength=design.n_judges)
     light = found.judges[verdicts[found.judges] < len(layout.items)]
     if not len(light) or len(light) == len(layout.judges):
-        return ""
-    number = verdicts[light[0]]
-    who = f"judge {layout.judges[light[0]]!r} gave only {number:,.0f} verdict{'' if number == 1 else 's'}"
-    return f", and since {who}, data.pool_rare_judges({len(layout.items)}) would join judges as light as that"
+        return []
+    who = f"judge {layout.judges[light[0]]!r} gave only {counted(verdicts[light[0]], 'verdict')}"
+    return [
+        f", and since {who}, ",
+        Hint("data.pool_rare_judges", len(layout.items), is_call=True),
+        " would join judges as light as that",
+    ]

@@ -12,7 +12,7 @@ from scipy import stats
 
 from ..data.comparisons import Comparisons
 from ..data.metadata import pair_metadata
-from ..errors import ContrastError, IdentificationError
+from ..errors import ContrastError, Hint, IdentificationError
 from ..fit import Fit
 from ..model.quantities import Quantities
 from ..model.responses import KINDS
@@ -98,8 +98,9 @@ def contrast_formula(fit: Fit, formula: str, metadata: Any) -> FormulaContrast:
     gradient = weights @ jacobian
     if fit.is_open(gradient).any():
         raise IdentificationError(
-            f"some of the parameters in {formula!r} have no finite estimate: use fit_regularized(), or a fit without the "
-            "judges or items concerned."
+            f"some of the parameters in {formula!r} have no finite estimate: use ",
+            Hint("fit_regularized", is_call=True),
+            ", or a fit without the judges or items concerned.",
         )
     cov = fit.covariance.of(gradient)
     names = [str(name) for name in design.columns]

@@ -10,7 +10,7 @@ from scipy import sparse, stats
 from scipy.optimize import least_squares
 
 from .. import limits
-from ..errors import ContrastError, IdentificationError, SizeError
+from ..errors import ContrastError, Hint, IdentificationError, SizeError
 from ..fit import Fit
 from .pairs import check_pairs, compared_positions
 from .simultaneous import largest_differences, pairwise_differences
@@ -40,8 +40,11 @@ def ranking(
         raise ContrastError(f"level must lie between 0 and 1, got {level!r}.")
     if fit.separation is not None:
         raise IdentificationError(
-            "some scores or effects run to infinity, so there are no places with intervals: use fit_regularized(), with "
-            "terms=True if it is a position effect that runs away."
+            "some scores or effects run to infinity, so there are no places with intervals: use ",
+            Hint("fit_regularized", is_call=True),
+            ", or ",
+            Hint("fit_regularized", "terms=True", is_call=True),
+            " if it is a position effect that runs away.",
         )
     some = compared_positions(fit, "mu", items)
     check_pairs(len(some), "places of", "items")
@@ -202,17 +205,16 @@ def quasi_variances(covariance: np.ndarray) -> np.ndarray:
         q = np.exp(log_q)
         return np.log(q[low] + q[high]) - np.log(target)
 
-    rows, is_small = np.arange(len(low)), n <= limits.DENSE_PAIRS
+    rows = np.arange(len(low))
 
-    def jacobian(log_q: np.ndarray) -> np.ndarray | sparse.csr_array:
+    def jacobian(log_q: np.ndarray) -> sparse.csr_array:
         q = np.exp(log_q)
         total = q[low] + q[high]
         values, places = (
             np.concatenate([q[low] / total, q[high] / total]),
             (np.tile(rows, 2), np.concatenate([low, high])),
         )
-        result = sparse.csr_array((values, places), shape=(len(rows), n))
-        return result.toarray() if is_small else result
+        return sparse.csr_array((values, places), shape=(len(rows), n))
 
     means = np.zeros(n)
     np.add.at(means, low, target)
@@ -226,6 +228,6 @@ def quasi_variances(covariance: np.ndarray) -> np.ndarray:
         xtol=1e-12,
         ftol=1e-12,
         gtol=1e-12,
-        tr_solver="exact" if is_small else "lsmr",
+        tr_solver="lsmr",
     )
     return np.exp(fit.x)

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.special import xlogy
 
-from .. import limits
-from ..errors import ComparisonError, IdentificationError
+from ..errors import ComparisonError, Hint, IdentificationError
 from .terms import OPTIONS, Term, TermKind
 
 
@@ -166,7 +165,10 @@ class Davidson:
         """
         if not np.isin(outcome, list(self.verdicts.values())).all():
             raise ComparisonError(
-                "ties='davidson' needs wins, ties and losses (1, 0.5, 0); soft preferences need ties='half'."
+                Hint("ties", "davidson"),
+                " needs wins, ties and losses (1, 0.5, 0); soft preferences need ",
+                Hint("ties", "half"),
+                ".",
             )
 
     def terms(self, scope: str, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> list[Term]:
@@ -180,7 +182,11 @@ class Davidson:
         ties = np.bincount(judge_index, outcome == 0.5, n_judges)
         if not ties.any():
             raise IdentificationError(
-                "there are no ties in the data: ties='davidson' has nothing to estimate, use ties='half'."
+                "there are no ties in the data: ",
+                Hint("ties", "davidson"),
+                " has nothing to estimate, use ",
+                Hint("ties", "half"),
+                ".",
             )
         held = tuple(np.flatnonzero(ties == 0).tolist()) if scope == "judge" else ()
         return [Term("tie", scope, self.parameters[0], held)]
@@ -283,8 +289,6 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     >>> bool(np.isclose(far.value, np.exp(-40.0))), bool(np.isclose(far.slope[0], -np.exp(-40.0)))
     (True, True)
     """
-    if eta.ndim == 1 and len(eta) > limits.LONG_ARRAY:
-        return _in_parts(eta, n, y)
     size = np.abs(eta)
     small = np.exp(-size)
     rest = 1.0 / (1.0 + small)
@@ -295,16 +299,6 @@ def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     observed = half + sign * (half - y)
     value = _total(observed, size) + _total(np.log1p(small), n)
     return Derivatives(value, sign * (observed - expected), expected * rest, eta)
-
-
-def _in_parts(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
-    """The likelihood of many cells, a part at a time that stays in the processor's cache."""
-    value, slope, curvature = 0.0, np.empty_like(eta), np.empty_like(eta)
-    for start in range(0, len(eta), limits.ARRAY_PART):
-        part = slice(start, start + limits.ARRAY_PART)
-        here = bernoulli(eta[part], n[part], y[part])
-        value, slope[part], curvature[part] = value + here.value, here.slope, here.curvature
-    return Derivatives(value, slope, curvature, eta)
 
 
 def _total(values: np.ndarray, weight: np.ndarray) -> Any:

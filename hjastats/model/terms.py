@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..errors import ComparisonError
+from ..words import quoted
+
 # Whose coefficient it is: nobody's, one for all judges, or one for each.
 SCOPES = (None, "common", "judge")
 # Predictors that terms move: the log-odds, and from 1 on the parameters of the response.
@@ -39,6 +42,8 @@ class TermKind:
         Predictor it adds to: the log-odds, or a parameter of the response, counted from 1.
     column : callable, optional
         Its regressor from the columns of a table of comparisons; by default one for every comparison.
+    needs : tuple of str
+        Columns that takes.
     null : float or None
         Value that says there is no such effect; None if no value does.
     absent : float
@@ -51,11 +56,22 @@ class TermKind:
     help: str = ""
     moves: int = LOG_ODDS
     column: Callable[[pd.DataFrame], Any] | None = None
+    needs: tuple[str, ...] = ()
     null: float | None = 0.0
     absent: float = 0.0
 
     def of_table(self, columns: pd.DataFrame) -> np.ndarray:
-        """Regressor of every comparison of a table, shape (n_rows, 1)."""
+        """Regressor of every comparison of a table, shape (n_rows, 1).
+
+        Raises
+        ------
+        ComparisonError
+            If the table lacks a column it takes.
+        """
+        if absent := [name for name in self.needs if name not in columns]:
+            raise ComparisonError(
+                f"{self.name} needs the columns {quoted(self.needs)} of the data, {quoted(absent)} not found."
+            )
         values = np.ones(len(columns)) if self.column is None else np.asarray(self.column(columns), dtype=float)
         return values.reshape(len(columns), 1)
 

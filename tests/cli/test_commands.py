@@ -113,7 +113,7 @@ def test_a_judge_who_always_says_first_is_shrunk_by_an_option_the_hint_names(ver
     arguments = ["fit", verdicts, "--model", "ja", "--position", "judge"]
     assert main(arguments) == 0
     captured = capsys.readouterr()
-    assert "fit_regularized(terms=True)" in captured.err
+    assert "--ridge 0.1 --ridge-terms gives estimates that exist" in captured.err
     assert "--ridge-terms" in captured.err
     assert main([*arguments, "--ridge", "0.1"]) == 0
     assert "hint: --ridge-terms" in capsys.readouterr().err

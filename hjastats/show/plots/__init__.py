@@ -6,45 +6,28 @@ matplotlib is imported when the first figure is drawn, and so are these modules:
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .calibration import plot_calibration
-    from .comparisons import plot_comparisons
-    from .convergence import plot_convergence
-    from .disagreement import plot_disagreement, plot_heatmap
-    from .intervals import plot_intervals
-    from .leverage import plot_leverage
-    from .probabilities import plot_probabilities
-    from .profiles import plot_profiles
-    from .ranking import plot_ranking
-    from .selection import plot_criteria, plot_criterion, plot_scree
-
-__all__ = [
-    "plot_calibration",
-    "plot_comparisons",
-    "plot_convergence",
-    "plot_criteria",
-    "plot_criterion",
-    "plot_disagreement",
-    "plot_heatmap",
-    "plot_intervals",
-    "plot_leverage",
-    "plot_probabilities",
-    "plot_profiles",
-    "plot_ranking",
-    "plot_scree",
-]
-
-_MODULES = {
-    "plot_heatmap": "disagreement",
+# Every figure and the module that draws it.
+FIGURES = {
+    "plot_calibration": "calibration",
+    "plot_comparisons": "comparisons",
+    "plot_convergence": "convergence",
     "plot_criteria": "selection",
     "plot_criterion": "selection",
+    "plot_disagreement": "disagreement",
+    "plot_heatmap": "disagreement",
+    "plot_intervals": "intervals",
+    "plot_leverage": "leverage",
+    "plot_probabilities": "probabilities",
+    "plot_profiles": "profiles",
+    "plot_ranking": "ranking",
     "plot_scree": "selection",
 }
+__all__ = list(FIGURES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in FIGURES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{_MODULES.get(name, name.removeprefix('plot_'))}", __name__), name)
+    return getattr(import_module(f".{FIGURES[name]}", __name__), name)
