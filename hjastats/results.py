@@ -72,7 +72,10 @@ class HJAResults(GenericLikelihoodModelResults):
     model-I leads, then model-H, model-A; 2 warnings (see .findings)
     standard errors from the expected information (eq. fisher-plugin); .summary(), .ranking(), .plot, .judges
 
-    How well it fits, against coin flips:
+    Everything about one judge, and how well the model fits against coin flips:
+
+    >>> result.params.filter(like="judge-first").round(2).to_dict()
+    {'position[judge-first]': 2.67, 'gamma[judge-first]': 1.17, 'U[judge-first,1]': -0.17}
 
     >>> result.converged, round(result.llf, 1), round(result.llnull, 1), round(result.prsquared, 3)
     (True, -1592.9, -2218.1, 0.282)
