@@ -24,6 +24,10 @@ class ScoreStructure(Protocol):
     """A family of score matrices: its tangent bases, its projection, its charts, and its reported parameters."""
 
     @property
+    def kind(self) -> str:
+        """Under which solvers know what is special about it."""
+
+    @property
     def name(self) -> str:
         """Short name of the model."""
 
@@ -117,6 +121,7 @@ def _signed(cells: Cells) -> np.ndarray:
 class Pooled:
     """All judges share one score vector (Bradley-Terry-Luce)."""
 
+    kind = "pooled"
     name = "BTL"
     title = "Bradley-Terry-Luce ranking"
     rank = 0
@@ -202,6 +207,7 @@ class Pooled:
 class Unrestricted:
     """Every judge has a score vector of its own (judge-wise Bradley-Terry-Luce)."""
 
+    kind = "unrestricted"
     name = "judge-wise BTL"
     title = "Judge-wise Bradley-Terry-Luce ranking"
     rank = 0
@@ -293,6 +299,7 @@ class LowRank:
     """
 
     rank: int
+    kind = "low rank"
     has_sensitivities = True
     judges_differ = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from math import sqrt
 
 import numpy as np
 from scipy import sparse
@@ -17,10 +17,12 @@ from ..model.tangent import centred
 from .products import conjugate_gradients
 from .quadratic import is_many
 from .starts import win_share_scores
-from .trust import STATIONARY, Optimum, Run, likelihood_unit
+from .trust import STATIONARY, Optimum, likelihood_unit, next_length
 
 # Steps to be done in: most data need three or four.
 _PATIENCE = 20
+# Longest step, in log-odds: one much longer leads to where nothing is known.
+_STRIDE = 30.0
 
 
 def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
@@ -38,12 +40,7 @@ def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
     """
     pairs = _pooled(cells)
     start = win_share_scores(pairs.first, pairs.second, pairs.n, pairs.y, pairs.n_items)
-    found = _maximise(pairs, start, likelihood_unit(cells), maxiter)
-    if found is None:
-        return None
-    scores, run, value = found
-    at = np.repeat((scores - scores.mean())[None], cells.n_judges, axis=0)
-    return run.outcome(Coefficients(at, np.zeros((cells.n_judges, 0)), np.zeros(0)), value, value)
+    return _maximise(pairs, start, cells, min(maxiter, _PATIENCE))
 
 
 def maximise_judgewise(cells: Cells, ridge: float | np.ndarray = 0.0, maxiter: int = 200) -> Optimum | None:
@@ -61,58 +58,42 @@ def maximise_judgewise(cells: Cells, ridge: float | np.ndarray = 0.0, maxiter: i
     >>> found.converged, found.at.scores.round(3)
     (True, array([[ 0.366, -0.732,  0.366]]))
     """
-    shape = cells.n_judges, cells.n_items
     order = np.argsort(cells.first_entry, kind="stable")
     nodes = cells.first_entry[order], cells.second_entry[order]
-    weight = np.repeat(np.broadcast_to(ridge, shape[0]), shape[1])
-    pairs = _Pairs(*nodes, cells.n[order], cells.y[order], shape[0] * shape[1], weight if np.any(ridge) else None)
+    weight = np.repeat(np.broadcast_to(ridge, cells.n_judges), cells.n_items)
+    pairs = _Pairs(*nodes, cells.n[order], cells.y[order], len(weight), weight if np.any(ridge) else None)
     # From zero, and perhaps far out: a log-odds per step.
-    found = _maximise(pairs, np.zeros(pairs.n_items), likelihood_unit(cells), maxiter, 3 * _PATIENCE)
-    if found is None:
-        return None
-    scores, run, value = found
-    at = centred(scores.reshape(shape))
-    return run.outcome(Coefficients(at, np.zeros((shape[0], 0)), np.zeros(0)), run.value, value)
+    return _maximise(pairs, np.zeros(len(weight)), cells, min(maxiter, 3 * _PATIENCE))
 
 
-def _maximise(
-    pairs: _Pairs, scores: np.ndarray, unit: float, maxiter: int, patience: int = _PATIENCE
-) -> tuple[np.ndarray, Run, float] | None:
-    """Plain Newton steps: the scores, how they were found, and the negative log-likelihood; None where these are not enough."""
-    here = pairs.evaluate(scores)
-    run = Run([here.value + pairs.penalty(scores)], unit, min(maxiter, patience))
-    while not run.ended:
-        slope = pairs.gradient(here)
-        if pairs.ridge is not None:
-            slope += pairs.ridge * scores
+def _maximise(pairs: _Pairs, scores: np.ndarray, cells: Cells, maxiter: int) -> Optimum | None:
+    """Plain Newton steps; None where these are not enough."""
+    here, unit = pairs.evaluate(scores), likelihood_unit(cells)
+    path = [here.value + pairs.penalty(scores)]
+    while len(path) <= maxiter:
+        slope = pairs.gradient(here, scores)
         step = pairs.solve(here.curvature, slope)
         if step is None:
             return None
-        there = scores - step
-        then, gain = pairs.evaluate(there), float(slope @ step)
-        value = then.value + pairs.penalty(there)
-        if not run.accept(value, -gain, 0.5 * gain, True, _range(step), _Around(there)):
+        scores = scores - step
+        here = pairs.evaluate(scores)
+        expected, moved = 0.5 * float(slope @ step), float(step.max() - step.min())
+        path.append(here.value + pairs.penalty(scores))
+        # Below rounding error of the objective its fall says nothing.
+        is_negligible = expected <= 1e-12 * abs(path[-2])
+        if not (is_negligible or path[-2] - path[-1] > 1e-3 * expected) or moved > _STRIDE:
             return None
-        scores, here = there, then
-    is_stationary = run.distance <= STATIONARY and run.is_minimum
-    return (scores, run, here.value) if is_stationary and not run.diverges else None
+        distance = next_length(sqrt(2.0 * max(expected, 0.0) / unit))
+        if distance <= STATIONARY and moved < 1e-3:
+            return _optimum(cells, scores, path, here.value, distance)
+    return None
 
 
-class _Around(NamedTuple):
-    """What the run seldom needs to know of where it is."""
-
-    scores: np.ndarray
-    # Only runs that damp their steps ask for these two.
-    extent_here: float = np.nan
-    scale: float = np.nan
-
-    @property
-    def extent_there(self) -> float:
-        return _range(self.scores)
-
-
-def _range(values: np.ndarray) -> float:
-    return float(values.max() - values.min())
+def _optimum(cells: Cells, scores: np.ndarray, path: list[float], value: float, distance: float) -> Optimum:
+    """The outcome for scores of the items, or of the items of every judge."""
+    at = np.broadcast_to(scores.reshape(-1, cells.n_items), (cells.n_judges, cells.n_items))
+    nothing = np.zeros((cells.n_judges, 0)), np.zeros(0)
+    return Optimum(Coefficients(centred(at), *nothing), path[-1], value, distance, True, len(path) - 1, tuple(path))
 
 
 @dataclass(frozen=True)
@@ -132,9 +113,9 @@ class _Pairs:
     def evaluate(self, scores: np.ndarray) -> Derivatives:
         return bernoulli(scores.take(self.first) - scores.take(self.second), self.n, self.y)
 
-    def gradient(self, here: Derivatives) -> np.ndarray:
-        by_first = np.bincount(self.first, here.slope, self.n_items)
-        return by_first - np.bincount(self.second, here.slope, self.n_items)
+    def gradient(self, here: Derivatives, scores: np.ndarray) -> np.ndarray:
+        slope = np.bincount(self.first, here.slope, self.n_items) - np.bincount(self.second, here.slope, self.n_items)
+        return slope if self.ridge is None else slope + self.ridge * scores
 
     def solve(self, curvature: np.ndarray, right: np.ndarray) -> np.ndarray | None:
         """Solve the Laplacian: as a matrix, or by products with it where items are many; None if it cannot be done."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from .. import limits
 from ..data.graph import levels_of_wins
 from ..model.design import Coefficients, Design
-from ..model.likelihood import evaluate, gradient
-from ..model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
+from ..model.likelihood import evaluate, gradient, log_odds
+from ..model.responses import Derivatives
+from ..model.structures import LowRank, ScoreStructure
 from .pooled import maximise_judgewise, maximise_pooled
 from .ridge import NO_RIDGE, Ridge
-from .starts import breakaway_scores, further_scores, starting_scores, unrestricted_gain
-from .trust import Neighbourhood, Optimum, Place, Run, Runs, maximise, neighbourhood, part_of, stacked
+from .starts import breakaway_scores, can_alternate, scattered_scores, starting_scores
+from .trust import Neighbourhood, Optimum, Run, maximise, neighbourhood
 
 # Two optima are the same when their log-likelihoods differ by less than this.
 SAME_OPTIMUM = 1e-4
@@ -24,15 +27,17 @@ SAME_OPTIMUM = 1e-4
 NEAR = 0.3
 NEAR_WITH_PLENTY = 3.0
 PLENTY = 100.0
-# Starts added when several optima are likely, and comparisons per parameter below which they are.
-FURTHER_STARTS = 12
+# Random starts beside those asked for, of which only those that end apart are run.
+SCREENED = 4
+# Starts added where the likelihood surface is rough: comparisons per parameter are fewer than this, or nothing converged.
+SCATTERED = 14
 SPARSE = 20.0
-# Starts added when the data are few: the likelihood surface is rough, and a run is cheap.
-SPARSE_STARTS = 30
+# Starts far out, along as many directions without limit.
+BREAKAWAYS = 50
+# Starts of either kind where cells are so many that one is expensive.
+FEWEST = 4
 # Ridge that holds scores which would run to infinity some ten log-odds out.
 HELD = 1e-4
-# Share of a gain by which the quadratic model may err near an optimum.
-_SURPRISE = 0.2
 
 
 @dataclass(frozen=True)
@@ -50,8 +55,8 @@ class Search:
     n_unfinished : int
         Starts that ended at no optimum: out of iterations, or running to infinity.
     paths : tuple of tuple of float
-        Objective at every start and after each of its iterations, in the order of the starts; a start that came near an
-        optimum already known ends there. Empty where they were not kept.
+        Objective at every start and after each of its iterations, in the order in which they were run; a start that came near
+        an optimum already known ends there, and one next to another start where it is. Empty where they were not kept.
     """
 
     best: Optimum
@@ -69,7 +74,7 @@ class Search:
 def no_terms(design: Design, scores: np.ndarray) -> Coefficients:
     """Start all linear coefficients at zero, and the response's own parameters where the overall shares of verdicts put them.
 
-    ``scores`` may be a stack of score matrices, and the coefficients are then a stack, too.
+    Of a stack of scores (..., n_judges, n_items), a stack.
     """
     stack, terms = scores.shape[:-2], design.terms
     judge, shared = np.zeros((*stack, design.n_judges, len(terms.own))), np.zeros((*stack, len(terms.shared)))
@@ -92,10 +97,9 @@ def search(
 ) -> Search:
     """Maximise from every start and keep the best.
 
-    With the default starts, more are added when several optima are likely: when the judges' own scores fit much better than
-    the structure does, so that different directions compete for the places in it, or when the data are few. When some judge's
-    own scores have no limit, a finite optimum is not believed before starts in that judge's direction have been tried. Large
-    problems have two starts only.
+    Default starts of a low-rank structure are many, and few of them are run: those that fitting judges and items in turn leads
+    apart. More are added where the data are few or nothing converged. When some judges' own scores have no limit, a finite
+    optimum is not believed before starts in those judges' directions have been tried. Large problems have two starts only.
 
     Parameters
     ----------
@@ -106,48 +110,81 @@ def search(
     rng : int or numpy.random.Generator
         Their randomness.
     """
-    has_terms = bool(cells.n_judge_terms or cells.n_shared_terms)
-    if starts is None and isinstance(structure, Pooled) and not (ridge or has_terms):
-        pooled = maximise_pooled(cells, maxiter)
-        if pooled is not None:
-            return Search(pooled, (pooled.value,), (1,), 0, (pooled.path,))
-    if (
-        starts is None
-        and isinstance(structure, Unrestricted)
-        and not has_terms
-        and cells.n_items > limits.DENSE_OWN_ITEMS
-    ):
-        alone = maximise_judgewise(cells, ridge.scores, maxiter)
-        if alone is not None:
-            return Search(alone, (alone.value,), (1,), 0, (alone.path,))
-        has_limit = ~levels_of_wins(cells).any(axis=1)
-        is_large = structure.n_free(cells.n_judges, cells.n_items) > limits.MANY_STARTS_FREE and not (
-            ridge or has_limit.all()
-        )
-        if is_large and (held := maximise_judgewise(cells, np.where(has_limit, 0.0, HELD), maxiter)) is not None:
-            # The likelihood rises to infinity for some judges; how far out one stops does not matter.
-            far = replace(held, value=held.negative_loglike, distance=np.inf, is_minimum=False, diverges=True)
-            return Search(far, (), (), 1, (held.path,))
+    plain = PLAIN.get(structure.kind)
+    if starts is None and plain and not cells.terms and (found := plain(cells, ridge, maxiter)) is not None:
+        return found
     cells = cells.completed()
-    runs = _Optima(cells, structure, ridge, maxiter)
+    optima = _Optima(cells, structure, ridge, maxiter)
     if starts is not None:
-        return runs.after(stacked(starts))
+        return optima.after(stacked(starts))
     rng = np.random.default_rng(rng)
-    if structure.n_free(cells.n_judges, cells.n_items) > limits.MANY_STARTS_FREE:
-        return runs.after(no_terms(cells, starting_scores(cells, structure, 0, rng)[:2]))
-    found = runs.after(no_terms(cells, starting_scores(cells, structure, n_random, rng)))
-    if isinstance(structure, LowRank) and (n := _n_further(cells, structure, found.best)):
-        # The linear terms of the best optimum so far are better than none.
-        scores = further_scores(cells, structure.rank, n, rng, anywhere=_is_sparse(cells, structure))
-        more = [Coefficients(start, found.best.at.judge, found.best.at.shared) for start in scores]
-        if structure.rank > 0:
-            more.append(one_direction_more(cells, structure.rank, found.best.at))
-        found = runs.after(stacked(more))
-    if isinstance(structure, LowRank) and found.best.converged and not ridge:
-        outward = breakaway_scores(cells, structure.rank, FURTHER_STARTS, rng)
-        if outward:
-            found = runs.after(no_terms(cells, np.array(outward)))
+    n_free = structure.n_free(cells.n_judges, cells.n_items)
+    if not structure.has_sensitivities or n_free > limits.MANY_STARTS_FREE:
+        return optima.after(no_terms(cells, starting_scores(cells, structure, 0, rng)[:2]))
+    return _best_of_many(optima, structure, n_random, rng)
+
+
+def _plain_pooled(cells: Design, ridge: Ridge, maxiter: int) -> Search | None:
+    """One score vector for all judges; None where plain Newton steps are not enough."""
+    return _alone(None if ridge else maximise_pooled(cells, maxiter))
+
+
+def _plain_judgewise(cells: Design, ridge: Ridge, maxiter: int) -> Search | None:
+    """A score vector for every judge of many items; None where plain Newton steps are not enough."""
+    if cells.n_items <= limits.DENSE_OWN_ITEMS:
+        return None
+    found = maximise_judgewise(cells, ridge.scores, maxiter)
+    return _held(cells, maxiter) if found is None and not ridge else _alone(found)
+
+
+def _alone(found: Optimum | None) -> Search | None:
+    return None if found is None else Search(found, (found.value,), (1,), 0, (found.path,))
+
+
+# Structures whose scores, without further terms, have a shorter way to their only optimum.
+PLAIN = {"pooled": _plain_pooled, "unrestricted": _plain_judgewise}
+
+
+def _held(cells: Design, maxiter: int) -> Search | None:
+    """Judge-wise scores some of which run to infinity, stopped some way out: how far out does not matter."""
+    has_limit = ~levels_of_wins(cells).any(axis=1)
+    is_large = cells.n_judges * (cells.n_items - 1) > limits.MANY_STARTS_FREE
+    held = (
+        maximise_judgewise(cells, np.where(has_limit, 0.0, HELD), maxiter) if is_large and not has_limit.all() else None
+    )
+    if held is None:
+        return None
+    far = replace(held, value=held.negative_loglike, distance=np.inf, is_minimum=False, diverges=True)
+    return Search(far, (), (), 1, (held.path,))
+
+
+def _best_of_many(optima: _Optima, structure: ScoreStructure, n_random: int, rng: np.random.Generator) -> Search:
+    """The best optimum of a low-rank structure from starts of several kinds, each where the ones before leave a doubt."""
+    cells, rank = optima.cells, structure.rank
+    n_affordable = limits.SCREENED_CELLS // max(len(cells.n), 1)
+    n_random += min(SCREENED, n_affordable) if can_alternate(cells, structure) else 0
+    found = optima.after(no_terms(cells, starting_scores(cells, structure, n_random, rng)))
+    if cells.terms:
+        # Starts that know the linear terms of the best optimum so far are better than those that know none.
+        best = found.best.at
+        offset = log_odds(cells, replace(best, scores=np.zeros_like(best.scores)))
+        found = optima.after(_with_scores(best, starting_scores(cells, structure, n_random, rng, offset)))
+    is_saturated = structure.n_free(cells.n_judges, cells.n_items) >= cells.n_judges * (cells.n_items - 1)
+    if not is_saturated and (_is_sparse(cells, structure) or not found.best.converged):
+        best = found.best.at
+        scattered = scattered_scores(cells, rank, min(SCATTERED, FEWEST + n_affordable), rng)
+        found = optima.after(_with_scores(best, scattered))
+        if rank > 0:
+            found = optima.after(stacked([one_direction_more(cells, rank, best)]))
+    if found.best.converged and not optima.ridge:
+        outward = breakaway_scores(cells, rank, min(BREAKAWAYS, FEWEST + n_affordable), rng)
+        found = optima.after(no_terms(cells, outward)) if len(outward) else found
     return found
+
+
+def _with_scores(at: Coefficients, scores: np.ndarray) -> Coefficients:
+    """A stack of coefficients with other scores (m, n_judges, n_items)."""
+    return stacked([replace(at, scores=own) for own in scores])
 
 
 def one_direction_more(cells: Design, rank: int, near: Coefficients) -> Coefficients:
@@ -165,106 +202,105 @@ def one_direction_more(cells: Design, rank: int, near: Coefficients) -> Coeffici
     return Coefficients(at.scores + min(length, 3.0) * direction, at.judge, at.shared)
 
 
+class _End:
+    """Where at least one run has ended."""
+
+    def __init__(self, run: Run, radius: float) -> None:
+        self.optimum, self.hits = run.outcome(), 1
+        self._run, self._radius = run, radius
+
+    @cached_property
+    def neighbourhood(self) -> Neighbourhood:
+        """Worked out only when another run may come by."""
+        run = self._run
+        return neighbourhood(run.cells, run.state, self._radius, run.ridge)
+
+    def attracts(self, run: Run) -> bool:
+        """Whether a run is heading for this optimum."""
+        return (
+            self.optimum.converged
+            and 0.0 <= run.state.value - self.optimum.value <= self._radius
+            and self.neighbourhood.contains(run.state.at, run.state.value)
+        )
+
+    def is_same(self, found: Optimum) -> bool:
+        """Whether an optimum is this one."""
+        tolerance = SAME_OPTIMUM + 1e-10 * abs(found.value)
+        return self.optimum.converged and abs(self.optimum.value - found.value) < tolerance
+
+
 class _Optima:
-    """What runs from several starts have found, and when a further run may stop because it is heading for something known."""
+    """What runs from several starts have found."""
 
     def __init__(self, cells: Design, structure: ScoreStructure, ridge: Ridge, maxiter: int) -> None:
-        self.cells, self.structure, self.ridge = cells, structure, ridge
+        self.cells, self.structure, self.ridge, self.maxiter = cells, structure, ridge, maxiter
         self.radius = NEAR_WITH_PLENTY if cells.n.sum() >= PLENTY * _n_parameters(cells, structure) else NEAR
-        self.runs = Runs(cells, structure, ridge, maxiter)
-        self.optima: list[Optimum] = []
-        self.places: list[Place] = []
-        self.hits: list[int] = []
-        self.unfinished: list[Optimum] = []
-        self.known: list[Neighbourhood] = []
+        self.ends: list[_End] = []
         self.paths: list[tuple[float, ...]] = []
 
     def after(self, starts: Coefficients) -> Search:
-        """Run a stack of further starts and sum up all so far."""
-        at_once = max(limits.STACKED_CELLS // max(len(self.cells.n), 1), 1) if self.runs.can_stack else 1
-        for first in range(0, len(starts.scores), at_once):
-            self.runs.start(part_of(starts, slice(first, first + at_once)))
-            self.paths += [tuple(run.path) for run in self._run_to_the_end()]
-        order = sorted(range(len(self.optima)), key=lambda i: self.optima[i].value)
+        """Run a stack of further starts, the best first, and sum up all so far.
+
+        A start so close to one before that verdicts can hardly tell them apart ends where that one does.
+        """
+        here = evaluate(self.cells, starts)
+        distance = _distances(here)
+        ran: dict[int, _End] = {}
+        for i in np.argsort(here.value).tolist():
+            twin = min(ran, key=lambda j: distance[i, j], default=None)
+            if twin is not None and distance[i, twin] < self.radius:
+                ran[twin].hits += 1
+                self.paths.append((float(here.value[i]),))
+            else:
+                ran[i] = self._follow(part_of(starts, i))
+        return self._summary()
+
+    def _follow(self, start: Coefficients) -> _End:
+        """Run to the end, or until it is clear where that is."""
+        run = Run(self.cells, self.structure, start, self.ridge, self.maxiter)
+        while (end := self._ahead_of(run)) is None and not run.ended:
+            run.advance()
+        self.paths.append(tuple(run.path))
+        if end is None:
+            new = _End(run, self.radius)
+            end = next((end for end in self.ends if new.optimum.converged and end.is_same(new.optimum)), None)
+            if end is None:
+                self.ends.append(new)
+                return new
+        end.hits += 1
+        return end
+
+    def _ahead_of(self, run: Run) -> _End | None:
+        return next((end for end in self.ends if end.attracts(run)), None)
+
+    def _summary(self) -> Search:
+        optima = sorted((end for end in self.ends if end.optimum.converged), key=lambda end: end.optimum.value)
         return Search(
-            best=min([*self.optima, *self.unfinished], key=lambda optimum: optimum.value),
-            values=tuple(self.optima[i].value for i in order),
-            counts=tuple(self.hits[i] for i in order),
-            n_unfinished=len(self.unfinished),
+            best=min((end.optimum for end in self.ends), key=lambda optimum: optimum.value),
+            values=tuple(end.optimum.value for end in optima),
+            counts=tuple(end.hits for end in optima),
+            n_unfinished=sum(end.hits for end in self.ends if not end.optimum.converged),
             paths=tuple(self.paths),
         )
 
-    def _run_to_the_end(self) -> list[Run]:
-        """Move all runs until each has ended.
 
-        A run that the quadratic model describes well is near some optimum. If it is also the best of all it leads, and others that
-        are near one, or not much worse, wait until it has arrived: most of them turn out to be heading for the same place.
-        """
-        everybody, runs = self.runs.members, self.runs
-        leader: Run | None = None
-        waiting: list[tuple[Run, Place]] = []
-        while runs.members:
-            runs.advance()
-            self._end_runs()
-            if leader is not None and leader.ended:
-                leader = None
-                self._join(waiting)
-                runs.enter([(run, place) for run, place in waiting if not run.ended])
-                waiting = []
-            best = min(runs.members, key=lambda run: run.value, default=None)
-            if best is not None and self._is_close(best):
-                leader = best
-            if leader is not None:
-                level = leader.value + self.radius
-                others = [
-                    i
-                    for i, run in enumerate(runs.members)
-                    if run is not leader and (run.value < level or self._is_close(run))
-                ]
-                waiting += runs.leave(others)
-        return everybody
+def _distances(here: Derivatives) -> np.ndarray:
+    """Log-likelihood units by which verdicts tell the members of a stack apart, shape (m, m), on average information."""
+    root = np.sqrt(here.curvature.mean(axis=0)) * here.eta
+    products = root @ root.T
+    length = np.diag(products)
+    return 0.5 * (length[:, None] + length - 2.0 * products)
 
-    def _is_close(self, run: Run) -> bool:
-        """Whether the quadratic model describes the likelihood around a run."""
-        return run.surprise[0] < self.radius and run.surprise[1] < _SURPRISE
 
-    def _end_runs(self) -> None:
-        """Record the runs that have ended, and those that are heading for an optimum already known."""
-        runs = self.runs
-        for run, place in runs.leave([i for i, run in enumerate(runs.members) if run.ended]):
-            self._record(runs.outcome(run, place), place)
-        self._join([(run, runs.place(i)) for i, run in enumerate(runs.members)])
-        runs.leave([i for i, run in enumerate(runs.members) if run.ended])
+def stacked(members: Sequence[Coefficients]) -> Coefficients:
+    """Coefficients along a new first axis of all arrays."""
+    parts = zip(*((member.scores, member.judge, member.shared) for member in members), strict=True)
+    return Coefficients(*(np.stack(part) for part in parts))
 
-    def _join(self, runs: list[tuple[Run, Place]]) -> None:
-        """End the runs that are heading for an optimum already known."""
-        if not (runs and self.places):
-            return
-        # Worked out only when another run may come by.
-        for optimum in self.places[len(self.known) :]:
-            self.known.append(neighbourhood(self.cells, optimum.alone(), self.radius, self.ridge))
-        for k, other in enumerate(self.known):
-            near = [
-                (run, place) for run, place in runs if not run.ended and 0.0 <= run.value - other.value <= other.radius
-            ]
-            if not near:
-                continue
-            at = near[0][1].at if len(near) == 1 else stacked([place.at for _, place in near])
-            is_inside = np.atleast_1d(other.contains(at, np.array([run.value for run, _ in near])))
-            for (run, _), ended in zip(near, is_inside.tolist(), strict=True):
-                run.ended = ended
-                self.hits[k] += ended
 
-    def _record(self, found: Optimum, place: Place) -> None:
-        """Count an optimum, or a run that ended at none."""
-        if not found.converged:
-            self.unfinished.append(found)
-        elif (same := _position(found, self.optima)) is not None:
-            self.hits[same] += 1
-        else:
-            self.optima.append(found)
-            self.places.append(place)
-            self.hits.append(1)
+def part_of(stack: Coefficients, i: int) -> Coefficients:
+    """One member of a stack."""
+    return Coefficients(stack.scores[i], stack.judge[i], stack.shared[i])
 
 
 def _n_parameters(cells: Design, structure: ScoreStructure) -> int:
@@ -276,22 +312,3 @@ def _n_parameters(cells: Design, structure: ScoreStructure) -> int:
 def _is_sparse(cells: Design, structure: ScoreStructure) -> bool:
     """Whether there are so few comparisons that the likelihood may have several optima, or none."""
     return bool(cells.n.sum() < SPARSE * _n_parameters(cells, structure))
-
-
-def _n_further(cells: Design, structure: LowRank, best: Optimum) -> int:
-    """Starts to add because the data are so few, or fit so much worse than unrestricted scores do, that optima may compete."""
-    n_judges, n_items = cells.n_judges, cells.n_items
-    n_free = structure.n_free(n_judges, n_items)
-    df = n_judges * (n_items - 1) - n_free
-    if df <= 0:
-        return 0
-    if _is_sparse(cells, structure):
-        return SPARSE_STARTS
-    gain = 2.0 * unrestricted_gain(cells, evaluate(cells, best.at))
-    return FURTHER_STARTS if gain > df + 3.0 * np.sqrt(2.0 * df) else 0
-
-
-def _position(found: Optimum, optima: list[Optimum]) -> int | None:
-    """Which of the optima this is."""
-    tolerance = SAME_OPTIMUM + 1e-10 * abs(found.value)
-    return next((i for i, other in enumerate(optima) if abs(other.value - found.value) < tolerance), None)

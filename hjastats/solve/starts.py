@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -12,8 +12,8 @@ from .. import limits
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
 from ..model.likelihood import score_differences
-from ..model.responses import Derivatives, bernoulli
-from ..model.structures import LowRank, Pooled, ScoreStructure
+from ..model.responses import bernoulli
+from ..model.structures import ScoreStructure
 from ..model.tangent import centred
 
 # Pseudo-information per score that makes judge-wise estimates exist for separated or disconnected judges.
@@ -22,16 +22,19 @@ START_RIDGE = 0.1
 _LEAST_RIDGE = 1e-12
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
+# Judges and items are fitted in turn at most so many times, and while that explains so many log-likelihood units more.
+MOST_PASSES = 16
+SETTLED = 0.1
 # A judge that breaks away starts at this many log-odds, and weighs so much more than the others that its scores become the
 # leading direction of the panel.
 BREAKAWAY = 12.0
 BREAKAWAY_WEIGHT = 100.0
 
 
-def pooled_scores(cells: Cells, n_steps: int = START_STEPS) -> np.ndarray:
+def pooled_scores(cells: Cells, offset: np.ndarray | float = 0.0, n_steps: int = START_STEPS) -> np.ndarray:
     """Approximate pooled scores, shape (n_items,): a few ridge-penalised Newton steps from zero."""
     everybody = Cells(np.zeros_like(cells.judge), cells.first, cells.second, cells.n, cells.y, 1, cells.n_items)
-    return _newton_scores(everybody, n_steps)[0]
+    return _newton_scores(everybody, offset, n_steps)[0]
 
 
 def win_share_scores(first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np.ndarray, n_items: int) -> np.ndarray:
@@ -54,36 +57,23 @@ def win_share_scores(first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np
     return scores / np.sqrt(max(1.0 - 0.346 * float(scores @ scores) / n_items, 0.75))
 
 
-def judgewise_scores(cells: Cells) -> np.ndarray:
-    """Approximate scores of every judge by itself, shape (n_judges, n_items)."""
-    return _newton_scores(cells)
+def judgewise_scores(cells: Cells, offset: np.ndarray | float = 0.0) -> np.ndarray:
+    """Approximate scores of every judge by itself, shape (n_judges, n_items).
+
+    Parameters
+    ----------
+    offset : ndarray, shape (n_cells,)
+        What else moves the log-odds.
+    """
+    return _newton_scores(cells, offset)
 
 
-def pooled_and_judgewise_scores(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
-    """Both of the above in one computation: the pooled comparisons are those of one more judge."""
-    scores = _newton_scores(_with_everybody(cells))
-    return scores[-1], scores[:-1]
+class Quadratic:
+    """What every judge's comparisons tell about its scores: a quadratic function around scores of its own.
 
-
-def _with_everybody(cells: Cells) -> Cells:
-    """The same comparisons once more, by a judge who has made them all."""
-    n, y, n_pairs = cells.n, cells.y, len(cells.n)
-    if cells.pairs is not None:
-        n_pairs = len(cells.pairs)
-        n, y = n.reshape(-1, n_pairs).sum(axis=0), y.reshape(-1, n_pairs).sum(axis=0)
-    return Cells(
-        np.concatenate([cells.judge, np.full(n_pairs, cells.n_judges)]),
-        np.concatenate([cells.first, cells.first[:n_pairs]]),
-        np.concatenate([cells.second, cells.second[:n_pairs]]),
-        np.concatenate([cells.n, n]),
-        np.concatenate([cells.y, y]),
-        cells.n_judges + 1,
-        cells.n_items,
-    )
-
-
-class Quadratic(NamedTuple):
-    """What every judge's comparisons tell about its scores: a quadratic function around its own approximate ones.
+    Parameters
+    ----------
+    judgewise : ndarray, shape (n_judges, n_items)
 
     Attributes
     ----------
@@ -92,33 +82,56 @@ class Quadratic(NamedTuple):
         The information times where it points to.
     """
 
-    curvature: np.ndarray
-    pull: np.ndarray
+    def __init__(self, cells: Cells, judgewise: np.ndarray, offset: np.ndarray | float = 0.0) -> None:
+        differences = score_differences(cells, judgewise)
+        here = bernoulli(differences + offset, cells.n, cells.y)
+        self.cells, self.curvature = cells, here.curvature
+        self.pull = cells.sum_by_score(here.curvature * differences - here.slope)
 
-    def judges_on(self, cells: Cells, directions: np.ndarray) -> np.ndarray:
+    @cached_property
+    def _laplacians(self) -> np.ndarray:
+        return self.cells.laplacians(self.curvature)
+
+    def judges_on(self, directions: np.ndarray) -> np.ndarray:
         """The best coordinates of every judge on item directions (..., q, n_items), shape (..., n_judges, q)."""
-        blocks = _with_ridge(self._blocks(cells, directions), START_RIDGE)
+        blocks = _with_ridge(self._blocks(directions), START_RIDGE)
         pull = self.pull @ directions.swapaxes(-1, -2)
         return np.linalg.solve(blocks, pull[..., None])[..., 0]
 
-    def items_for(self, cells: Cells, judges: np.ndarray) -> np.ndarray:
+    def items_for(self, judges: np.ndarray) -> np.ndarray:
         """The best item directions for coordinates of the judges (..., n_judges, q), shape (..., q, n_items).
 
-        One system for all items and directions: only for panels with small Laplacians.
+        One dense system for all items and directions.
         """
-        (*stack, n_judges, q), n_items = judges.shape, cells.n_items
+        (*stack, n_judges, q), n_items = judges.shape, self.cells.n_items
         products = (judges[..., :, None] * judges[..., None, :]).reshape(*stack, n_judges, q * q)
-        blocks = products.swapaxes(-1, -2) @ cells.laplacians(self.curvature).reshape(n_judges, n_items**2)
+        blocks = products.swapaxes(-1, -2).reshape(-1, n_judges) @ self._laplacians.reshape(n_judges, -1)
         system = blocks.reshape(*stack, q, q, n_items, n_items).swapaxes(-3, -2).reshape(*stack, q * n_items, -1)
         pull = (judges.swapaxes(-1, -2) @ self.pull).reshape(*stack, q * n_items, 1)
         return np.linalg.solve(_with_ridge(system, START_RIDGE), pull).reshape(*stack, q, n_items)
 
-    def _blocks(self, cells: Cells, directions: np.ndarray) -> np.ndarray:
+    def alternated(self, directions: np.ndarray) -> np.ndarray:
+        """Scores (m, n_judges, n_items) after fitting judges and items in turn, from several item directions (m, q, n_items)."""
+        explained = np.full(len(directions), -np.inf)
+        for _ in range(MOST_PASSES):
+            judges = self.judges_on(directions)
+            directions = self.items_for(judges)
+            before = explained
+            explained = 0.5 * ((judges.swapaxes(-1, -2) @ self.pull) * directions).sum(axis=(-1, -2))
+            # All of them, until the last has settled: one that gains little may be passing a saddle.
+            if (explained - before < SETTLED).all():
+                break
+        return judges @ directions
+
+    def _blocks(self, directions: np.ndarray) -> np.ndarray:
         """Information of every judge about its coordinates on the directions, shape (..., n_judges, q, q)."""
-        if cells.has_dense_laplacians:
-            sides = directions[..., None, :, :]
-            return sides @ cells.laplacians(self.curvature) @ sides.swapaxes(-1, -2)
-        *stack, q, _ = directions.shape
+        cells = self.cells
+        *stack, q, n_items = directions.shape
+        if is_dense(cells):
+            # Few large products instead of many small ones.
+            spread = directions.reshape(-1, n_items) @ self._laplacians.swapaxes(0, 1).reshape(n_items, -1)
+            blocks = spread.reshape(*stack, -1, n_items) @ directions.swapaxes(-1, -2)
+            return np.moveaxis(blocks.reshape(*stack, q, cells.n_judges, q), -2, -3)
         blocks = np.empty((*stack, cells.n_judges, q, q))
         # One number per cell at a time: tables of all of them would be larger than the cells themselves.
         for which in np.ndindex(*stack):
@@ -131,18 +144,20 @@ class Quadratic(NamedTuple):
         return blocks
 
 
-def quadratic_around(cells: Cells, judgewise: np.ndarray) -> Quadratic:
-    """The judges' own likelihoods around some scores of theirs."""
-    here = bernoulli(score_differences(cells, judgewise), cells.n, cells.y)
-    return Quadratic(here.curvature, cells.sum_by_score(here.curvature * here.eta - here.slope))
+def is_dense(cells: Cells) -> bool:
+    """Whether the judges' Laplacians are solved as dense matrices."""
+    return cells.n_judges * cells.n_items**2 <= limits.DENSE_START
 
 
-def _newton_scores(cells: Cells, n_steps: int = START_STEPS) -> np.ndarray:
-    # At zero every verdict is open: no need for its derivatives.
-    slope, curvature = cells.n / 2.0 - cells.y, cells.n / 4.0
-    scores = -_solve_laplacians(cells, curvature, cells.sum_by_score(slope), START_RIDGE)
-    for _ in range(n_steps - 1):
-        here = bernoulli(score_differences(cells, scores), cells.n, cells.y)
+def can_alternate(cells: Cells, structure: ScoreStructure) -> bool:
+    """Whether fitting judges and items in turn takes less time than the Newton steps it saves."""
+    return is_dense(cells) and (structure.rank + 1) * cells.n_items <= limits.ALTERNATED
+
+
+def _newton_scores(cells: Cells, offset: np.ndarray | float, n_steps: int = START_STEPS) -> np.ndarray:
+    scores = np.zeros((cells.n_judges, cells.n_items))
+    for _ in range(n_steps):
+        here = bernoulli(score_differences(cells, scores) + offset, cells.n, cells.y)
         slope = cells.sum_by_score(here.slope) + START_RIDGE * scores
         scores = scores - _solve_laplacians(cells, here.curvature, slope, START_RIDGE)
     return centred(scores)
@@ -154,8 +169,8 @@ def _solve_laplacians(cells: Cells, weight: np.ndarray, right: np.ndarray, ridge
     Dense while the matrices are small; beyond that by conjugate gradients on all of them at once, since most pairs of many items
     are never compared by one judge.
     """
-    n_items, size = cells.n_items, right.size
-    if size * n_items <= limits.DENSE_START and n_items <= limits.DENSE_START_ITEMS:
+    size = right.size
+    if is_dense(cells):
         return np.linalg.solve(_with_ridge(cells.laplacians(weight), ridge), right[..., None])[..., 0]
     links = sparse.coo_array((weight, (cells.first_entry, cells.second_entry)), shape=(size, size)).tocsr()
     degree = links.sum(axis=0) + links.sum(axis=1) + ridge
@@ -178,8 +193,8 @@ def _with_ridge(blocks: np.ndarray, ridge: float) -> np.ndarray:
 
 def initialise(cells: Cells, rank: int) -> np.ndarray:
     """Scores of alg:initialize: pooled consensus plus the strongest judge-centred residual directions."""
-    pooled, judgewise = pooled_and_judgewise_scores(cells)
-    residual = _residual(pooled, judgewise)
+    pooled = pooled_scores(cells)
+    residual = _residual(pooled, judgewise_scores(cells))
     directions = leading_directions(residual, rank)
     return pooled + residual @ directions.T @ directions
 
@@ -200,95 +215,129 @@ def leading_directions(panel: np.ndarray, n_directions: int) -> np.ndarray:
     return vectors[..., : -n_directions - 1 : -1].swapaxes(-1, -2)
 
 
-def further_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator, *, anywhere: bool) -> np.ndarray:
-    """More starts for likelihoods that are likely to have several optima, shape (n, n_judges, n_items).
+def scattered_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Starts that are not drawn to where the data fit, shape (n, n_judges, n_items).
 
-    Every second one on the leading directions of a panel in which judges weigh differently, the others on random directions.
-
-    Parameters
-    ----------
-    anywhere : bool
-        Whether the latter are random scores that have nothing in common with the data but their size. Few data may let the
-        likelihood rise to infinity far from where they fit, and judges fitted to them start too near to get there.
+    Few data may let the likelihood rise to infinity in several ways, or have a finite optimum beside. Every second start is the
+    panel on the leading directions of judges with random weights; the others have nothing in common with the data but their size.
     """
     judgewise = judgewise_scores(cells)
-    weights = equal_strength(judgewise)[:, None]
-    panels = np.array(
-        [
-            weights * rng.exponential(size=weights.shape) * judgewise if i % 2 else rng.standard_normal(judgewise.shape)
-            for i in range(n)
-        ]
-    )
+    panels = _random_panels(judgewise, n, rng)
     directions = leading_directions(panels, rank + 1)
-    scores = quadratic_around(cells, judgewise).judges_on(cells, directions) @ directions
-    if anywhere:
-        random = panels[::2] @ directions[::2].swapaxes(-1, -2) @ directions[::2]
-        length = np.linalg.norm(random, axis=(1, 2), keepdims=True)
-        scores[::2] = random * (np.linalg.norm(judgewise) / length)
+    scores = Quadratic(cells, judgewise).judges_on(directions) @ directions
+    random = (panels @ directions.swapaxes(-1, -2) @ directions)[1::2]
+    scores[1::2] = random * (np.linalg.norm(judgewise) / np.linalg.norm(random, axis=(1, 2), keepdims=True))
     return scores
 
 
-def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Starts far out along directions in which one judge's own scores have no limit.
+def _random_panels(judgewise: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Judges with random weights and random numbers in turn, shape (n, n_judges, n_items)."""
+    panels = rng.standard_normal((n, *judgewise.shape))
+    weights = equal_strength(judgewise) * rng.exponential(size=((n + 1) // 2, len(judgewise)))
+    panels[::2] = weights[:, :, None] * judgewise
+    return panels
 
-    From there the likelihood may rise to infinity above every finite optimum. Ordinary starts rarely come near, because such a
-    judge has to lead a direction of its own. At most n of these directions are drawn.
+
+def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Starts far out along directions in which judges' own scores have no limit, shape (at most n, n_judges, n_items).
+
+    From there the likelihood may rise to infinity above every finite optimum. Ordinary starts rarely come near, because such
+    judges, each by itself or all that agree, have to lead a direction of their own.
     """
-    levels = levels_of_wins(cells)
-    if not levels.any():
-        return []
-    cuts = [(k, level) for k in range(cells.n_judges) for level in range(1, int(levels[k].max()) + 1)]
+    cuts, sides = _cuts(levels_of_wins(cells))
     if len(cuts) > n:
-        cuts = [cuts[i] for i in rng.choice(len(cuts), n, replace=False)]
-    judgewise = judgewise_scores(cells)
-    starts = []
-    for k, level in cuts:
-        scores = judgewise.copy()
-        above = (levels[k] >= level).astype(float)
-        scores[k] += 2.0 * BREAKAWAY * (above - above.mean())
-        weight = equal_strength(scores)
-        weight[k] *= BREAKAWAY_WEIGHT
-        directions = leading_directions(weight[:, None] * scores, rank + 1)
-        starts.append(scores @ directions.T @ directions)
-    return starts
+        some = rng.choice(len(cuts), n, replace=False)
+        cuts, sides = cuts[some], sides[some]
+    panels = judgewise_scores(cells) + 2.0 * BREAKAWAY * sides[:, :, None] * centred(cuts)[:, None]
+    weights = equal_strength(panels) * np.where(sides == 0.0, 1.0, BREAKAWAY_WEIGHT)
+    directions = leading_directions(weights[:, :, None] * panels, rank + 1)
+    return panels @ directions.swapaxes(-1, -2) @ directions
+
+
+def _cuts(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Ways to part the items such that some judges never put one of the lower part above one of the upper.
+
+    Returns
+    -------
+    cuts : ndarray, shape (n_cuts, n_items)
+        One for items of the upper part, zero for the others.
+    sides : ndarray, shape (n_cuts, n_judges)
+        One for judges who part the items so, minus one for those who part them the other way round. Every judge's own cuts come
+        first, then those that several judges share.
+    """
+    own = [(k, row >= level) for k, row in enumerate(levels) for level in range(1, int(row.max()) + 1)]
+    if not own:
+        return np.zeros((0, levels.shape[1])), np.zeros((0, len(levels)))
+    cuts = np.array([cut for _, cut in own])
+    distinct = np.unique(cuts ^ cuts[:, :1], axis=0)
+    upper, lower = distinct[:, None], ~distinct[:, None]
+
+    def parts(high: np.ndarray, low: np.ndarray) -> np.ndarray:
+        return np.where(high, levels, np.inf).min(axis=2) > np.where(low, levels, -np.inf).max(axis=2)
+
+    sides = parts(upper, lower).astype(float) - parts(lower, upper)
+    is_shared = np.count_nonzero(sides, axis=1) > 1
+    alone = np.eye(len(levels))[[k for k, _ in own]]
+    return np.concatenate([cuts, distinct[is_shared]]).astype(float), np.concatenate([alone, sides[is_shared]])
 
 
 def equal_strength(judgewise: np.ndarray) -> np.ndarray:
-    """Weights that make all judges' scores equally long."""
-    length = np.linalg.norm(judgewise, axis=1)
-    return 1.0 / np.maximum(length, 1e-3 * length.max() or 1.0)
+    """Weights that make all judges' scores equally long, for a panel or each of a stack, shape (..., n_judges)."""
+    length = np.linalg.norm(judgewise, axis=-1)
+    return 1.0 / np.maximum(length, 1e-3 * length.max(axis=-1, keepdims=True, initial=1e-300))
 
 
-def starting_scores(cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator) -> np.ndarray:
+def starting_scores(
+    cells: Cells,
+    structure: ScoreStructure,
+    n_random: int,
+    rng: np.random.Generator,
+    offset: np.ndarray | float = 0.0,
+) -> np.ndarray:
     """Starting score matrices for a structure, shape (n_starts, n_judges, n_items), the most promising first.
 
     Flat structures have one optimum and one start.
 
     The optima of a low-rank structure differ in which judges dominate the leading directions, so the starts do too: the
-    pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, random weights. On each of
-    these the judges' coordinates are fitted, not projected: what a judge says nothing about should not decide where it starts.
+    pooled consensus first (alg:initialize), all judges at equal strength, all judges as they are, then random weights of the
+    judges and random directions in turn. On each of these the judges' coordinates are fitted, not projected: what a judge says
+    nothing about should not decide where it starts. While that is cheap, items and judges are then fitted in turn.
+
+    Parameters
+    ----------
+    offset : ndarray, shape (n_cells,)
+        What else moves the log-odds.
     """
-    if isinstance(structure, Pooled):
-        # The first step of the maximisation itself: the likelihood has one optimum, and a start near zero is safe.
-        return np.tile(pooled_scores(cells, n_steps=1), (1, cells.n_judges, 1))
-    if not isinstance(structure, LowRank):
-        return structure.nearest(judgewise_scores(cells))[None]
-    pooled, judgewise = pooled_and_judgewise_scores(cells)
-    equal = equal_strength(judgewise)
-    weights = [equal, np.ones_like(equal), *(equal * rng.exponential(size=len(equal)) for _ in range(n_random))]
-    panels = [_residual(pooled, judgewise), *(weight[:, None] * judgewise for weight in weights)]
-    directions = leading_directions(np.array(panels), structure.matrix_rank)
+    return STARTS[structure.kind](cells, structure, n_random, rng, offset)
+
+
+def _pooled_starts(
+    cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator, offset: np.ndarray | float
+) -> np.ndarray:
+    """The first step of the maximisation itself: the likelihood has one optimum, and a start near zero is safe."""
+    return np.tile(pooled_scores(cells, offset, n_steps=1), (1, cells.n_judges, 1))
+
+
+def _judgewise_starts(
+    cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator, offset: np.ndarray | float
+) -> np.ndarray:
+    return structure.nearest(judgewise_scores(cells, offset))[None]
+
+
+def _low_rank_starts(
+    cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator, offset: np.ndarray | float
+) -> np.ndarray:
+    pooled, judgewise = pooled_scores(cells, offset), judgewise_scores(cells, offset)
+    panels = np.stack([_residual(pooled, judgewise), equal_strength(judgewise)[:, None] * judgewise, judgewise])
+    panels = np.concatenate([panels, _random_panels(judgewise, n_random, rng)])
+    directions = leading_directions(panels, structure.rank + 1)
     # Of the residual all but one: the first direction is the pooled consensus itself.
     directions[0] = np.vstack([pooled, directions[0, :-1]])
-    quadratic = quadratic_around(cells, judgewise)
-    judges = quadratic.judges_on(cells, directions)
-    # The other half of an alternation costs much less than the step it saves, while its system is small.
-    return judges @ (quadratic.items_for(cells, judges) if cells.has_dense_laplacians else directions)
+    quadratic = Quadratic(cells, judgewise, offset)
+    if can_alternate(cells, structure):
+        return quadratic.alternated(directions)
+    return quadratic.judges_on(directions) @ directions
 
 
-def unrestricted_gain(cells: Cells, here: Derivatives) -> float:
-    """Log-likelihood that one Newton step of every judge's own scores would gain."""
-    slope = cells.sum_by_score(here.slope)
-    # Far less than a typical comparison's worth: keeps scores a judge says nothing about where they are.
-    ridge = 2e-3 * float(here.curvature.sum()) / slope.size + 1e-300
-    return 0.5 * float(np.vdot(slope, _solve_laplacians(cells, here.curvature, slope, ridge)))
+# How each kind of structure begins.
+STARTS = {"pooled": _pooled_starts, "unrestricted": _judgewise_starts, "low rank": _low_rank_starts}

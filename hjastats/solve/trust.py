@@ -1,27 +1,25 @@
-"""Damped Newton steps on the set of allowed score matrices, from one start or from several at the same time."""
+"""Damped Newton steps on the set of allowed score matrices, from one start."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from math import isfinite, nan, sqrt
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from math import inf, isfinite, nan, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from ..data.cells import Cells
 from ..model.design import Coefficients, Design
-from ..model.structures import LowRank, ScoreStructure, is_small
+from ..model.structures import ScoreStructure
 from ..model.tangent import TangentBasis, centred
 from .products import ProductSystem, coordinates
-from .quadratic import DenseSystem, Point, QuadraticModel, combined, evaluated, is_many
+from .quadratic import DenseSystem, QuadraticModel, State, Step, state_at
 from .ridge import NO_RIDGE, Ridge
 
-# A point counts as stationary when a further Newton step would move it by less than this many standard errors.
+# A state counts as stationary when a further Newton step would move it by less than this many standard errors.
 STATIONARY = 1e-6
-# The same for a step that is not worked out but foretold from the last two.
-_FORETOLD = 1e-9
+# A Newton step as short as this is the last: the next one would be about as long as its square.
+_LAST = 3e-5
 # Log-odds beyond which a verdict carries no information any more; no start may lie out there.
 _FLAT = 12.0
 # Log-odds no finite number of verdicts can estimate: a run that uses up its iterations out there is on its way to infinity.
@@ -46,7 +44,7 @@ class Optimum:
         Penalised negative log-likelihood; equal to ``negative_loglike`` without ridge.
     negative_loglike : float
     distance : float
-        Length of the next Newton step in standard errors, as the last ones foretell it; nan where the information is not
+        Length of the next Newton step in standard errors, as the last one foretells it; nan where the information is not
         positive definite.
     is_minimum : bool
         Whether the observed information is positive definite.
@@ -77,8 +75,7 @@ class Optimum:
         return self.is_stationary and self.is_minimum and not self.diverges
 
 
-@dataclass(frozen=True)
-class Neighbourhood:
+class Neighbourhood(NamedTuple):
     """The region around an optimum in which the likelihood is the quadratic function its observed information predicts.
 
     Attributes
@@ -97,338 +94,179 @@ class Neighbourhood:
     information: DenseSystem | ProductSystem
     radius: float
 
-    def contains(self, at: Coefficients, value: Any) -> Any:
-        """Whether a point, or each of a stack of them, is within the radius, and as much worse as its distance predicts."""
+    def contains(self, at: Coefficients, value: float) -> bool:
+        """Whether a state is within the radius, and as much worse as its distance predicts."""
         excess = value - self.value
+        if not 0.0 <= excess <= self.radius:
+            return False
         move = Coefficients(at.scores - self.at.scores, at.judge - self.at.judge, at.shared - self.at.shared)
         predicted = 0.5 * self.information.quadratic_form(*coordinates(move, self.tangent))
-        is_near = (excess >= 0.0) & (excess <= self.radius) & (predicted < self.radius)
-        return is_near & (abs(excess - predicted) <= 0.2 * predicted)
+        return predicted < self.radius and abs(excess - predicted) <= 0.2 * predicted
 
 
-def neighbourhood(cells: Design, optimum: Point, radius: float, ridge: Ridge = NO_RIDGE) -> Neighbourhood:
+def neighbourhood(cells: Design, optimum: State, radius: float, ridge: Ridge = NO_RIDGE) -> Neighbourhood:
     """What a run from another start needs to know of an optimum."""
     information = QuadraticModel(cells, optimum, ridge).system
-    return Neighbourhood(optimum.at, float(optimum.value), optimum.tangent, information, radius)
+    return Neighbourhood(optimum.at, optimum.value, optimum.tangent, information, radius)
 
 
-class Surroundings(Protocol):
-    """What a run seldom needs to know of where it is."""
+def likelihood_unit(cells: Cells) -> float:
+    """What counts as one unit of the likelihood: a comparison, or less where weights are less.
 
-    @property
-    def extent_there(self) -> float:
-        """Largest fitted log-odds after a step."""
-
-    @property
-    def extent_here(self) -> float:
-        """The same before it."""
-
-    @property
-    def scale(self) -> float:
-        """Average information per coordinate, the unit of damping."""
+    Likelihoods scale with the weights, and what counts as nothing must do so too.
+    """
+    return min(1.0, float(cells.n.sum()) / max(int(np.count_nonzero(cells.n)), 1))
 
 
-class _Around(NamedTuple):
-    """Surroundings of a run among others, worked out when they are asked for."""
-
-    runs: Runs
-    model: QuadraticModel
-    here: Point
-    there: Point | None
-    i: int | None = None
-
-    @property
-    def scale(self) -> float:
-        return float(self._own(self.model.scale))
-
-    @property
-    def extent_here(self) -> float:
-        return float(self._own(self.runs.extent(self.here)))
-
-    @property
-    def extent_there(self) -> float:
-        assert self.there is not None
-        return float(self._own(self.runs.extent(self.there)))
-
-    def _own(self, values: Any) -> Any:
-        return values if self.i is None else values[self.i]
+def next_length(length: float) -> float:
+    """Length of the Newton step after one of this length: short ones fall quadratically."""
+    return length**2 if length <= _LAST else length
 
 
-@dataclass
-class Run:
-    """One maximisation: what it has seen, and how it goes on.
+class _Trial(NamedTuple):
+    """A step that does what was promised.
 
     Attributes
     ----------
-    path : list of float
-        Objective at the start and after each iteration.
-    unit : float
-        What counts as one unit of the likelihood: likelihoods scale with the weights, and what counts as nothing must do so too.
-    length : float
-        Of the last Newton step, in standard errors; infinite after a step of another kind.
-    surprise : tuple of float
-        How far the last gain was from what the quadratic model had promised, and as a share of it.
+    moved : float
+        Largest change of a log-odds.
+    ratio : float
+        The gain relative to the expected one.
+    is_negligible : bool
+        Whether the expected gain is below rounding error of the objective.
     """
 
-    path: list[float]
-    unit: float
-    maxiter: int
-    damping: float = 0.0
-    distance: float = np.inf
-    is_minimum: bool = False
-    diverges: bool = False
-    ended: bool = False
-    length: float = np.inf
-    surprise: tuple[float, float] = (np.inf, np.inf)
+    step: Step
+    there: State
+    moved: float
+    ratio: float
+    is_negligible: bool
+
+
+class Run:
+    """One maximisation on its way.
+
+    Attributes
+    ----------
+    state : State
+        Where it is.
+    path : list of float
+        Objective at the start and after each iteration.
+    ended : bool
+    """
+
+    def __init__(
+        self,
+        cells: Design,
+        structure: ScoreStructure,
+        start: Coefficients,
+        ridge: Ridge = NO_RIDGE,
+        maxiter: int = 200,
+    ) -> None:
+        self.cells, self.structure, self.ridge, self.maxiter = cells, structure, ridge, maxiter
+        self.unit = likelihood_unit(cells)
+        self._compared = slice(None) if cells.n.all() else cells.n > 0
+        self.state = self._first(start)
+        self.path = [self.state.value]
+        self.damping, self.distance = 0.0, inf
+        self.is_minimum = self.diverges = False
+        self.ended = maxiter < 1
+        self._model: QuadraticModel | None = None
+
+    def _first(self, start: Coefficients) -> State:
+        """The member of the structure next to a start, drawn in to where the likelihood is not flat."""
+        scores, tangent = self.structure.member(start.scores)
+        here = state_at(self.cells, Coefficients(scores, start.judge, start.shared), tangent, self.ridge)
+        extent = self.extent(here)
+        if extent <= _FLAT:
+            return here
+        shrink = _FLAT / extent
+        at = Coefficients(shrink * scores, shrink * start.judge, shrink * start.shared)
+        return state_at(self.cells, at, replace(tangent, strength=shrink * tangent.strength), self.ridge)
+
+    def extent(self, state: State) -> float:
+        """The largest fitted log-odds of a pair that was compared."""
+        return self._largest(state.derivatives.eta)
+
+    def _largest(self, eta: np.ndarray) -> float:
+        return float(np.abs(eta[self._compared]).max(initial=0.0))
 
     @property
-    def value(self) -> float:
-        """The objective so far."""
-        return self.path[-1]
+    def model(self) -> QuadraticModel:
+        """The quadratic model where the run is; kept while steps are refused."""
+        if self._model is None:
+            self._model = QuadraticModel(self.cells, self.state, self.ridge)
+        return self._model
 
-    def accept(
-        self, value: float, slope: float, expected: float, is_newton: bool, moved: float, around: Surroundings
-    ) -> bool:
-        """Take a step that does what the quadratic model promises, and see whether it was the last.
-
-        Parameters
-        ----------
-        slope, expected : float
-            Change per unit of the step, and gain, according to the quadratic model.
-        moved : float
-            Largest change of a log-odds.
-        """
-        # Below rounding error of the objective the ratio is noise: a step so small is simply taken.
-        negligible = expected <= 1e-12 * abs(self.value) + 1e-300
-        ratio = 1.0 if negligible else (self.value - value) / expected
-        if not (isfinite(value) and ratio > 1e-3 and moved < _STRIDE):
-            return False
-        damping = self.damping
-        if ratio < 0.25:
-            self.damping = max(4.0 * damping, 1e-3 * around.scale)
-        elif ratio > 0.75 and damping:
-            self.damping = damping / 8.0 if damping > 1e-4 * around.scale else 0.0
-        if damping == 0.0:
-            self.is_minimum = is_newton
-            self.distance = self._foretell(sqrt(max(-slope, 0.0) / self.unit)) if is_newton else nan
-        if damping or not is_newton:
-            self.length = np.inf
-        # Moving on by half a log-odds and more for no gain worth the name: the scores run to infinity. The step is not taken:
-        # what is finite would drown in what is not.
-        self.diverges = expected < 1e-6 * self.unit and moved > 0.5
-        # Some valleys rise to infinity ever more slowly; far beyond what verdicts can tell, a small gain is enough.
-        self.diverges |= expected < 1e-2 * self.unit and around.extent_there > _OUT_OF_SIGHT
-        if self.diverges:
-            self.ended = True
-            return False
-        error = abs(self.value - value - expected)
-        self.surprise = error, error / (expected + 1e-300)
-        self.path.append(value)
-        if (self.distance <= STATIONARY and self.is_minimum and moved < 1e-3) or (negligible and not is_newton):
+    def advance(self) -> None:
+        """Take a step that does what the quadratic model promises; where there is none, raise the damping."""
+        trial = self._try()
+        if trial is None:
+            self._raise_damping()
+            return
+        step = trial.step
+        if self.damping == 0.0:
+            self.is_minimum = step.is_newton
+            self.distance = next_length(sqrt(max(-step.slope, 0.0) / self.unit)) if step.is_newton else nan
+        if self._runs_away(trial):
+            # The step is not taken: far out, rounding would spoil the scores that are finite.
+            self.ended = self.diverges = True
+            return
+        self._adapt_damping(trial.ratio)
+        self.state, self._model = trial.there, None
+        self.path.append(trial.there.value)
+        is_there = self.distance <= STATIONARY and self.is_minimum and trial.moved < 1e-3
+        if is_there or (trial.is_negligible and not step.is_newton):
             self.ended = True
         elif len(self.path) > self.maxiter:
-            self.ended, self.diverges = True, around.extent_there > _BEYOND
-        return True
+            self.ended, self.diverges = True, self.extent(self.state) > _BEYOND
 
-    def refuse(self, around: Surroundings) -> None:
-        """There is no step, or it does not do what was promised: raise the damping, and give up when there is no more of it."""
-        scale = around.scale
-        first = _FIRST_DAMPING if around.extent_here <= _OUT_OF_SIGHT else _FIRST_DAMPING_FAR_OUT
+    def _try(self) -> _Trial | None:
+        step = self.model.step(self.damping)
+        if step is None:
+            return None
+        value, there = self.state.value, step.taken(self.cells, self.structure, self.state, self.ridge)
+        moved = self._largest(there.derivatives.eta - self.state.derivatives.eta)
+        # Below rounding error the ratio is noise: a step so small is simply taken.
+        is_negligible = step.expected_gain <= 1e-12 * abs(value) + 1e-300
+        ratio = 1.0 if is_negligible else (value - there.value) / step.expected_gain
+        is_good = isfinite(there.value) and ratio > 1e-3 and moved < _STRIDE
+        return _Trial(step, there, moved, ratio, is_negligible) if is_good else None
+
+    def _runs_away(self, trial: _Trial) -> bool:
+        """Whether the scores run to infinity: they move on by half a log-odds and more for no gain worth the name."""
+        expected = trial.step.expected_gain
+        if expected < 1e-6 * self.unit and trial.moved > 0.5:
+            return True
+        # Some valleys rise to infinity ever more slowly; far beyond what verdicts can tell, a small gain is enough.
+        return expected < 1e-2 * self.unit and self.extent(trial.there) > _OUT_OF_SIGHT
+
+    def _adapt_damping(self, ratio: float) -> None:
+        """Damp more after a step that gained little of what was expected, less after one that gained nearly all."""
+        if ratio < 0.25:
+            self.damping = max(4.0 * self.damping, 1e-3 * self.model.scale)
+        elif ratio > 0.75 and self.damping:
+            self.damping = self.damping / 8.0 if self.damping > 1e-4 * self.model.scale else 0.0
+
+    def _raise_damping(self) -> None:
+        """Damp more after a step that failed, and give up where there is no more damping to try."""
+        scale = self.model.scale
+        first = _FIRST_DAMPING if self.extent(self.state) <= _OUT_OF_SIGHT else _FIRST_DAMPING_FAR_OUT
         self.damping = max(4.0 * self.damping, first * scale)
-        self.ended |= not (scale > 0 and self.damping <= 1e12 * scale)
+        self.ended = not (scale > 0 and self.damping <= 1e12 * scale)
 
-    def _foretell(self, length: float) -> float:
-        """Length of the next Newton step: lengths fall quadratically, so that the ratio of two is the square of the last ratio."""
-        ratio, self.length = length / max(self.length, 1e-300), length
-        foretold = length * ratio**2 if 0.0 < ratio < 1.0 else length
-        return foretold if foretold <= _FORETOLD else length
-
-    def outcome(self, at: Coefficients, value: float, negative_loglike: float) -> Optimum:
-        """Where the run has come to."""
+    def outcome(self) -> Optimum:
+        """What the run has come to."""
         return Optimum(
-            at,
-            value,
-            negative_loglike,
+            replace(self.state.at, scores=centred(self.state.at.scores)),
+            self.state.value,
+            float(self.state.derivatives.value),
             self.distance,
             self.is_minimum,
             len(self.path) - 1,
             tuple(self.path),
             self.diverges,
         )
-
-
-def stacked(members: Sequence[Coefficients]) -> Coefficients:
-    """Coefficients along a new first axis of all arrays."""
-    parts = zip(*((member.scores, member.judge, member.shared) for member in members), strict=True)
-    return Coefficients(*(np.stack(part) for part in parts))
-
-
-def part_of(stack: Coefficients, which: int | slice) -> Coefficients:
-    """One or several members of a stack."""
-    return Coefficients(stack.scores[which], stack.judge[which], stack.shared[which])
-
-
-class Place(NamedTuple):
-    """Where a run is: a point, or a member of a stack of them."""
-
-    point: Point
-    i: int | None = None
-
-    @property
-    def at(self) -> Coefficients:
-        """The coefficients there."""
-        return self.point.at if self.i is None else part_of(self.point.at, self.i)
-
-    def of(self, values: Any) -> Any:
-        """What belongs to this place of something known for the whole stack."""
-        return values if self.i is None else values[self.i]
-
-    def alone(self) -> Point:
-        """The point by itself."""
-        return self.point if self.i is None else combined(self.of, self.point)
-
-
-def likelihood_unit(cells: Cells) -> float:
-    """What counts as one unit of the likelihood: a comparison, or less where weights are less."""
-    return min(1.0, float(cells.n.sum()) / max(int(np.count_nonzero(cells.n)), 1))
-
-
-@dataclass
-class Runs:
-    """Maximisations that move at the same time.
-
-    Small panels cost calls, not arithmetic: the points of all runs are then one stack, and a step of all costs little more than
-    a step of one.
-    """
-
-    cells: Design
-    structure: ScoreStructure
-    ridge: Ridge = NO_RIDGE
-    maxiter: int = 200
-    members: list[Run] = field(default_factory=list)
-    _here: Point | None = None
-    _model: QuadraticModel | None = None
-
-    @property
-    def can_stack(self) -> bool:
-        """Whether the arithmetic of this panel knows stacks."""
-        if not isinstance(self.structure, LowRank) or not self.cells.has_dense_laplacians:
-            return False
-        n_judges, n_items = self.cells.n_judges, self.cells.n_items
-        n_moves = self.structure.matrix_rank * (n_items - 1 - self.structure.matrix_rank)
-        return is_small(n_judges, n_items) and n_moves > 0 and not is_many(n_moves + self.cells.n_shared_terms)
-
-    @cached_property
-    def _compared(self) -> np.ndarray | None:
-        """Ones for cells with comparisons and zeros for empty ones; None if all have some."""
-        return None if self.cells.n.all() else (self.cells.n > 0).astype(float)
-
-    def start(self, starts: Coefficients) -> None:
-        """Begin at the members of the structure next to a stack of these, drawn in to where the likelihood is not flat."""
-        self._here = self._first(starts if len(starts.scores) > 1 else part_of(starts, 0))
-        values, unit = np.atleast_1d(self._here.value).tolist(), likelihood_unit(self.cells)
-        self.members = [Run([value], unit, self.maxiter, ended=self.maxiter < 1) for value in values]
-        self._model = None
-
-    def enter(self, further: Sequence[tuple[Run, Place]]) -> None:
-        """Let runs go on from where they are."""
-        if not further:
-            return
-        points = [place.alone() for place in [*map(self.place, range(len(self.members))), *(p for _, p in further)]]
-        self.members = self.members + [run for run, _ in further]
-        self._model = None
-        self._here = points[0] if len(points) == 1 else combined(lambda *arrays: np.stack(arrays), *points)
-
-    def place(self, i: int) -> Place:
-        """Where a run is."""
-        assert self._here is not None
-        return Place(self._here, None if len(self.members) == 1 else i)
-
-    @staticmethod
-    def outcome(run: Run, place: Place) -> Optimum:
-        """Where a run has come to."""
-        at, point = place.at, place.point
-        at = replace(at, scores=centred(at.scores))
-        return run.outcome(at, float(place.of(point.value)), float(place.of(point.cells.value)))
-
-    def leave(self, gone: Sequence[int]) -> list[tuple[Run, Place]]:
-        """Take runs out, with where they are."""
-        if not gone:
-            return []
-        out = [(self.members[i], self.place(i)) for i in gone]
-        kept = [i for i in range(len(self.members)) if i not in gone]
-        if kept and self._here is not None:
-            index = kept[0] if len(kept) == 1 else np.array(kept)
-            self._here = combined(lambda array: array[index], self._here)
-        self.members = [self.members[i] for i in kept]
-        self._model = None
-        return out
-
-    def advance(self) -> None:
-        """One attempt of every run."""
-        if len(self.members) == 1:
-            self._advance_one(self.members[0])
-        else:
-            self._advance_all()
-
-    def _first(self, start: Coefficients) -> Point:
-        scores, tangent = self.structure.member(start.scores)
-        here = evaluated(self.cells, Coefficients(scores, start.judge, start.shared), tangent, self.ridge)
-        extent = self.extent(here)
-        if extent.max() <= _FLAT:
-            return here
-        shrink = np.asarray(_FLAT / np.maximum(extent, _FLAT))[..., None]
-        at = Coefficients(shrink[..., None] * scores, shrink[..., None] * start.judge, shrink * start.shared)
-        return evaluated(self.cells, at, replace(tangent, strength=shrink * tangent.strength), self.ridge)
-
-    def extent(self, at: Point) -> Any:
-        """The largest fitted log-odds."""
-        return self._largest(at.cells.eta)
-
-    def _largest(self, eta: np.ndarray) -> Any:
-        size = np.abs(eta)
-        if self._compared is not None:
-            size *= self._compared
-        return size.max(axis=-1, initial=0.0)
-
-    def _advance_one(self, run: Run) -> None:
-        here = self._here
-        assert here is not None
-        # Kept while steps are refused.
-        self._model = model = self._model or QuadraticModel(self.cells, here, self.ridge)
-        step, there = model.step(run.damping), None
-        if step is not None:
-            there = step.taken(self.cells, self.structure, here, self.ridge)
-            moved = float(self._largest(there.cells.eta - here.cells.eta))
-            around = _Around(self, model, here, there)
-            if run.accept(float(there.value), step.slope, step.expected_gain, step.is_newton, moved, around):
-                self._here, self._model = there, None
-                return
-        run.refuse(_Around(self, model, here, there))
-
-    def _advance_all(self) -> None:
-        here = self._here
-        assert here is not None
-        model = QuadraticModel(self.cells, here, self.ridge)
-        step, solved = model.steps(np.array([run.damping for run in self.members]))
-        there = step.taken(self.cells, self.structure, here, self.ridge)
-        moved = self._largest(there.cells.eta - here.cells.eta)
-        facts = (solved, there.value, step.slope, step.expected_gain, step.is_newton, moved)
-        around = [_Around(self, model, here, there, i) for i in range(len(self.members))]
-        is_taken = [
-            has_step and run.accept(value, slope, gain, is_newton, change, own)
-            for run, own, has_step, value, slope, gain, is_newton, change in zip(
-                self.members, around, *(array.tolist() for array in facts), strict=True
-            )
-        ]
-        if all(is_taken):
-            self._here = there
-            return
-        for run, taken, own in zip(self.members, is_taken, around, strict=True):
-            if not taken:
-                run.refuse(own)
-        mask = np.array(is_taken)
-        self._here = combined(lambda new, old: np.where(mask.reshape(-1, *[1] * (new.ndim - 1)), new, old), there, here)
 
 
 def maximise(
@@ -449,8 +287,7 @@ def maximise(
     ridge : Ridge
         Penalty on the scores and, if asked for, on the linear coefficients.
     """
-    runs = Runs(cells, structure, ridge, maxiter)
-    runs.start(stacked([start]))
-    while not runs.members[0].ended:
-        runs.advance()
-    return runs.outcome(runs.members[0], runs.place(0))
+    run = Run(cells, structure, start, ridge, maxiter)
+    while not run.ended:
+        run.advance()
+    return run.outcome()

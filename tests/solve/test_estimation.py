@@ -14,11 +14,11 @@ from hjastats.model.structures import LowRank, Pooled, Unrestricted
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from hjastats.solve.alternating import alternate
 from hjastats.solve.existence import find_separation
-from hjastats.solve.quadratic import evaluated, solve_arrow
+from hjastats.solve.quadratic import solve_arrow, state_at
 from hjastats.solve.ridge import NO_RIDGE, Ridge
 from hjastats.solve.search import no_terms, search
-from hjastats.solve.starts import initialise, judgewise_scores, pooled_scores, starting_scores
-from hjastats.solve.trust import Run, maximise, neighbourhood
+from hjastats.solve.starts import breakaway_scores, initialise, judgewise_scores, pooled_scores, starting_scores
+from hjastats.solve.trust import maximise, neighbourhood, next_length
 from tests.counting import aggregate
 
 # Two optimisers that both satisfy the first-order conditions agree far below a standard error.
@@ -146,11 +146,11 @@ def test_arrow_solution_equals_the_dense_one():
     np.testing.assert_allclose(np.r_[own.ravel(), shared], expected, atol=1e-12)
 
 
-def test_a_neighbourhood_contains_points_as_much_worse_as_their_distance_predicts(cells):
+def test_a_neighbourhood_contains_states_as_much_worse_as_their_distance_predicts(cells):
     structure = LowRank(1)
     optimum = maximise(cells, structure, no_terms(cells, judgewise_scores(cells)))
     tangent = structure.tangent(optimum.at.scores)
-    near = neighbourhood(cells, evaluated(cells, optimum.at, tangent, NO_RIDGE), radius=3.0)
+    near = neighbourhood(cells, state_at(cells, optimum.at, tangent, NO_RIDGE), radius=3.0)
     rng = np.random.default_rng(0)
     direction = structure.nearest(rng.normal(size=optimum.at.scores.shape))
 
@@ -160,7 +160,7 @@ def test_a_neighbourhood_contains_points_as_much_worse_as_their_distance_predict
 
     at, value = moved(1e-2)
     assert near.contains(at, value)
-    # Better than the optimum, another value at the same place, too far away: heading elsewhere.
+    # Better than the optimum, another value at the same scores, too far away: heading elsewhere.
     assert not near.contains(at, optimum.value - 1e-3)
     assert not near.contains(at, value + 0.5 * (value - optimum.value))
     assert not near.contains(*moved(10.0))
@@ -284,6 +284,19 @@ def test_weights_of_any_size_give_the_same_scores(cells, weight):
     np.testing.assert_allclose(found.at.scores, expected.at.scores, atol=1e-6)
 
 
-def test_a_newton_step_of_no_length_foretells_nothing():
-    run = Run([1.0], 1.0, 200, length=0.0)
-    assert run._foretell(1e-5) == 1e-5
+def test_only_short_newton_steps_foretell_the_next_one():
+    assert next_length(1e-5) == pytest.approx(1e-10)
+    assert next_length(1e-3) == 1e-3
+
+
+def test_starts_far_out_find_judges_who_run_away_together():
+    """Four of five judges set one item apart, two above and two below: no judge of them leads alone."""
+    panel = heterogeneous_panel(5, 6, 1, heterogeneity=0.5, rng=1)
+    cells = simulate_comparisons(0.3 * panel.scores, near_balanced_design(5, 6, 3000, rng=2), rng=3).cells
+    apart = (cells.first == 0) & (cells.judge < 4)
+    extreme = replace(cells, y=np.where(apart, np.where(cells.judge < 2, cells.n, 0.0), cells.y))
+    starts = breakaway_scores(extreme, 0, 50, np.random.default_rng(0))
+    together = [np.abs(scores[:4, 0]).min() for scores in starts]
+    assert max(together) > 5.0
+    found = search(extreme, LowRank(0))
+    assert found.best.diverges

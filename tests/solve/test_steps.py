@@ -1,0 +1,161 @@
+"""Steps, runs and what a search makes of several starts, on panels with and without terms, ties and empty cells."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hjastats.model.layout import NEVER, Coefficients
+from hjastats.model.likelihood import Arrow, evaluate
+from hjastats.model.structures import LowRank
+from hjastats.solve.quadratic import QuadraticModel, solve_arrow, state_at
+from hjastats.solve.ridge import NO_RIDGE, Ridge
+from hjastats.solve.search import no_terms, search, stacked
+from hjastats.solve.starts import starting_scores
+from hjastats.solve.trust import Run, maximise
+from tests.counting import aggregate
+
+K, N = 4, 5
+
+
+def panel(kind):
+    """Random cells: with every pair or not, with terms of judges and of all, with ties as outcomes of their own."""
+    rng = np.random.default_rng(1)
+    n = 900 if kind == "complete" else 110
+    judge, first = rng.integers(K, size=n), rng.integers(N, size=n)
+    second = (first + rng.integers(1, N, size=n)) % N
+    terms = (
+        (np.column_stack([np.ones(n), rng.integers(2, size=n)]), rng.integers(-1, 2, size=(n, 2)).astype(float))
+        if kind in ("terms", "common", "judge")
+        else ()
+    )
+    cells = aggregate(judge, first, second, rng.choice([0, 0.5, 1], n), rng.integers(1, 4, n) * 1.0, K, N, *terms)
+    if kind in ("common", "judge"):
+        block = "shared_terms" if kind == "common" else "judge_terms"
+        never = (2,) if kind == "judge" else ()
+        ties = np.where(np.isin(cells.judge, never), 0.0, np.minimum(cells.y, cells.n - cells.y))
+        with_tie = {block: np.hstack([getattr(cells, block), np.ones((len(cells.n), 1))])}
+        cells = replace(cells, ties=ties, tie=kind, never_tie=never, **with_tie)
+    return cells
+
+
+def random_states(cells, structure, ridge=NO_RIDGE, n=3):
+    rng = np.random.default_rng(2)
+    result = []
+    for _ in range(n):
+        scores, tangent = structure.member(rng.normal(size=(K, N)))
+        judge = 0.3 * rng.normal(size=(K, cells.n_judge_terms))
+        judge[list(cells.never_tie), -1:] = NEVER
+        at = Coefficients(scores, judge, 0.3 * rng.normal(size=cells.n_shared_terms))
+        result.append(state_at(cells, at, tangent, ridge))
+    return result
+
+
+KINDS = ["complete", "incomplete", "terms", "common", "judge"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_of_a_stack_are_those_of_its_members(kind):
+    cells = panel(kind)
+    assert (cells.pairs is not None) == (kind == "complete")
+    members = random_states(cells, LowRank(1))
+    together = evaluate(cells, stacked([member.at for member in members]))
+    np.testing.assert_allclose(together.value, [member.value for member in members], rtol=1e-13)
+    np.testing.assert_allclose(together.eta, [member.derivatives.eta for member in members], atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ridge", [NO_RIDGE, Ridge(0.7, 0.3)], ids=["plain", "ridge"])
+def test_a_short_step_gains_what_is_expected_of_it(kind, ridge):
+    cells, structure = panel(kind), LowRank(1)
+    for here in random_states(cells, structure, ridge):
+        step = QuadraticModel(cells, here, ridge).step(1e6)
+        gain = here.value - step.taken(cells, structure, here, ridge).value
+        # Damped so much that the quadratic term is nothing beside the slope.
+        assert gain == pytest.approx(-step.slope, rel=1e-3)
+
+
+def test_a_state_that_is_bent_the_wrong_way_takes_a_scoring_step():
+    cells, structure = panel("incomplete"), LowRank(1)
+    states = random_states(cells, structure, n=30)
+    steps = [QuadraticModel(cells, state, NO_RIDGE).step(0.0) for state in states]
+    assert {step.is_newton for step in steps} == {True, False}
+    assert all(step.slope < 0.0 for step in steps)
+
+
+def test_an_absent_direction_has_no_curvature_to_use():
+    cells, structure = panel("complete"), LowRank(1)
+    scores, tangent = structure.member(np.outer(np.ones(K), np.arange(N) - 2.0))
+    here = state_at(cells, no_terms(cells, scores), replace(tangent, strength=np.array([1.0, 0.0])), NO_RIDGE)
+    with np.errstate(all="raise"):
+        step = QuadraticModel(cells, here, NO_RIDGE).step(0.0)
+    assert not step.is_newton
+    assert np.isfinite(step.own).all()
+
+
+def test_a_singular_block_has_no_solution_before_it_is_damped():
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(3, 2, 4))
+    judge = root @ root.swapaxes(-1, -2)
+    judge[2] = np.ones((2, 2))
+    arrow = Arrow(judge, rng.normal(size=(3, 2, 2)), 50.0 * np.eye(2))
+    own, shared = rng.normal(size=(3, 2)), rng.normal(size=2)
+    with np.errstate(all="raise"):
+        assert solve_arrow(arrow, own, shared) is None
+    assert solve_arrow(arrow, own, shared, np.ones(2), np.ones(2)) is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_search_finds_what_each_of_its_starts_finds_alone(kind):
+    cells, structure = panel(kind), LowRank(1)
+    scores = starting_scores(cells, structure, 3, np.random.default_rng(0))
+    starts = [no_terms(cells, own) for own in scores]
+    found, alone = search(cells, structure, starts=starts), [maximise(cells, structure, start) for start in starts]
+    assert found.n_starts == len(starts) == len(found.paths)
+    assert found.best.value == pytest.approx(min(one.value for one in alone), abs=1e-7)
+    assert found.n_unfinished == sum(not one.converged for one in alone)
+
+
+def test_equal_starts_are_run_once():
+    cells = panel("complete")
+    start = no_terms(cells, starting_scores(cells, LowRank(1), 0, np.random.default_rng(0))[0])
+    found = search(cells, LowRank(1), starts=[start] * 4)
+    assert found.counts == (4,)
+    assert sorted(len(path) > 1 for path in found.paths) == [False, False, False, True]
+
+
+def test_empty_cells_change_nothing():
+    cells = panel("complete")
+    gone = (cells.judge == 1) & (cells.first == 0) & (cells.second > 2)
+    some = aggregate(*(a[~gone] for a in (cells.judge, cells.first, cells.second, cells.y / cells.n, cells.n)), K, N)
+    full = some.completed()
+    assert some.pairs is None
+    assert full.pairs is not None
+    assert len(full.n) == len(cells.n)
+    assert full.n.sum() == some.n.sum()
+    assert full.completed() is full
+    at = no_terms(some, np.random.default_rng(0).normal(size=(K, N)))
+    sparse, dense = (maximise(of, LowRank(1), at) for of in (some, full))
+    np.testing.assert_allclose(dense.path, sparse.path, rtol=1e-12)
+    np.testing.assert_allclose(dense.at.scores, sparse.at.scores, atol=1e-9)
+    # A pair nobody compared does not say how far out a point is.
+    far = no_terms(full, np.zeros((K, N)))
+    far.scores[1, 0], far.scores[1, 3] = 40.0, 0.0
+    state = state_at(full, far, LowRank(1).member(far.scores)[1], NO_RIDGE)
+    run = Run(full, LowRank(1), far)
+    assert run.extent(state) == np.abs(state.derivatives.eta[full.n > 0]).max()
+
+
+def test_a_panel_with_few_of_its_pairs_is_left_as_it_is():
+    cells = aggregate(np.zeros(3, int), np.array([0, 1, 2]), np.array([1, 2, 3]), np.ones(3), np.ones(3), 1, 6)
+    assert cells.completed() is cells
+
+
+def test_the_last_step_was_as_short_as_foretold():
+    cells, structure = panel("complete"), LowRank(1)
+    found = search(cells, structure).best
+    scores, tangent = structure.member(found.at.scores)
+    here = state_at(cells, replace(found.at, scores=scores), tangent, NO_RIDGE)
+    step = QuadraticModel(cells, here, NO_RIDGE).step(0.0)
+    assert np.sqrt(-step.slope) < 1e-9
+    assert found.distance <= 1e-6
