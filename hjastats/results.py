@@ -156,7 +156,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.mle_retvals["converged"], result.mle_retvals["iterations"]
         (True, 7)
         >>> [(round(optimum["llf"], 1), optimum["starts"]) for optimum in result.mle_retvals["optima"]]
-        [(-1592.9, 5)]
+        [(-1592.9, 18)]
         """
         return _return_values(self.fit)
 

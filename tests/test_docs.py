@@ -1,6 +1,5 @@
 """The documentation builds without a warning, names everything public, and shows an example of it."""
 
-import doctest
 import inspect
 import re
 import subprocess
@@ -91,18 +90,6 @@ def test_nothing_is_called_internal_that_does_not_exist():
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
 def test_every_member_of_a_record_says_what_it_is(record):
     assert [name for name, value in _members(record) if not value.__doc__] == []
-
-
-CACHED = {name: value for name, value in PUBLIC.items() if isinstance(value, cached_property)}
-
-
-# Before Python 3.13 doctest does not look into cached properties.
-@pytest.mark.parametrize("name", sorted(CACHED))
-def test_the_example_of_a_cached_property_runs(name):
-    names = vars(sys.modules[CACHED[name].func.__module__]).copy()
-    found = doctest.DocTestParser().get_doctest(CACHED[name].__doc__, names, name, None, 0)
-    outcome = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS).run(found)
-    assert outcome.failed == 0
 
 
 def _examples(value):
