@@ -24,10 +24,6 @@ DENSE_MARGINS = 200
 
 # Entries of the judges' Laplacians up to which they are made as matrices: 1.6 times on MT-Bench, 1.3 on 10 judges and 60 items.
 DENSE_LAPLACIANS = 50_000
-# Items up to which products with all their pairs are quicker than gathering and scattering, and cells of all pairs for each
-# that was compared, up to which it pays to add the empty ones.
-COMPLETE_ITEMS = 10
-COMPLETE_SHARE = 1.5
 # Entries of a score matrix up to which it is decomposed whole instead of being reduced first.
 WHOLE_SCORES = 1000
 # Items up to which a product with a basis that is at hand is quicker than reflections.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
-from typing import NamedTuple, TypeVar
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -91,35 +91,11 @@ class Cells:
         sums = [np.bincount(self.judge, column, minlength=self.n_judges) for column in values.T]
         return np.stack(sums, axis=1)
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether there may be one cell for every judge and pair of few items, and nothing else."""
-        n_pairs = self.n_items * (self.n_items - 1) // 2
-        return 1 < self.n_items <= limits.COMPLETE_ITEMS and len(self.n) == self.n_judges * n_pairs
-
-    @cached_property
-    def pairs(self) -> np.ndarray | None:
-        """Signed incidence of all pairs of items, shape (n_pairs, n_items), if every judge has a cell for each; None otherwise.
-
-        The arithmetic of such a panel is matrix products instead of gathering and scattering.
-        """
-        if not self.is_complete:
-            return None
-        pairs = all_pairs(self.n_items)
-        n_pairs = len(pairs.first)
-        everybody = (self.first.reshape(-1, n_pairs) == pairs.first) & (
-            self.second.reshape(-1, n_pairs) == pairs.second
-        )
-        judges = self.judge.reshape(-1, n_pairs) == np.arange(self.n_judges)[:, None]
-        return pairs.incidence if (everybody & judges).all() else None
-
     def sum_by_score(self, values: np.ndarray) -> np.ndarray:
         """Sums of ``values`` (n_cells,) over the cells of each judge and first item minus those of second items.
 
         The transpose of taking score differences, shape (n_judges, n_items).
         """
-        if self.pairs is not None:
-            return values.reshape(*values.shape[:-1], self.n_judges, len(self.pairs)) @ self.pairs
         size = self.n_judges * self.n_items
         sums = sums_at(self.first_entry, values, size) - sums_at(self.second_entry, values, size)
         return sums.reshape(*values.shape[:-1], self.n_judges, self.n_items)
@@ -149,11 +125,6 @@ class Cells:
 
     def laplacians(self, weight: np.ndarray) -> np.ndarray:
         """Weighted graph Laplacian of the items for every judge, shape (n_judges, n_items, n_items)."""
-        if self.pairs is not None:
-            sums = (
-                weight.reshape(*weight.shape[:-1], self.n_judges, len(self.pairs)) @ all_pairs(self.n_items).laplacians
-            )
-            return sums.reshape(*sums.shape[:-1], self.n_items, self.n_items)
         values = np.concatenate([-weight, -weight, weight, weight], axis=-1)
         sums = sums_at(self._laplacian_entries, values, self.n_judges * self.n_items**2)
         return sums.reshape(*weight.shape[:-1], self.n_judges, self.n_items, self.n_items)
@@ -165,36 +136,6 @@ class Cells:
 
 
 AnyCells = TypeVar("AnyCells", bound=Cells)
-
-
-class Pairs(NamedTuple):
-    """All pairs of some items.
-
-    Attributes
-    ----------
-    first, second : ndarray of int, shape (n_pairs,)
-    incidence : ndarray, shape (n_pairs, n_items)
-        One for the first item, minus one for the second.
-    laplacians : ndarray, shape (n_pairs, n_items * n_items)
-        Of the graphs with a single pair.
-    """
-
-    first: np.ndarray
-    second: np.ndarray
-    incidence: np.ndarray
-    laplacians: np.ndarray
-
-
-@lru_cache(maxsize=limits.COMPLETE_ITEMS)
-def all_pairs(n_items: int) -> Pairs:
-    """All pairs of so many items."""
-    first, second = np.triu_indices(n_items, 1)
-    incidence = np.eye(n_items)[first] - np.eye(n_items)[second]
-    laplacians = (incidence[:, :, None] * incidence[:, None, :]).reshape(len(first), n_items**2)
-    pairs = Pairs(first, second, incidence, laplacians)
-    for array in pairs:
-        array.flags.writeable = False
-    return pairs
 
 
 def sums_at(position: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
@@ -277,14 +218,7 @@ def _table_of_pairs(rows: Cells) -> list[np.ndarray]:
     key += rows.second
     if rows.n_judges > 1:
         key += rows.judge * rows.n_items**2
-    return [_added_up(key, values, math.prod(shape)).reshape(shape) for values in _summed(rows)]
-
-
-def _added_up(key: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
-    if values.size and values.strides == (0,):
-        # Weights that are one number seen from every row need no adding up.
-        return values[0] * np.bincount(key, minlength=size)
-    return np.bincount(key, values, minlength=size)
+    return [np.bincount(key, values, math.prod(shape)).reshape(shape) for values in _summed(rows)]
 
 
 def _without_order(totals: list[np.ndarray]) -> list[np.ndarray]:

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from .. import limits
-from ..data.cells import Cells, all_pairs
+from ..data.cells import Cells
 from .responses import BINARY, Response
 from .terms import LOG_ODDS, NO_TERMS, Term, Terms
 
@@ -79,34 +78,6 @@ class Design(Cells):
     def shared_terms_by_predictor(self) -> list[tuple[np.ndarray | slice, np.ndarray]]:
         """For the log-odds and every parameter of the response: which shared terms move it, and their columns."""
         return _by_predictor(self.terms.shared_moves, self.shared_terms, self.response)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the arithmetic may be that of all pairs; terms tell cells of the same pair apart."""
-        return not self.terms and super().is_complete
-
-    def completed(self) -> Design:
-        """The design with empty cells for what was not compared, if these are few; otherwise the design itself."""
-        n_pairs = self.n_items * (self.n_items - 1) // 2
-        size = self.n_judges * n_pairs
-        if (
-            self.terms
-            or self.n_items > limits.COMPLETE_ITEMS
-            or not len(self.n) < size <= limits.COMPLETE_SHARE * len(self.n)
-        ):
-            return self
-        first, second = all_pairs(self.n_items)[:2]
-        table = np.zeros((2, self.n_judges, self.n_items, self.n_items))
-        table[:, self.judge, self.first, self.second] = self.n, self.y
-        return Design(
-            judge=np.repeat(np.arange(self.n_judges), n_pairs),
-            first=np.tile(first, self.n_judges),
-            second=np.tile(second, self.n_judges),
-            n=table[0][:, first, second].ravel(),
-            y=table[1][:, first, second].ravel(),
-            n_judges=self.n_judges,
-            n_items=self.n_items,
-        )
 
     def with_own_term(self, term: Term, column: np.ndarray) -> Design:
         """The design with one more term of every judge, before all others."""

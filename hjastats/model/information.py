@@ -6,7 +6,7 @@ between them. ``free_information`` lays it out in the free coordinates used for 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,55 +32,32 @@ class Arrow(NamedTuple):
     coupling: np.ndarray
     shared: np.ndarray
 
-    def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> Any:
-        """``x' A x`` of vectors with judges' parts (..., n_judges, f + e) and shared parts (..., s)."""
-        (*stack, n_shared), n_own = shared.shape, own.shape[-2] * own.shape[-1]
-        within = (self.judge @ own[..., None]).reshape(*stack, n_own) * own.reshape(*stack, n_own)
-        coupled = own.reshape(*stack, n_own) @ self.coupling.reshape(n_own, n_shared)
-        return within.sum(axis=-1) + ((2.0 * coupled + shared @ self.shared) * shared).sum(axis=-1)
+    def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> float:
+        """``x' A x`` of a vector with judges' parts (n_judges, f + e) and a shared part (s,)."""
+        within = np.einsum("ka,kab,kb->", own, self.judge, own)
+        coupled = own.ravel() @ self.coupling.reshape(own.size, len(shared))
+        return float(within + (2.0 * coupled + shared @ self.shared) @ shared)
 
 
 def expected_information(design: Design, here: Derivatives, tangent: TangentBasis) -> Arrow:
     """Expected information about the coordinates of ``tangent`` and the linear coefficients (eq. fisher-plugin, times n)."""
-    if design.pairs is not None and tangent.complement is not None:
-        return _information_of_pairs(design.pairs, here, tangent)
     own, weights = tangent.judge_items, tangent.shared_judges
-    (*stack, n_judges, g), f, n_shared = weights.shape, own.shape[-1], tangent.n_shared
+    (n_judges, g), f, n_shared = weights.shape, own.shape[1], tangent.n_shared
     laplacians = design.laplacians(here.curvature) if design.has_dense_laplacians else None
     if f == 0:
-        rows = np.zeros((*stack, 0, design.n_items))
+        rows = np.zeros((0, design.n_items))
     elif laplacians is None:
         features = np.take(own, design.first, axis=0) - np.take(own, design.second, axis=0)
         rows = _rows(design, design.incidence @ (here.curvature[:, None] * features))
     else:
-        rows = _rows(design, laplacians.reshape(*stack, n_judges * design.n_items, design.n_items) @ own)
-    on_items = tangent.along_shared(rows).reshape(*stack, n_judges, f, 1, n_shared)
+        rows = _rows(design, laplacians.reshape(n_judges * design.n_items, design.n_items) @ own)
+    on_items = tangent.along_shared(rows).reshape(n_judges, f, 1, n_shared)
     arrow = Arrow(
-        judge=(rows @ own).reshape(*stack, n_judges, f, f),
-        coupling=(on_items * weights[..., None, :, None]).reshape(*stack, n_judges, f, g * n_shared),
+        judge=(rows @ own).reshape(n_judges, f, f),
+        coupling=(on_items * weights[:, None, :, None]).reshape(n_judges, f, g * n_shared),
         shared=_shared_block(design, here.curvature, laplacians, tangent),
     )
-    return _with_terms(arrow, design, here, tangent) if design.n_judge_terms or design.n_shared_terms else arrow
-
-
-def _information_of_pairs(pairs: np.ndarray, here: Derivatives, tangent: TangentBasis) -> Arrow:
-    """Expected information where every judge has a cell for each of the pairs (n_pairs, n_items)."""
-    weights = tangent.shared_judges
-    (*stack, n_judges, g), f, n_shared = weights.shape, tangent.judge_items.shape[-1], tangent.n_shared
-    moves = pairs @ np.concatenate([tangent.judge_items, tangent.complement], axis=-1)
-    products = (moves[..., :, None] * moves[..., None, :]).reshape(*stack, len(pairs), -1)
-    # What each judge alone would tell about its own coordinates and about movements of its own along the shared directions.
-    by_judge = here.curvature.reshape(*stack, n_judges, len(pairs)) @ products
-    by_judge = by_judge.reshape(*stack, n_judges, f + n_shared, f + n_shared)
-    judges = (weights[..., :, None] * weights[..., None, :]).reshape(*stack, n_judges, g * g)
-    block = judges.swapaxes(-1, -2) @ by_judge[..., f:, f:].reshape(*stack, n_judges, n_shared**2)
-    block = block.reshape(*stack, g, g, n_shared, n_shared).swapaxes(-3, -2)
-    on_items = by_judge[..., :f, None, f:]
-    return Arrow(
-        judge=by_judge[..., :f, :f],
-        coupling=(on_items * weights[..., None, :, None]).reshape(*stack, n_judges, f, g * n_shared),
-        shared=block.reshape(*stack, g * n_shared, g * n_shared),
-    )
+    return _with_terms(arrow, design, here, tangent) if design.terms else arrow
 
 
 def _rows(design: Design, spread: np.ndarray) -> np.ndarray:
@@ -88,43 +65,30 @@ def _rows(design: Design, spread: np.ndarray) -> np.ndarray:
 
     In memory order, so that further products with item directions are single matrix products.
     """
-    *stack, _, m = spread.shape
-    columns = spread.reshape(*stack, design.n_judges, design.n_items, m)
-    return np.ascontiguousarray(columns.swapaxes(-1, -2)).reshape(*stack, design.n_judges * m, design.n_items)
+    m = spread.shape[1]
+    columns = spread.reshape(design.n_judges, design.n_items, m)
+    return np.ascontiguousarray(columns.swapaxes(1, 2)).reshape(design.n_judges * m, design.n_items)
 
 
 def _with_terms(scores: Arrow, design: Design, here: Derivatives, tangent: TangentBasis) -> Arrow:
     """Border the information about the scores with that about linear coefficients."""
-    own, weights = tangent.judge_items, tangent.shared_judges
-    e, m, (*stack, n_judges, f, moves) = design.n_judge_terms, design.n_shared_terms, scores.coupling.shape
+    weights, (n_judges, f, moves) = tangent.shared_judges, scores.coupling.shape
+    e, m = design.n_judge_terms, design.n_shared_terms
     own_terms = weighted(design.judge_terms, design.terms.own_moves, here.curvature, here.cross)
     all_terms = weighted(design.shared_terms, design.terms.shared_moves, here.curvature, here.cross)
-    rows = _rows(design, design.spread_to_scores(np.concatenate([own_terms, all_terms], axis=-1)))
-    by_own = (rows @ own).reshape(*stack, n_judges, e + m, f)
-    on_items = tangent.along_shared(rows).reshape(*stack, n_judges, e + m, tangent.n_shared)
+    rows = _rows(design, design.incidence @ np.concatenate([own_terms, all_terms], axis=1))
+    by_own = (rows @ tangent.judge_items).reshape(n_judges, e + m, f)
+    on_items = tangent.along_shared(rows).reshape(n_judges, e + m, tangent.n_shared)
     own_by_own, own_by_all, all_by_all = _term_blocks(design, here, own_terms, all_terms)
-    own_moves = on_items[..., :e, None, :] * weights[..., None, :, None]
-
-    judge = np.empty((*stack, n_judges, f + e, f + e))
-    judge[..., :f, :f] = scores.judge
-    judge[..., f:, :f] = by_own[..., :e, :]
-    judge[..., :f, f:] = by_own[..., :e, :].swapaxes(-1, -2)
-    judge[..., f:, f:] = own_by_own
-    coupling = np.empty((*stack, n_judges, f + e, moves + m))
-    coupling[..., :f, :moves] = scores.coupling
-    coupling[..., f:, :moves] = own_moves.reshape(*stack, n_judges, e, moves)
-    coupling[..., :f, moves:] = by_own[..., e:, :].swapaxes(-1, -2)
-    coupling[..., f:, moves:] = own_by_all
-    shared = np.empty((*stack, moves + m, moves + m))
-    shared[..., :moves, :moves] = scores.shared
-    all_moves = np.einsum("...kms,...kg->...gsm", on_items[..., e:, :], weights)
-    shared[..., :moves, moves:] = all_moves.reshape(*stack, moves, m)
-    shared[..., moves:, :moves] = shared[..., :moves, moves:].swapaxes(-1, -2)
-    shared[..., moves:, moves:] = all_by_all
+    own_moves = (on_items[:, :e, None] * weights[:, None, :, None]).reshape(n_judges, e, moves)
+    all_moves = np.einsum("kms,kg->gsm", on_items[:, e:], weights).reshape(moves, m)
+    judge = np.block([[scores.judge, by_own[:, :e].swapaxes(1, 2)], [by_own[:, :e], own_by_own]])
+    coupling = np.block([[scores.coupling, by_own[:, e:].swapaxes(1, 2)], [own_moves, own_by_all]])
+    shared = np.block([[scores.shared, all_moves], [all_moves.T, all_by_all]])
     for k, term in design.terms.held:
         # No parameter: a unit of its own that nothing else touches.
-        judge[..., k, f + term, :], judge[..., k, :, f + term], coupling[..., k, f + term, :] = 0.0, 0.0, 0.0
-        judge[..., k, f + term, f + term] = 1.0
+        judge[k, f + term], judge[k, :, f + term], coupling[k, f + term] = 0.0, 0.0, 0.0
+        judge[k, f + term, f + term] = 1.0
     return Arrow(judge, coupling, shared)
 
 
@@ -137,12 +101,10 @@ def observed_information(expected: Arrow, tangent: TangentBasis, scores_gradient
     if not tangent.strength.size:
         return expected
     weights = tangent.shared_judges
-    outside = tangent.along_shared(scores_gradient - weights @ (weights.swapaxes(-1, -2) @ scores_gradient))
-    coupling = expected.coupling.copy()
-    n_shared = outside.shape[-1]
-    for direction in range(tangent.strength.shape[-1]):
-        moves = slice(direction * n_shared, (direction + 1) * n_shared)
-        coupling[..., direction, moves] += outside / tangent.strength[..., direction, None, None]
+    outside = tangent.along_shared(scores_gradient - weights @ (weights.T @ scores_gradient))
+    coupling, n_shared = expected.coupling.copy(), outside.shape[1]
+    for direction, strength in enumerate(tangent.strength):
+        coupling[:, direction, direction * n_shared : (direction + 1) * n_shared] += outside / strength
     return Arrow(expected.judge, coupling, expected.shared)
 
 
@@ -160,37 +122,35 @@ def _term_blocks(
     all_by_all = design.shared_terms.T @ shared
     if here.cross is None or here.own_curvature is None:
         return own_by_own, own_by_all, all_by_all
-    for p in range(here.cross.shape[-2]):
-        weights = here.cross[..., p, :], here.own_curvature[..., p, :, :]
+    for p in range(len(here.cross)):
+        weights = here.cross[p], here.own_curvature[p]
         own_there = weighted(design.judge_terms, terms.own_moves, *weights)
         all_there = weighted(design.shared_terms, terms.shared_moves, *weights)
         for e in np.flatnonzero(terms.own_moves == 1 + p):
-            own_by_own[..., e, :] = design.sum_by_judge(design.judge_terms[:, e, None] * own_there)
-            own_by_all[..., e, :] = design.sum_by_judge(design.judge_terms[:, e, None] * all_there)
+            own_by_own[:, e] = design.sum_by_judge(design.judge_terms[:, e, None] * own_there)
+            own_by_all[:, e] = design.sum_by_judge(design.judge_terms[:, e, None] * all_there)
         for m in np.flatnonzero(terms.shared_moves == 1 + p):
-            all_by_all[..., m, :] = design.shared_terms[:, m] @ all_there
+            all_by_all[m] = design.shared_terms[:, m] @ all_there
     return own_by_own, own_by_all, all_by_all
 
 
 def _sums_of_products(design: Design, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Per judge, the sum over its cells of the outer products of two sets of terms."""
-    products = np.einsum("ce,...cm->...cem", left, right)
-    *stack, n_cells, e, m = products.shape
-    return design.sum_by_judge(products.reshape(*stack, n_cells, e * m)).reshape(*stack, design.n_judges, e, m)
+    products = (left[:, :, None] * right[:, None]).reshape(len(left), -1)
+    return design.sum_by_judge(products).reshape(design.n_judges, left.shape[1], right.shape[1])
 
 
 def _shared_block(
     design: Design, curvature: np.ndarray, laplacians: np.ndarray | None, tangent: TangentBasis
 ) -> np.ndarray:
     """Information about the shared coordinates: a Laplacian of the items for every pair of judge weights."""
-    weights = tangent.shared_judges
-    (*stack, n_judges, g), n_items, n_shared = weights.shape, design.n_items, tangent.n_shared
+    weights, n_items, n_shared = tangent.shared_judges, design.n_items, tangent.n_shared
+    n_judges, g = weights.shape
     if laplacians is not None:
-        products = (weights[..., :, None] * weights[..., None, :]).reshape(*stack, n_judges, g * g)
-        pooled = products.swapaxes(-1, -2) @ laplacians.reshape(*stack, n_judges, n_items**2)
-        block = tangent.between_shared(pooled.reshape(*stack, g * g, n_items, n_items))
-        block = block.reshape(*stack, g, g, n_shared, n_shared).swapaxes(-3, -2)
-        return block.reshape(*stack, g * n_shared, g * n_shared)
+        products = (weights[:, :, None] * weights[:, None]).reshape(n_judges, g * g)
+        pooled = products.T @ laplacians.reshape(n_judges, n_items**2)
+        block = tangent.between_shared(pooled.reshape(g * g, n_items, n_items))
+        return block.reshape(g, g, n_shared, n_shared).swapaxes(1, 2).reshape(g * n_shared, g * n_shared)
     # One pair of directions after the other: with many items each is as large as everything else together.
     block = np.empty((g, n_shared, g, n_shared))
     diagonal = np.arange(n_items)

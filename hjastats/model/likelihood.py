@@ -27,8 +27,6 @@ class Gradient(NamedTuple):
 def score_differences(cells: Cells, scores: np.ndarray) -> np.ndarray:
     """By how much the first item of each cell stands above the second in its judge's scores, shape (n_cells,)."""
     stack = scores.shape[:-2]
-    if cells.pairs is not None:
-        return (scores @ cells.pairs.T).reshape(*stack, len(cells.n))
     flat = scores.reshape(*stack, -1)
     return flat.take(cells.first_entry, axis=-1) - flat.take(cells.second_entry, axis=-1)
 

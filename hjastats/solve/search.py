@@ -28,7 +28,7 @@ NEAR = 0.3
 NEAR_WITH_PLENTY = 3.0
 PLENTY = 100.0
 # Random starts beside those asked for, of which only those that end apart are run.
-SCREENED = 4
+SCREENED = 6
 # Starts added where the likelihood surface is rough: comparisons per parameter are fewer than this, or nothing converged.
 SCATTERED = 14
 SPARSE = 20.0
@@ -113,7 +113,6 @@ def search(
     plain = PLAIN.get(structure.kind)
     if starts is None and plain and not cells.terms and (found := plain(cells, ridge, maxiter)) is not None:
         return found
-    cells = cells.completed()
     optima = _Optima(cells, structure, ridge, maxiter)
     if starts is not None:
         return optima.after(stacked(starts))

@@ -92,6 +92,11 @@ class Quadratic:
     def _laplacians(self) -> np.ndarray:
         return self.cells.laplacians(self.curvature)
 
+    @cached_property
+    def _side_by_side(self) -> np.ndarray:
+        """The Laplacians beside one another, shape (n_items, n_judges * n_items): few large products instead of many small ones."""
+        return self._laplacians.swapaxes(0, 1).reshape(self.cells.n_items, -1)
+
     def judges_on(self, directions: np.ndarray) -> np.ndarray:
         """The best coordinates of every judge on item directions (..., q, n_items), shape (..., n_judges, q)."""
         blocks = _with_ridge(self._blocks(directions), START_RIDGE)
@@ -128,9 +133,9 @@ class Quadratic:
         cells = self.cells
         *stack, q, n_items = directions.shape
         if is_dense(cells):
-            # Few large products instead of many small ones.
-            spread = directions.reshape(-1, n_items) @ self._laplacians.swapaxes(0, 1).reshape(n_items, -1)
-            blocks = spread.reshape(*stack, -1, n_items) @ directions.swapaxes(-1, -2)
+            blocks = (directions.reshape(-1, n_items) @ self._side_by_side).reshape(
+                *stack, -1, n_items
+            ) @ directions.swapaxes(-1, -2)
             return np.moveaxis(blocks.reshape(*stack, q, cells.n_judges, q), -2, -3)
         blocks = np.empty((*stack, cells.n_judges, q, q))
         # One number per cell at a time: tables of all of them would be larger than the cells themselves.
@@ -245,6 +250,8 @@ def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) 
     judges, each by itself or all that agree, have to lead a direction of their own.
     """
     cuts, sides = _cuts(levels_of_wins(cells))
+    if not len(cuts):
+        return np.zeros((0, cells.n_judges, cells.n_items))
     if len(cuts) > n:
         some = rng.choice(len(cuts), n, replace=False)
         cuts, sides = cuts[some], sides[some]

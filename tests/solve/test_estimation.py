@@ -292,7 +292,7 @@ def test_only_short_newton_steps_foretell_the_next_one():
 def test_starts_far_out_find_judges_who_run_away_together():
     """Four of five judges set one item apart, two above and two below: no judge of them leads alone."""
     panel = heterogeneous_panel(5, 6, 1, heterogeneity=0.5, rng=1)
-    cells = simulate_comparisons(0.3 * panel.scores, near_balanced_design(5, 6, 3000, rng=2), rng=3).cells
+    cells = Design.of(simulate_comparisons(0.3 * panel.scores, near_balanced_design(5, 6, 3000, rng=2), rng=3).cells)
     apart = (cells.first == 0) & (cells.judge < 4)
     extreme = replace(cells, y=np.where(apart, np.where(cells.judge < 2, cells.n, 0.0), cells.y))
     starts = breakaway_scores(extreme, 0, 50, np.random.default_rng(0))

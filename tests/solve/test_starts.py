@@ -85,7 +85,7 @@ def test_starts_that_know_the_linear_terms_are_those_of_the_log_odds_without_the
     design = near_balanced_design(5, 6, 20_000, rng=2)
     position = np.array([2.0, -2.0, 1.0, 0.0, -1.0])
     data = simulate_comparisons(0.6 * truth.scores, design, position=position, rng=3)
-    cells = JAModel.from_comparisons(data, position="judge").cells
+    cells = JAModel.from_comparisons(data, position="judge").design
     offset = cells.judge_terms[:, 0] * position[cells.judge]
     scores = start.judgewise_scores(cells, offset)
     # Four standard errors of a score from some 1,300 comparisons of every pair.

@@ -3,11 +3,16 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from hjastats.model.layout import NEVER, Coefficients
-from hjastats.model.likelihood import Arrow, evaluate
+from hjastats.data.cells import Cells, collapse
+from hjastats.model.design import Coefficients, assemble
+from hjastats.model.information import Arrow
+from hjastats.model.likelihood import evaluate
+from hjastats.model.responses import BINARY, DAVIDSON
 from hjastats.model.structures import LowRank
+from hjastats.model.terms import gather
 from hjastats.solve.quadratic import QuadraticModel, solve_arrow, state_at
 from hjastats.solve.ridge import NO_RIDGE, Ridge
 from hjastats.solve.search import no_terms, search, stacked
@@ -24,19 +29,21 @@ def panel(kind):
     n = 900 if kind == "complete" else 110
     judge, first = rng.integers(K, size=n), rng.integers(N, size=n)
     second = (first + rng.integers(1, N, size=n)) % N
-    terms = (
-        (np.column_stack([np.ones(n), rng.integers(2, size=n)]), rng.integers(-1, 2, size=(n, 2)).astype(float))
-        if kind in ("terms", "common", "judge")
-        else ()
-    )
-    cells = aggregate(judge, first, second, rng.choice([0, 0.5, 1], n), rng.integers(1, 4, n) * 1.0, K, N, *terms)
-    if kind in ("common", "judge"):
-        block = "shared_terms" if kind == "common" else "judge_terms"
-        never = (2,) if kind == "judge" else ()
-        ties = np.where(np.isin(cells.judge, never), 0.0, np.minimum(cells.y, cells.n - cells.y))
-        with_tie = {block: np.hstack([getattr(cells, block), np.ones((len(cells.n), 1))])}
-        cells = replace(cells, ties=ties, tie=kind, never_tie=never, **with_tie)
-    return cells
+    outcome, weight = rng.choice([0, 0.5, 1], n), rng.integers(1, 4, n) * 1.0
+    if kind not in ("terms", "common", "judge"):
+        return aggregate(judge, first, second, outcome, weight, K, N)
+    columns = {
+        "slope": rng.integers(2, size=n) * 1.0,
+        "x1": rng.integers(-1, 2, n) * 1.0,
+        "x2": rng.integers(-1, 2, n) * 1.0,
+    }
+    response = BINARY if kind == "terms" else DAVIDSON
+    if kind == "judge":
+        # A judge that never ties.
+        outcome = np.where((judge == 2) & (outcome == 0.5), 1.0, outcome)
+    terms = gather(["x1", "x2"], ["slope"], {"position": "judge"}, response.terms(kind, judge, outcome, K))
+    rows = Cells(judge, first, second, weight, weight * outcome, K, N)
+    return collapse(assemble(rows, outcome, terms, response, columns, pd.DataFrame(index=range(n))))
 
 
 def random_states(cells, structure, ridge=NO_RIDGE, n=3):
@@ -44,8 +51,7 @@ def random_states(cells, structure, ridge=NO_RIDGE, n=3):
     result = []
     for _ in range(n):
         scores, tangent = structure.member(rng.normal(size=(K, N)))
-        judge = 0.3 * rng.normal(size=(K, cells.n_judge_terms))
-        judge[list(cells.never_tie), -1:] = NEVER
+        judge = np.where(cells.is_own_parameter, 0.3 * rng.normal(size=(K, cells.n_judge_terms)), cells.terms.absent)
         at = Coefficients(scores, judge, 0.3 * rng.normal(size=cells.n_shared_terms))
         result.append(state_at(cells, at, tangent, ridge))
     return result
