@@ -35,7 +35,7 @@ class JudgeQuestions:
     >>> import hjastats as hja
     >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
     >>> result.judges.effective_number()
-    Effective number of judges: 4.0 of 8. Largest shares of what is known about the consensus: judge-1 38%, judge-2 ...
+    Effective number of judges: 4.0 of 8. Largest shares of what is known about the consensus: judge-1 43%, judge-2 18%, ...
     """
 
     def __init__(self, model: HJAModel, fit: Fit) -> None:
@@ -96,7 +96,7 @@ class JudgeQuestions:
         return judge_card(self._fit, self._model.observations, judge)
 
     def leverage(self) -> pd.DataFrame:
-        """Size of each judge's disagreement, h = norm of its row of U V', and relative to its consensus part, rho.
+        """Size of each judge's disagreement: h, the norm of its row of U V', and rho, h over the norm of its consensus part.
 
         Empty where the disagreement is still changing on the way to infinity.
 
@@ -113,7 +113,7 @@ class JudgeQuestions:
         return tables.leverage(self._fit)
 
     def score_errors(self) -> pd.DataFrame:
-        """Standard errors of :attr:`HJAResults.scores`; empty for judges with a score that runs to infinity.
+        """Standard errors of :attr:`hjastats.HJAResults.scores`; empty for judges with a score that runs to infinity.
 
         Examples
         --------
@@ -125,10 +125,10 @@ class JudgeQuestions:
         return tables.score_errors(self._fit)
 
     def relative_loadings(self, alpha: float = 0.05) -> pd.DataFrame:
-        """The appendix's other reading of the model, ``S = diag(gamma)(1 mu' + W V')``: loadings W = U / gamma.
+        """Loadings W = U / gamma: how far a judge's taste departs from the consensus per unit of sensitivity.
 
-        In it gamma scales all of a judge's scores, and W says how far its taste departs from the consensus per unit of
-        sensitivity. Where the sensitivity cannot be told from zero W is not defined and its row is left empty.
+        They belong to the other reading of the model in the paper's appendix, ``S = diag(gamma)(1 mu' + W V')``, in which gamma
+        scales all of a judge's scores. A judge whose sensitivity cannot be told from zero has no W; its row is empty.
 
         Returns
         -------
@@ -139,16 +139,18 @@ class JudgeQuestions:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.judges.relative_loadings()["estimate"].head(2).round(3).to_dict()
-        {('judge-1', 1): 0.23, ('judge-2', 1): -0.294}
+        >>> result.judges.relative_loadings().loc["judge-5", ["estimate", "std_err", "p_value"]].round(3)
+                   estimate  std_err  p_value
+        direction
+        1             1.203      0.2      0.0
         """
         return tables.relative_loadings(self._fit, alpha)
 
     def influence(self, method: str = "one-step", n_jobs: int = 1) -> Influence:
         """What leaving out each judge does to the consensus.
 
-        The consensus without a judge is the mean of the remaining judges' scores, as the paper's normalisation has it: part of the
-        change is the judge's own row leaving the mean, the rest is that it no longer pulls on the others.
+        The consensus without a judge is the mean of the other judges' scores (the paper's normalisation). It changes for two
+        reasons: the judge's own scores leave the mean, and its verdicts no longer pull on the others.
 
         Parameters
         ----------
@@ -207,8 +209,8 @@ class JudgeQuestions:
         Parameters
         ----------
         judge_family, item_family : str, dict or pandas.Series
-            Families by label, or the name of a column of the data's metadata (:meth:`Comparisons.with_metadata`). None or a missing
-            value for those without family.
+            Families by label, or the name of a column of the data's metadata (:meth:`hjastats.Comparisons.with_metadata`). None or
+            a missing value for those without family.
         alpha : float
             One minus the level of the intervals.
 
@@ -253,24 +255,27 @@ class JudgeQuestions:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.judges.bicluster().judge_groups.to_dict()["judge-5"]
-        1
+        >>> groups = result.judges.bicluster().judge_groups
+        >>> [list(members) for _, members in groups.groupby(groups).groups.items()]
+        [['judge-5', 'judge-1'], ['judge-4', 'judge-noise', 'judge-first', 'judge-3', 'judge-2', 'judge-6']]
         """
         check_option("of", of, ("disagreement", "scores"))
         return bicluster(tables.disagreement(self._fit) if of == "disagreement" else tables.scores(self._fit), n_groups)
 
     def effective_number(self) -> EffectiveJudges:
-        """How many judges the consensus really rests on: the inverse Herfindahl index of their shares of the information about it.
+        """How many judges the consensus rests on.
 
-        See :func:`hjastats.diagnostics.effective.information_shares` for the formula. It is the number of judges when all tell
-        equally much, and one when a single judge tells everything.
+        The inverse Herfindahl index of the judges' shares of the information about the consensus
+        (:func:`hjastats.diagnostics.effective.information_shares`). It is the number of judges if all tell equally much, and one if
+        a single judge tells everything.
 
         Examples
         --------
         >>> import hjastats as hja
         >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
-        >>> round(result.judges.effective_number().number, 1)
-        4.0
+        >>> effective = result.judges.effective_number()
+        >>> round(effective.number, 1), effective.shares.nlargest(2).round(2).to_dict()
+        (4.0, {'judge-1': 0.43, 'judge-2': 0.18})
         """
         return effective_judges(self._fit)
 

@@ -55,8 +55,8 @@ class RankSelection:
     --------
     >>> import hjastats as hja
     >>> selection = hja.select_rank(hja.datasets.load_panel(), ranks=range(3), position="judge")
-    >>> selection.best, selection.result.rank
-    (1, 1)
+    >>> selection.best, selection.result.consensus.index[0]
+    (1, 'model-I')
     >>> selection.table["bic"].round(1).to_dict()
     {0: 3634.9, 1: 3492.6, 2: 3564.1}
     >>> selection.choices

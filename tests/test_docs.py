@@ -14,16 +14,22 @@ from hjastats import datasets, experiments, simulation
 from hjastats.cli.commands import COMMANDS
 from hjastats.cli.main import parser
 from hjastats.data import outcomes, roles
+from hjastats.fit import Fit, Observations
+from hjastats.judges import JudgeQuestions
 from hjastats.show import plots
+from hjastats.show.figures import FitPlots
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = sorted((ROOT / "docs" / "api").glob("*.md"))
-CLASSES = (hja.Comparisons, hja.HJAModel, hja.HJAResults, hja.RankSelection)
+CLASSES = (hja.Comparisons, hja.HJAModel, hja.HJAResults, hja.RankSelection, JudgeQuestions, FitPlots)
+# The page of a record shows all its members; what they are worth is shown on the page that lists it.
+RECORDS = (Fit, Observations)
 # Without an underscore because other modules of the package, or statsmodels, call them; not for users.
 INTERNAL = {
-    *("Comparisons.cells", "Comparisons.ordered_cells", "Comparisons.row_cells"),
-    *("HJAModel.folds", "HJAModel.initialize", "HJAModel.results_class"),
-    *("HJAModel.row_cells", "HJAModel.prediction_rows", "HJAModel.without_position"),
+    *("Comparisons.cells", "Comparisons.ordered_cells", "Comparisons.row_cells", "Comparisons.has_soft_preferences"),
+    *("HJAModel.folds", "HJAModel.initialize", "HJAModel.results_class", "HJAModel.observations"),
+    *("HJAModel.row_design", "HJAModel.prediction_rows"),
+    *("HJAResults.cov_params_default", "HJAResults.normalized_cov_params", "HJAResults.df_modelwc"),
     # Refused with a sentence that says what to use instead.
     *("HJAResults.bsejac", "HJAResults.bsejhj", "HJAResults.covjac", "HJAResults.covjhj"),
 }
@@ -47,11 +53,21 @@ def _members(cls):
             yield f"{cls.__name__}.{name}", value
 
 
+def _full_name(cls):
+    return f"hjastats.{cls.__name__}" if cls.__name__ in hja.__all__ else f"{cls.__module__}.{cls.__name__}"
+
+
 PUBLIC = {f"hjastats.{name}": getattr(hja, name) for name in hja.__all__ if not inspect.ismodule(getattr(hja, name))}
 PUBLIC |= {f"hjastats.show.plots.{name}": getattr(plots, name) for name in plots.__all__}
 PUBLIC |= {f"hjastats.experiments.{name}": getattr(experiments, name) for name in ("reproduce", "Settings")}
 PUBLIC |= _functions(datasets) | _functions(simulation)
-PUBLIC |= {f"hjastats.{name}": value for cls in CLASSES for name, value in _members(cls) if name not in INTERNAL}
+PUBLIC |= {_full_name(cls): cls for cls in CLASSES}
+PUBLIC |= {
+    f"{_full_name(cls)}.{name.partition('.')[2]}": value
+    for cls in CLASSES
+    for name, value in _members(cls)
+    if name not in INTERNAL
+}
 
 
 def _listed():
@@ -64,7 +80,16 @@ def _listed():
 
 
 def test_the_reference_lists_every_public_name():
-    assert sorted(set(PUBLIC) - _listed()) == []
+    assert sorted((set(PUBLIC) | {_full_name(record) for record in RECORDS}) - _listed()) == []
+
+
+def test_nothing_is_called_internal_that_does_not_exist():
+    assert sorted(INTERNAL - {name for cls in CLASSES for name, _ in _members(cls)}) == []
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_every_member_of_a_record_says_what_it_is(record):
+    assert [name for name, value in _members(record) if not value.__doc__] == []
 
 
 def _examples(value):

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "vignettes").glob("*.md"))]
+FOLDERS = ("docs", "docs/api", "vignettes")
+DOCUMENTS = [ROOT / "README.md", *(path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.md")))]
 WITH_CODE = [path for path in DOCUMENTS if ">>>" in path.read_text(encoding="utf-8")]
 
 
@@ -31,7 +32,7 @@ def runnable(text):
     return beginning + "".join(section for section in sections if not any(mark in section for mark in absent))
 
 
-@pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_example_gives_the_output_it_shows(path, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = runnable(path.read_text(encoding="utf-8"))
@@ -56,7 +57,7 @@ def test_ci_runs_the_test_command_of_the_readme():
     assert "grep -m1 -E '^python3 .* -m tests$' README.md" in (ROOT / ".ci" / "run").read_text()
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_within_the_project_lead_somewhere(path):
     links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8"))
     # The site puts vignettes below docs; in the sources they lie beside it.

@@ -27,13 +27,13 @@ def mean_squares(rows: Design, at: Coefficients) -> tuple[np.ndarray, np.ndarray
 
     Parameters
     ----------
-    rows : Cells
+    rows : Design
         One cell per row of the data.
 
     Examples
     --------
     >>> zero, one = np.zeros(4, dtype=int), np.ones(4, dtype=int)
-    >>> rows = Cells(zero, zero, one, np.ones(4), np.array([1.0, 1, 1, 0]), 1, 2)
+    >>> rows = Design(zero, zero, one, np.ones(4), np.array([1.0, 1, 1, 0]), 1, 2)
     >>> at = Coefficients(np.log([[3.0, 1.0]]), np.zeros((1, 0)), np.zeros(0))
     >>> [value.round(6).tolist() for value in mean_squares(rows, at)]
     [[1.0], [1.0]]

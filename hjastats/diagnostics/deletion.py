@@ -97,7 +97,7 @@ def _solved_by_inverse(
 def _solved_by_elimination(
     arrow: Arrow, slopes: Gradient, tangent: TangentBasis, rest: Design, kept: np.ndarray, judge: int
 ) -> np.ndarray | None:
-    """The same for many judges: their blocks are eliminated, and what is left is that of the items."""
+    """The step for many judges: their blocks are eliminated, which leaves a system of the items."""
     own, shared = coordinates(slopes, tangent)
     others = np.arange(rest.n_judges) != judge
     system = Arrow(arrow.judge[others], arrow.coupling[others], arrow.shared)

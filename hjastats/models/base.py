@@ -197,9 +197,11 @@ class ComparisonModel(GenericLikelihoodModel):
         --------
         >>> import hjastats as hja
         >>> frame = hja.datasets.load_panel().to_frame()
-        >>> model = hja.JAModel.from_formula("outcome ~ 0", frame, judge="judge", item_a="first", item_b="second")
-        >>> model.df_model
-        16.0
+        >>> model = hja.JAModel.from_formula("outcome ~ 1", frame, judge="judge", item_a="first", item_b="second")
+        >>> model.fit().position[["estimate", "std_err"]].round(3)
+                    estimate  std_err
+        judge
+        all judges     0.336     0.04
         """
         arrays = {"judge": judge, "item_a": item_a, "item_b": item_b}
         if weights is not None:
@@ -369,10 +371,13 @@ class ComparisonModel(GenericLikelihoodModel):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import hjastats as hja
         >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
-        >>> model.transform_jacobian(model.untransform_params(model.start_params)).shape
-        (18, 16)
+        >>> jacobian = model.transform_jacobian(model.untransform_params(model.start_params))
+        >>> items = [name.startswith("mu") for name in model.param_names]
+        >>> np.allclose(jacobian[items].sum(axis=0), 0)         # the consensus sums to zero, whatever the free coordinates do
+        True
         """
         anchor = self._tangent(at)
         there = self.layout.from_free(np.asarray(unconstrained, dtype=float), anchor)
@@ -418,8 +423,8 @@ class ComparisonModel(GenericLikelihoodModel):
         >>> import hjastats as hja
         >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
         >>> params = model.fit().params
-        >>> model.score(params).shape
-        (18,)
+        >>> bool(abs(model.score(params)).max() < 1e-4)
+        True
         """
         values = self._checked(params)
         here = evaluate(self.design, self.layout.unpack(values))
@@ -430,11 +435,12 @@ class ComparisonModel(GenericLikelihoodModel):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import hjastats as hja
         >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
         >>> params = model.fit().params
-        >>> model.score_obs(params).shape
-        (3200, 18)
+        >>> np.allclose(model.score_obs(params).sum(axis=0), model.score(params))
+        True
         """
         rows, values = self.row_design(), self._checked(params)
         here = evaluate(rows, self.layout.unpack(values))
@@ -447,11 +453,12 @@ class ComparisonModel(GenericLikelihoodModel):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import hjastats as hja
         >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
         >>> params = model.fit().params
-        >>> model.hessian(params).shape
-        (18, 18)
+        >>> model.nparams, int(np.linalg.matrix_rank(model.hessian(params), rtol=1e-9))
+        (18, 16)
         """
         values = self._checked(params)
         here = evaluate(self.design, self.layout.unpack(values))
@@ -486,11 +493,13 @@ class ComparisonModel(GenericLikelihoodModel):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import hjastats as hja
         >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
         >>> params = model.fit().params
-        >>> model.score_obs_free(params).shape
-        (3200, 16)
+        >>> rows, bread = model.score_obs_free(params), np.linalg.inv(-model.hessian_free(params))
+        >>> np.allclose(bread @ rows.T @ rows @ bread, model.fit(cov_type="HC0").fit.covariance.covariance, rtol=1e-3)
+        True
         """
         at, tangent = self._anchored(params)
         rows = self.row_design()
@@ -501,10 +510,10 @@ class ComparisonModel(GenericLikelihoodModel):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import hjastats as hja
         >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
         >>> params = model.fit().params
-        >>> import numpy as np
         >>> bool(np.linalg.eigvalsh(model.hessian_free(params)).max() < 0)
         True
         """
@@ -516,11 +525,14 @@ class ComparisonModel(GenericLikelihoodModel):
 
         Examples
         --------
+        >>> import numpy as np
         >>> import hjastats as hja
         >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
         >>> params = model.fit().params
-        >>> model.information(params).shape
-        (16, 16)
+        >>> jacobian = model.transform_jacobian(model.untransform_params(params, at=params), at=params)
+        >>> variances = np.diag(jacobian @ np.linalg.inv(model.information(params)) @ jacobian.T)
+        >>> np.allclose(variances**0.5, model.fit().bse)
+        True
         """
         return -self.hessian_free(params, observed=False)
 

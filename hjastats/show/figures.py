@@ -51,8 +51,8 @@ class FitPlots:
 
     Every one takes ``ax``, the matplotlib axes to draw in (a new figure by default), and returns the axes. Where it takes
     ``family``, families get colours: a Series or dict from judge or item to family, or the name of a metadata column
-    (:meth:`Comparisons.with_metadata`). ``max_rows`` is the number of items, or judges, to show: of more, the first and last, or
-    those that stand out. matplotlib is needed: ``pip install 'hjastats[plots]'``.
+    (:meth:`hjastats.Comparisons.with_metadata`). ``max_rows`` is the number of items, or judges, to show: of more, the first and
+    last, or those that stand out. matplotlib is needed: ``pip install 'hjastats[plots]'``.
 
     Examples
     --------
@@ -78,8 +78,8 @@ class FitPlots:
         """Items, best first, with intervals, comparison intervals and tied groups.
 
         Two items whose comparison intervals (thick, from quasi-standard errors) do not overlap differ at about this level, one
-        pair at a time; items joined at the right
-        cannot be told apart in the simultaneous comparison of :meth:`ranking`.
+        pair at a time. Items joined at the right cannot be told apart when all pairs are compared at once, as in
+        :meth:`hjastats.HJAResults.ranking`.
 
         Parameters
         ----------
@@ -95,9 +95,9 @@ class FitPlots:
         Examples
         --------
         >>> import hjastats as hja
-        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
-        >>> result.plot.ranking().get_yticklabels()[0].get_text()
-        'model-I'
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> [label.get_text() for label in result.plot.ranking("judge-5").get_yticklabels()[:3]]
+        ['model-A', 'model-F', 'model-I']
         """
         table, title = self._ranking_table(judge, level, max_rows)
         xlabel = "score (log-odds)" if judge is not None else "consensus score (log-odds)"
@@ -121,8 +121,8 @@ class FitPlots:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot.sensitivity().get_title(loc="left")
-        'Sensitivity of the judges'
+        >>> [label.get_text() for label in result.plot.sensitivity().get_yticklabels()[:2]]
+        ['judge-1', 'judge-2']
         """
         self._need_sensitivity()
         table, title = _ends(sensitivity(self._fit), max_rows, "judges")
@@ -145,8 +145,8 @@ class FitPlots:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot.position().get_title(loc="left")
-        'Position effects of the judges'
+        >>> [label.get_text() for label in result.plot.position().get_yticklabels()[:2]]
+        ['judge-first', 'judge-1']
         """
         if self._fit.layout.terms.named("position") is None:
             raise ValueError("this model has no position effects: fit it with position='judge' or position='common'.")
@@ -177,10 +177,12 @@ class FitPlots:
 
         Examples
         --------
+        >>> import matplotlib.pyplot as plt
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> type(result.plot.disagreement()).__name__
-        'Figure'
+        >>> heatmap = result.plot.disagreement(ax=plt.subplot())
+        >>> [label.get_text() for label in heatmap.get_yticklabels()]
+        ['judge-5', 'judge-1', 'judge-4', 'judge-noise', 'judge-first', 'judge-3', 'judge-2', 'judge-6']
         """
         self._need_disagreement()
         residual, title = _largest(disagreement(self._fit), max_rows)
@@ -251,8 +253,8 @@ class FitPlots:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot.leverage().get_xlabel()
-        'sensitivity to the consensus'
+        >>> [text.get_text() for text in result.plot.leverage().texts][:2]          # the largest first
+        ['judge-5', 'judge-6']
         """
         self._need_disagreement()
         sizes = leverage(self._fit)
@@ -295,8 +297,8 @@ class FitPlots:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot.convergence().get_xlabel()
-        'iteration'
+        >>> [text.get_text() for text in result.plot.convergence().get_legend().get_texts()][:2]
+        ['start 1', 'start 2']
         """
         paths = {f"start {i}": path for i, path in enumerate(self._fit.search.paths, start=1)}
         if not paths and len(self._fit.optimum.path) > 1:
@@ -316,8 +318,8 @@ class FitPlots:
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> result.plot.calibration(n_bins=5).get_xlabel()
-        'predicted probability that the first item is preferred'
+        >>> result.plot.calibration(n_bins=3).collections[-1].get_offsets().round(2).tolist()     # predicted, observed
+        [[0.23, 0.24], [0.56, 0.56], [0.88, 0.88]]
         """
         observed, at = self._observed(), self._fit.at
         rows, data, response = observed.rows, observed.data, observed.rows.response
