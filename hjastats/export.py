@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from .fit import Fit, Observations
+from .inference.covariances import COVARIANCES
 from .solve.penalties import Penalty
 
 SCHEMA = "hjastats-results"
-VERSION = 1
+VERSION = 2
 
 
 def text_or_file(text: str, path: str | Path | None) -> str | None:
@@ -44,8 +45,8 @@ def to_document(model: str, options: dict[str, Any], fit: Fit, observed: Observa
     options : dict
         What it was made with beside the data.
     """
-    facts, found = fit.choice.facts, fit.search
-    groups = facts.get("groups")
+    found, chosen = fit.search, fit.choice
+    options_of_covariance = {name: chosen.facts[name] for name in COVARIANCES[chosen.kind].options}
     document = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -60,9 +61,11 @@ def to_document(model: str, options: dict[str, Any], fit: Fit, observed: Observa
         "fit": {
             "method": fit.method,
             "information": fit.information,
-            "cov_type": fit.choice.kind,
-            "groups": groups.tolist() if isinstance(groups, np.ndarray) else groups,
-            "use_correction": facts.get("use_correction", True),
+            "cov_type": chosen.kind,
+            "cov_kwds": {
+                name: value.tolist() if isinstance(value, np.ndarray) else value
+                for name, value in options_of_covariance.items()
+            },
             "iterations": int(fit.optimum.iterations),
             "diverges": bool(fit.optimum.diverges),
             "objective": fit.optimum.value,

@@ -110,8 +110,9 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
     best = _optimum(model, at, fit, penalty)
     found = Search(best, tuple(fit["optima"]), tuple(fit["starts"]), int(fit["unfinished"]))
     record = assess(layout, design, found, method=fit["method"], information=fit["information"], penalty=penalty)
-    groups = fit["groups"] if isinstance(fit["groups"], str) or fit["groups"] is None else np.array(fit["groups"])
-    options = {"groups": groups, "use_correction": fit["use_correction"]} if fit["cov_type"] == "cluster" else None
+    options = {
+        name: np.array(value) if isinstance(value, list) else value for name, value in dict(fit["cov_kwds"]).items()
+    }
     chosen = choose_covariance(record, fit["cov_type"], options, lambda: model.observations)
     return model.results_class(model, chosen)
 
@@ -137,18 +138,12 @@ def _model(options: dict[str, Any], stored: dict[str, Any]) -> HJAModel:
     terms = {
         name: None if stored[name] is None else _frame(stored[name], data.n_rows) for name in ("exog", "judge_exog")
     }
-    rank: dict[str, Any] = {"rank": int(options["rank"])} if cls is HJAModel else {}
-    model = cls(
-        data.outcome,
-        terms["exog"],
-        comparisons=data,
-        judge_exog=terms["judge_exog"],
-        **{name: options[name] for name in OPTIONS},
-        # Ties that were dropped are not in the file.
-        ties="half" if options["ties"] == "drop" else options["ties"],
-        tie=options["tie"],
-        **rank,
-    )
+    # Ties that were dropped are not in the file; terms that a file does not know were not there.
+    arguments: dict[str, Any] = {name: options.get(name) for name in OPTIONS} | {"tie": options["tie"]}
+    arguments["ties"] = "half" if options["ties"] == "drop" else options["ties"]
+    if cls.takes_rank:
+        arguments["rank"] = int(options["rank"])
+    model = cls(data.outcome, terms["exog"], comparisons=data, judge_exog=terms["judge_exog"], **arguments)
     if options["ties"] == "drop":
         model.ties, model.n_ties_dropped = "drop", float(options["n_ties_dropped"])
     return model

@@ -13,7 +13,7 @@ import pandas as pd
 from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..data.readers import read_comparisons
-from ..model.responses import KINDS, RESPONSES
+from ..model.responses import RESPONSES
 from ..model.terms import OPTIONS, SCOPES
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from ..results import HJAResults
@@ -53,7 +53,7 @@ TERM_OPTIONS = (
         "half",
         "ties are half a win for each (default), left out, or an outcome of their own",
     ),
-    *(TermOption(name, SCOPES[1:], "common", kind.help) for name, kind in KINDS.items() if name not in OPTIONS),
+    TermOption("tie", SCOPES[1:], "common", "tie propensity with --ties davidson"),
 )
 # Arguments of read_comparisons that are one text.
 TEXT_OPTIONS = {

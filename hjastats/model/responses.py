@@ -23,8 +23,7 @@ class Derivatives(NamedTuple):
     value : float
         In a stack, an array of them.
     slope, curvature : ndarray, shape (n_cells,)
-        With respect to the log-odds ``eta``. Curvatures are expected ones; of natural predictors, as all here are, the observed are
-        the same.
+        With respect to the log-odds ``eta``. Curvatures are observed ones; see :func:`typical`.
     eta : ndarray, shape (n_cells,)
     own_slope, cross : ndarray, shape (p, n_cells), or None
         With respect to the response's own predictors, and mixed with the log-odds, where it has any.
@@ -53,6 +52,10 @@ class Response(Protocol):
     @property
     def parameters(self) -> tuple[TermKind, ...]:
         """Own predictors, each a term that everybody or every judge has."""
+
+    @property
+    def is_natural(self) -> bool:
+        """Whether its predictors are natural parameters, of which observed and expected curvatures are the same."""
 
     @property
     def verdicts(self) -> dict[str, float]:
@@ -94,6 +97,7 @@ class Binary:
     """A win or a loss; a tie, or any other preference between them, is part of both."""
 
     name = "half"
+    is_natural = True
     parameters: tuple[TermKind, ...] = ()
     verdicts = {"first": 1.0, "second": 0.0}  # noqa: RUF012
 
@@ -141,6 +145,7 @@ class Davidson:
     """A win, a tie or a loss, ``exp(eta / 2) : exp(tau) : exp(-eta / 2)`` (Davidson 1970); ``tau`` is the log tie propensity."""
 
     name = "davidson"
+    is_natural = True
     verdicts = {"first": 1.0, "tie": 0.5, "second": 0.0}  # noqa: RUF012
     parameters = (
         TermKind(
@@ -312,6 +317,19 @@ def probability(eta: np.ndarray) -> np.ndarray:
     """Inverse logit, stable in both tails."""
     small = np.exp(-np.abs(eta))
     return np.where(eta > 0, 1.0, small) / (1.0 + small)
+
+
+def typical(response: Response, here: Derivatives, n: np.ndarray) -> Derivatives:
+    """The derivatives with expected curvatures.
+
+    Log-likelihoods are linear in the numbers of verdicts, and so are their curvatures: those of the expected numbers are expected.
+    """
+    if response.is_natural:
+        return here
+    probabilities, outcomes = response.probabilities(here.eta, here.own), np.array(list(response.verdicts.values()))
+    counts = n[:, None] * (probabilities.T @ response.counts(outcomes))
+    there = response.derivatives(here.eta, here.own, n, n * (outcomes @ probabilities), counts)
+    return here._replace(curvature=there.curvature, cross=there.cross, own_curvature=there.own_curvature)
 
 
 def expected_outcome(response: Response, probabilities: np.ndarray) -> np.ndarray:

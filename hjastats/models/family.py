@@ -92,6 +92,8 @@ class HJAModel(ComparisonModel):
     """
 
     results_class = HJAResults
+    # Whether the rank is an argument; other classes have one, or none, by definition.
+    takes_rank = True
 
     def check_estimable(self) -> None:
         """Refuse data that cannot determine the parameters, before any fitting.
@@ -379,10 +381,7 @@ class HJAModel(ComparisonModel):
         judge-first    2.64
         Name: estimate, dtype: float64
         """
-        options = self._same_data() | {"position": position}
-        if type(self) is HJAModel:
-            options["rank"] = self.rank
-        return type(self)(**options)
+        return type(self)(**self._same_data() | self._own_rank() | {"position": position})
 
     def without_judges(self, judges: Iterable[str]) -> HJAModel:
         """The model without the comparisons of some judges.
@@ -401,9 +400,11 @@ class HJAModel(ComparisonModel):
         options["endog"] = options["comparisons"].outcome
         for name in ("exog", "judge_exog"):
             options[name] = None if options[name] is None else options[name].loc[kept].reset_index(drop=True)
-        if type(self) is HJAModel:
-            options["rank"] = self.rank
-        return type(self)(**options)
+        return type(self)(**options, **self._own_rank())
+
+    def _own_rank(self) -> dict[str, Any]:
+        """The rank, if it is an argument of the class."""
+        return {"rank": self.rank} if self.takes_rank else {}
 
     def _same_data(self) -> dict[str, Any]:
         if self.comparisons is None:
@@ -448,6 +449,8 @@ class JAModel(HJAModel):
     Name: estimate, dtype: float64
     """
 
+    takes_rank = False
+
     def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
         _refuse_rank(kwargs, "JAModel has rank 0")
         super().__init__(endog, exog, rank=0, **kwargs)
@@ -463,6 +466,8 @@ class BTLModel(HJAModel):
     >>> result.consensus["estimate"].head(2).round(3).to_dict()
     {'model-I': 0.923, 'model-H': 0.627}
     """
+
+    takes_rank = False
 
     def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
         _refuse_rank(kwargs, "BTLModel has no rank")
@@ -484,6 +489,8 @@ class JudgewiseBTLModel(HJAModel):
     >>> result.df_model
     72.0
     """
+
+    takes_rank = False
 
     def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
         _refuse_rank(kwargs, "JudgewiseBTLModel has no rank")

@@ -14,7 +14,7 @@ from .. import limits
 from ..model.design import Coefficients, Design
 from ..model.information import Arrow, expected_information, free_information, observed_information
 from ..model.likelihood import evaluate, free_gradient, gradient
-from ..model.responses import Derivatives
+from ..model.responses import Derivatives, typical
 from ..model.tangent import TangentBasis
 from .products import ProductSystem, coordinates, in_free_order
 from .ridge import NO_RIDGE, Ridge
@@ -291,7 +291,7 @@ def information_at(
 
 
 def _arrow_at(cells: Design, here: Derivatives, tangent: TangentBasis, kind: str, ridge: Ridge) -> Arrow:
-    arrow = expected_information(cells, here, tangent)
+    arrow = expected_information(cells, typical(cells.response, here, cells.n) if kind == "expected" else here, tangent)
     if kind == "observed":
         arrow = observed_information(arrow, tangent, gradient(cells, here).scores)
     return ridge.add_to_information(cells, arrow, tangent) if ridge else arrow

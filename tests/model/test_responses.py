@@ -19,6 +19,7 @@ from hjastats.model.responses import (
     Derivatives,
     draw_outcomes,
     expected_outcome,
+    typical,
 )
 from hjastats.model.structures import LowRank, Pooled
 from hjastats.model.terms import Term, TermKind, Terms
@@ -35,6 +36,7 @@ class Threshold:
     """
 
     name = "threshold"
+    is_natural = False
     verdicts = {"first": 1.0, "draw": 0.5, "second": 0.0}  # noqa: RUF012
     parameters = (TermKind(name="threshold", label="thresholds", title="threshold", moves=1, null=None, absent=0.0),)
 
@@ -354,3 +356,23 @@ def test_a_response_declared_in_a_test_is_fitted_like_any_other(structure, scope
     np.testing.assert_allclose(best.at.scores, scores, atol=1e-3)
     found = best.at.judge[:, 0] if scope == "judge" else np.full(3, best.at.shared[0])
     np.testing.assert_allclose(found, theta, atol=1e-3)
+
+
+@ALL
+def test_typical_curvatures_are_those_of_many_draws(response):
+    rng = np.random.default_rng(8)
+    n, eta = np.full(4, 50.0), np.array([-1.0, 0.0, 0.7, 2.0])
+    own = np.full((len(response.parameters), 4), 0.6) if response.parameters else None
+    probabilities = response.probabilities(eta, own)
+    outcomes = np.array(list(response.verdicts.values()))
+    drawn = []
+    for _ in range(400):
+        numbers = np.array([rng.multinomial(50, p) for p in probabilities.T])
+        counts = numbers @ response.counts(outcomes)
+        drawn.append(response.derivatives(eta, own, n, numbers @ outcomes, counts))
+    expected = typical(response, drawn[0], n)
+    for name in ("curvature", "cross", "own_curvature"):
+        if getattr(expected, name) is not None:
+            values = np.array([getattr(one, name) for one in drawn])
+            error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+            assert (np.abs(values.mean(axis=0) - getattr(expected, name)) <= 4.5 * error + 1e-9).all()
