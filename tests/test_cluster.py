@@ -18,15 +18,14 @@ def cluster():
 
 
 @pytest.mark.filterwarnings("default")
-def test_bootstrap_influence_and_rank_choice_do_not_depend_on_the_cluster(cluster):
-    data = hja.datasets.load_panel()
-    result = hja.JAModel.from_comparisons(data, position="judge").fit()
+def test_bootstrap_influence_and_rank_choice_do_not_depend_on_the_cluster(panel, cluster):
+    result = hja.JAModel.from_comparisons(panel, position="judge").fit()
 
     def numbers(n_jobs):
         drawn = result.bootstrap(12, rng=5, n_jobs=n_jobs).params
         rows = result.bootstrap(12, "rows", rng=5, n_jobs=n_jobs).params
         without = result.judges.influence("refit", n_jobs=n_jobs).table.sort_index().select_dtypes("number")
-        losses = hja.select_rank(data, ranks=[0, 1], criterion="cv", n_jobs=n_jobs).table
+        losses = hja.select_rank(panel, ranks=[0, 1], criterion="cv", n_jobs=n_jobs).table
         return [np.asarray(frame, dtype=float) for frame in (drawn, rows, without, losses)]
 
     alone = numbers(1)

@@ -9,11 +9,6 @@ from hjastats.errors import ComparisonError
 from hjastats.export import checksum
 
 
-@pytest.fixture(scope="module")
-def data():
-    return hja.datasets.load_panel()
-
-
 def fits(data):
     covariate = pd.DataFrame({"length": np.linspace(-1, 1, data.n_rows)})
     ties = hja.Comparisons.from_arrays(
@@ -35,8 +30,8 @@ def fits(data):
     yield hja.JAModel.from_comparisons(data).fit_regularized(penalty="firth")
 
 
-def test_a_result_read_again_says_the_same(data, tmp_path):
-    for i, result in enumerate(fits(data)):
+def test_a_result_read_again_says_the_same(panel, tmp_path):
+    for i, result in enumerate(fits(panel)):
         path = tmp_path / f"{i}.json"
         result.to_json(path)
         again = hja.load_results(path)
@@ -59,9 +54,9 @@ def test_a_result_read_again_says_the_same(data, tmp_path):
         )
 
 
-def test_a_separated_result_stays_separated(data):
-    frame = data.to_frame()
-    item = data.items[0]
+def test_a_separated_result_stays_separated(panel):
+    frame = panel.to_frame()
+    item = panel.items[0]
     outcome = np.where(frame["first"] == item, 1.0, np.where(frame["second"] == item, 0.0, frame["outcome"]))
     model = hja.JAModel(outcome, judge=frame["judge"], item_a=frame["first"], item_b=frame["second"])
     again = hja.load_results(model.fit(warn_convergence=False).to_json())
@@ -76,8 +71,8 @@ def tampered(text, change):
     return json.dumps(document | {"checksum": checksum(document)})
 
 
-def test_changed_files_are_refused_and_nothing_is_executed(data, tmp_path):
-    text = hja.JAModel.from_comparisons(data).fit().to_json()
+def test_changed_files_are_refused_and_nothing_is_executed(panel, tmp_path):
+    text = hja.JAModel.from_comparisons(panel).fit().to_json()
     plain = json.loads(text)
     plain["data"]["outcome"][0] = 1.0 - plain["data"]["outcome"][0]
     with pytest.raises(ComparisonError, match="checksum"):
@@ -107,15 +102,15 @@ def test_changed_files_are_refused_and_nothing_is_executed(data, tmp_path):
     assert not witness.exists()
 
 
-def test_results_without_data_cannot_be_written(data):
-    result = hja.BTLModel.from_comparisons(data).fit()
+def test_results_without_data_cannot_be_written(panel):
+    result = hja.BTLModel.from_comparisons(panel).fit()
     result.remove_data()
     with pytest.raises(Exception, match="data"):
         result.to_json()
 
 
-def test_a_missing_folder_is_named(data, tmp_path):
-    result = hja.JAModel.from_comparisons(data).fit()
+def test_a_missing_folder_is_named(panel, tmp_path):
+    result = hja.JAModel.from_comparisons(panel).fit()
     for write in (result.to_json, result.report):
         with pytest.raises(FileNotFoundError, match=r"the folder .*nowhere' does not exist"):
             write(tmp_path / "nowhere" / "file")

@@ -9,43 +9,43 @@ from hjastats.solve.validation import rank_losses, split
 
 
 @pytest.fixture(scope="module")
-def data():
+def rank_one_panel():
     panel = heterogeneous_panel(6, 8, 1, heterogeneity=0.8, rng=3)
     return simulate_comparisons(0.7 * panel.scores, near_balanced_design(6, 8, 4000, rng=4), rng=5)
 
 
 @pytest.mark.parametrize("criterion", ["bic", "aic", "cv"])
-def test_the_true_rank_is_found(data, criterion):
-    selection = hja.select_rank(data, criterion=criterion)
+def test_the_true_rank_is_found(rank_one_panel, criterion):
+    selection = hja.select_rank(rank_one_panel, criterion=criterion)
     assert selection.best == 1
-    assert selection.result.rank == 1
+    assert selection.result.model.rank == 1
     assert str(selection).startswith(f"Rank 1 by {'cross-validation' if criterion == 'cv' else criterion.upper()}")
     assert selection.strengths[0] > 3 * selection.strengths[1]
 
 
-def test_the_bootstrap_stops_at_the_first_rank_that_is_not_rejected(data):
-    selection = hja.select_rank(data, criterion="loglik-bootstrap", n=39, rng=1)
+def test_the_bootstrap_stops_at_the_first_rank_that_is_not_rejected(rank_one_panel):
+    selection = hja.select_rank(rank_one_panel, criterion="loglik-bootstrap", n=39, rng=1)
     assert selection.best == 1
     assert selection.table["p_value"].tolist()[0] == pytest.approx(1 / 40)
     assert selection.table["p_value"].tolist()[1] > 0.05
     assert selection.choices["loglik-bootstrap"] == 1
 
 
-def test_the_table_holds_ordinary_fits_and_likelihoods_never_fall(data):
-    selection = hja.select_rank(data, ranks=range(5))
+def test_the_table_holds_ordinary_fits_and_likelihoods_never_fall(rank_one_panel):
+    selection = hja.select_rank(rank_one_panel, ranks=range(5))
     assert selection.table.index.tolist() == [0, 1, 2, 3, 4]
     assert (np.diff(selection.table["llf"]) > -1e-8).all()
     for rank, row in selection.table.iterrows():
-        fit = hja.HJAModel.from_comparisons(data, rank=rank).fit(warn_convergence=False)
+        fit = hja.HJAModel.from_comparisons(rank_one_panel, rank=rank).fit(warn_convergence=False)
         assert row["llf"] >= fit.llf - 1e-6
         # The full number of free parameters: (r + 1)(K + N - 2 - r).
         assert row["df"] == (rank + 1) * (6 + 8 - 2 - rank)
         assert row["bic"] == pytest.approx(-2 * row["llf"] + row["df"] * np.log(4000))
 
 
-def test_the_search_ends_after_two_ranks_without_improvement_unless_ranks_are_given(data):
-    assert hja.select_rank(data).table.index.tolist() == [0, 1, 2, 3]
-    assert hja.select_rank(data, ranks=[4, 0]).table.index.tolist() == [0, 4]
+def test_the_search_ends_after_two_ranks_without_improvement_unless_ranks_are_given(rank_one_panel):
+    assert hja.select_rank(rank_one_panel).table.index.tolist() == [0, 1, 2, 3]
+    assert hja.select_rank(rank_one_panel, ranks=[4, 0]).table.index.tolist() == [0, 4]
 
 
 def test_disagreeing_criteria_are_named():
@@ -65,39 +65,39 @@ def test_a_rank_whose_estimate_does_not_exist_can_be_best_and_is_said_not_to():
     assert "fit_regularized()" in selection.verdict
 
 
-def test_cross_validation_holds_groups_out_together_and_jobs_do_not_matter(data):
-    prompt = np.arange(data.n_rows) // 8
-    model = hja.HJAModel.from_comparisons(data, rank=0)
+def test_cross_validation_holds_groups_out_together_and_jobs_do_not_matter(rank_one_panel):
+    prompt = np.arange(rank_one_panel.n_rows) // 8
+    model = hja.HJAModel.from_comparisons(rank_one_panel, rank=0)
     folds = split(model.row_design(), prompt, 5, np.random.default_rng(0))
-    assert sum(fold.test.n.sum() for fold in folds) == data.n_rows
+    assert sum(fold.test.n.sum() for fold in folds) == rank_one_panel.n_rows
     assert all(fold.test.n.sum() % 8 == 0 for fold in folds)
     one, two = (rank_losses(folds, [0, 1], n_jobs=jobs) for jobs in (1, 2))
     np.testing.assert_allclose(one, two, rtol=1e-12)
-    assert hja.select_rank(data, criterion="cv", groups=prompt, n_folds=4).best == 1
+    assert hja.select_rank(rank_one_panel, criterion="cv", groups=prompt, n_folds=4).best == 1
 
 
-def test_held_out_loss_is_that_of_fresh_fits(data):
-    model = hja.HJAModel.from_comparisons(data, rank=1)
+def test_held_out_loss_is_that_of_fresh_fits(rank_one_panel):
+    model = hja.HJAModel.from_comparisons(rank_one_panel, rank=1)
     rng = np.random.default_rng(0)
     fold = model.folds(None, 5, rng)[0]
     loss = rank_losses([fold], [0, 1])[1, 0]
-    order = np.random.default_rng(0).permutation(np.arange(data.n_rows) % 5)
-    train = hja.HJAModel.from_comparisons(data.subset(order != 0), rank=1).fit()
-    test = data.subset(order == 0)
+    order = np.random.default_rng(0).permutation(np.arange(rank_one_panel.n_rows) % 5)
+    train = hja.HJAModel.from_comparisons(rank_one_panel.subset(order != 0), rank=1).fit()
+    test = rank_one_panel.subset(order == 0)
     p = np.asarray(train.predict(test.to_frame()[["judge", "first", "second"]]))
     expected = -np.mean(test.outcome * np.log(p) + (1 - test.outcome) * np.log1p(-p))
     assert loss == pytest.approx(expected, rel=1e-6)
 
 
-def test_wrong_requests_are_refused(data):
+def test_wrong_requests_are_refused(rank_one_panel):
     with pytest.raises(ValueError, match="criterion"):
-        hja.select_rank(data, criterion="waic")
+        hja.select_rank(rank_one_panel, criterion="waic")
     with pytest.raises(IdentificationError, match="between 0 and"):
-        hja.select_rank(data, ranks=[9])
-    with pytest.raises(ComparisonError, match="read_comparisons"):
+        hja.select_rank(rank_one_panel, ranks=[9])
+    with pytest.raises(ComparisonError, match="the table is empty: expected one row per verdict"):
         hja.select_rank(pd.DataFrame())
     with pytest.raises(ValueError, match="n_folds"):
-        hja.select_rank(data, criterion="cv", n_folds=1)
+        hja.select_rank(rank_one_panel, criterion="cv", n_folds=1)
 
 
 def test_position_effects_are_not_mistaken_for_disagreement(shared_data):

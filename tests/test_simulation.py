@@ -56,15 +56,14 @@ def test_verdicts_have_the_probabilities_of_the_model():
     np.testing.assert_allclose(share, probability(np.array([1.6, 1.0])), atol=3 * 0.0025)
 
 
-def test_the_embedded_panel_is_what_its_generator_makes():
-    shipped, made = hja.datasets.load_panel().to_frame(), simulate_panel().to_frame()
+def test_the_embedded_panel_is_what_its_generator_makes(panel):
+    shipped, made = panel.to_frame(), simulate_panel().to_frame()
     pd.testing.assert_frame_equal(shipped, made)
 
 
-def test_the_embedded_panel_shows_what_it_was_made_to_show():
-    result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-    assert result.position["p_value"].idxmin() == "judge-first"
-    assert result.sensitivity["estimate"].idxmin() == "judge-noise"
+def test_the_embedded_panel_shows_what_it_was_made_to_show(panel_fit):
+    assert panel_fit.position["p_value"].idxmin() == "judge-first"
+    assert panel_fit.sensitivity["estimate"].idxmin() == "judge-noise"
 
 
 @pytest.mark.slow

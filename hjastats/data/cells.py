@@ -84,8 +84,6 @@ class Cells:
 
     def sum_by_judge(self, values: np.ndarray) -> np.ndarray:
         """Sums of the rows of ``values`` (n_cells, m) over the cells of each judge, shape (n_judges, m)."""
-        if values.ndim > 2:
-            return sums_at(self.judge, values.swapaxes(-1, -2), self.n_judges).swapaxes(-1, -2)
         if values.shape[1] == 0:
             return np.zeros((self.n_judges, 0))
         sums = [np.bincount(self.judge, column, minlength=self.n_judges) for column in values.T]
@@ -99,13 +97,6 @@ class Cells:
         size = self.n_judges * self.n_items
         sums = sums_at(self.first_entry, values, size) - sums_at(self.second_entry, values, size)
         return sums.reshape(*values.shape[:-1], self.n_judges, self.n_items)
-
-    def spread_to_scores(self, values: np.ndarray) -> np.ndarray:
-        """The same for every column of ``values`` (n_cells, m), shape (n_judges * n_items, m)."""
-        if values.ndim == 2:
-            return self.incidence @ values
-        sums = self.sum_by_score(values.swapaxes(-1, -2))
-        return sums.reshape(*sums.shape[:-2], -1).swapaxes(-1, -2)
 
     @cached_property
     def _pair(self) -> np.ndarray:

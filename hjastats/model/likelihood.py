@@ -1,7 +1,6 @@
 """The likelihood of a design: predictors of its cells, value and gradient.
 
-Everything also takes a stack of points: coefficients and tangent bases with one more axis in front. Small panels are dominated by
-the calls, not by the arithmetic, and several starts then cost little more than one.
+Predictors and value also take a stack of coefficients, one more axis in front: candidates for starts are compared all at once.
 """
 
 from __future__ import annotations
@@ -64,23 +63,22 @@ def evaluate(design: Design, at: Coefficients) -> Derivatives:
 
 def gradient(design: Design, here: Derivatives) -> Gradient:
     """Chain rule from the cells' predictors to scores and linear coefficients."""
-    slope, stack = here.slope, here.slope.shape[:-1]
-    scores = design.sum_by_score(slope)
+    scores = design.sum_by_score(here.slope)
     if not design.terms:
-        return Gradient(scores, np.zeros((*stack, design.n_judges, 0)), np.zeros((*stack, 0)))
-    judge = design.sum_by_judge(weighted(design.judge_terms, design.terms.own_moves, slope, here.own_slope))
-    shared = weighted(design.shared_terms, design.terms.shared_moves, slope, here.own_slope).sum(axis=-2)
+        return Gradient(scores, np.zeros((design.n_judges, 0)), np.zeros(0))
+    judge = design.sum_by_judge(weighted(design.judge_terms, design.terms.own_moves, here.slope, here.own_slope))
+    shared = weighted(design.shared_terms, design.terms.shared_moves, here.slope, here.own_slope).sum(axis=0)
     for k, e in design.terms.held:
-        judge[..., k, e] = 0.0
+        judge[k, e] = 0.0
     return Gradient(scores, judge, shared)
 
 
 def weighted(columns: np.ndarray, moves: np.ndarray, odds: np.ndarray, own: np.ndarray | None) -> np.ndarray:
     """Columns (n_cells, m) times a vector for the log-odds, or times that of the predictor they move, shape (n_cells, m)."""
-    result = odds[..., None] * columns
+    result = odds[:, None] * columns
     if own is not None:
         for column in np.flatnonzero(moves):
-            result[..., column] = own[..., moves[column] - 1, :] * columns[:, column]
+            result[:, column] = own[moves[column] - 1] * columns[:, column]
     return result
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import xlogy
+from scipy.special import logsumexp, xlogy
 
 from ..errors import ComparisonError, Hint, IdentificationError
 from .terms import OPTIONS, Term, TermKind
@@ -23,7 +23,8 @@ class Derivatives(NamedTuple):
     value : float
         In a stack, an array of them.
     slope, curvature : ndarray, shape (n_cells,)
-        With respect to the log-odds ``eta``.
+        With respect to the log-odds ``eta``. Curvatures are expected ones; of natural predictors, as all here are, the observed are
+        the same.
     eta : ndarray, shape (n_cells,)
     own_slope, cross : ndarray, shape (p, n_cells), or None
         With respect to the response's own predictors, and mixed with the log-odds, where it has any.
@@ -124,9 +125,8 @@ class Binary:
         return Derivatives(0.0, np.zeros(len(n)), n / 4.0, np.zeros(len(n)))
 
     def probabilities(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
-        """Inverse logit and the rest."""
-        p = probability(eta)
-        return np.stack([p, 1.0 - p])
+        """Inverse logits of both sides, exact in both tails."""
+        return np.stack([probability(eta), probability(-eta)])
 
     def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
         """Coin flips."""
@@ -238,11 +238,13 @@ class Davidson:
     def loglike(
         self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
     ) -> np.ndarray:
-        """Wins, ties and losses times their log-probabilities."""
-        first, tie, second = self.probabilities(eta, own)
+        """Wins, ties and losses times their log-probabilities, finite however far out."""
+        assert own is not None
+        weights = np.stack([0.5 * eta, own[0], -0.5 * eta])
+        first, tie, second = weights - logsumexp(weights, axis=0)
         ties = counts[:, 0]
         wins = y - 0.5 * ties
-        return xlogy(wins, first) + xlogy(ties, tie) + xlogy(n - wins - ties, second)
+        return wins * first + ties * tie + (n - wins - ties) * second
 
     def even_odds(self, n: np.ndarray) -> Derivatives:
         """A quarter of the comparisons for both predictors."""

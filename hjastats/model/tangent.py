@@ -20,8 +20,6 @@ from .. import limits
 class TangentBasis:
     """Orthonormal directions that span the allowed movements at one score matrix.
 
-    A tangent with a complement may also hold those of a stack of matrices, along one more axis in front.
-
     Attributes
     ----------
     judge_items : ndarray, shape (n_items, f)
@@ -42,17 +40,17 @@ class TangentBasis:
     @property
     def n_judges(self) -> int:
         """Number of judges."""
-        return self.shared_judges.shape[-2]
+        return self.shared_judges.shape[0]
 
     @property
     def n_items(self) -> int:
         """Number of items."""
-        return self.judge_items.shape[-2]
+        return self.judge_items.shape[0]
 
     @property
     def n_shared(self) -> int:
         """Number of item directions of the shared movements."""
-        return self.n_items - 1 - self.judge_items.shape[1] if self.complement is None else self.complement.shape[-1]
+        return self.n_items - 1 - self.judge_items.shape[1] if self.complement is None else self.complement.shape[1]
 
     @cached_property
     def shared_items(self) -> np.ndarray:
@@ -90,7 +88,7 @@ class TangentBasis:
     def to_items(self, rows: np.ndarray) -> np.ndarray:
         """Shared coordinates in the rows (m, n_shared) as item vectors: times ``shared_items'``, shape (m, n_items)."""
         if self.complement is not None:
-            return rows @ self.complement.swapaxes(-1, -2)
+            return rows @ self.complement.T
         vectors, factor = self._reflectors
         n_fixed = len(factor)
         items = -((rows @ vectors[n_fixed:]) @ factor.T) @ vectors.T
@@ -103,8 +101,7 @@ class TangentBasis:
         By reflections, at the cost of a few vectors instead of two full products.
         """
         if self.complement is not None:
-            complement = self.complement[..., None, :, :]
-            return complement.swapaxes(-1, -2) @ matrices @ complement
+            return self.complement.T @ matrices @ self.complement
         vectors, factor = self._reflectors
         n_fixed = len(factor)
         right = matrices[:, :, n_fixed:] - (matrices @ vectors) @ (factor @ vectors[n_fixed:].T)

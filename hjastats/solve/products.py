@@ -203,12 +203,11 @@ class ProductSystem:
 def coordinates(of: Coefficients | Gradient, tangent: TangentBasis) -> tuple[np.ndarray, np.ndarray]:
     """Inner products with the directions of a tangent: the judges' own, shape (n_judges, f + e), and the shared, shape (s,)."""
     own = of.scores @ tangent.judge_items
-    items = tangent.along_shared(tangent.shared_judges.swapaxes(-1, -2) @ of.scores)
-    shared = items.reshape(*items.shape[:-2], -1)
-    if of.judge.shape[-1]:
-        own = np.concatenate([own, of.judge], axis=-1)
-    if of.shared.shape[-1]:
-        shared = np.concatenate([shared, of.shared], axis=-1)
+    shared = tangent.along_shared(tangent.shared_judges.T @ of.scores).ravel()
+    if of.judge.shape[1]:
+        own = np.concatenate([own, of.judge], axis=1)
+    if len(of.shared):
+        shared = np.concatenate([shared, of.shared])
     return own, shared
 
 

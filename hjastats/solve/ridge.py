@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,10 +22,10 @@ class Ridge:
     def __bool__(self) -> bool:
         return self.scores > 0 or self.terms > 0
 
-    def value(self, design: Design, at: Coefficients) -> Any:
-        """The penalty: a number, or one for every member of a stack."""
-        terms = np.square(self._own(design, at)).sum(axis=(-1, -2)) + np.square(at.shared).sum(axis=-1)
-        return 0.5 * self.scores * np.square(at.scores).sum(axis=(-1, -2)) + 0.5 * self.terms * terms
+    def value(self, design: Design, at: Coefficients) -> float:
+        """The penalty."""
+        terms = np.square(self._own(design, at)).sum() + np.square(at.shared).sum()
+        return 0.5 * self.scores * np.square(at.scores).sum() + 0.5 * self.terms * terms
 
     @staticmethod
     def _own(design: Design, at: Coefficients) -> np.ndarray:
@@ -44,12 +43,12 @@ class Ridge:
     def add_to_information(self, design: Design, arrow: Arrow, tangent: TangentBasis) -> Arrow:
         """Information of the penalised objective; score coordinates are orthonormal, so the ridge is the same for all."""
         judge, shared = arrow.judge.copy(), arrow.shared.copy()
-        f, moves = tangent.judge_items.shape[-1], tangent.shared_judges.shape[-1] * tangent.n_shared
-        own, all_own = np.arange(f), np.arange(f, judge.shape[-1])
-        judge[..., own, own] += self.scores
-        judge[..., all_own, all_own] += self.terms
-        diagonal = np.arange(shared.shape[-1])
-        shared[..., diagonal, diagonal] += np.where(diagonal < moves, self.scores, self.terms)
+        f, moves = tangent.judge_items.shape[1], tangent.shared_judges.shape[1] * tangent.n_shared
+        own, all_own = np.arange(f), np.arange(f, judge.shape[2])
+        judge[:, own, own] += self.scores
+        judge[:, all_own, all_own] += self.terms
+        diagonal = np.arange(len(shared))
+        shared[diagonal, diagonal] += np.where(diagonal < moves, self.scores, self.terms)
         return Arrow(judge, arrow.coupling, shared)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
-from hjastats import __version__, limits
+from hjastats import __version__
 from hjastats.cli import main
 
 WIDTH = 100
@@ -250,9 +250,8 @@ def test_mt_bench_as_a_new_user_would_type_it(shared_data, capsys):
     assert next(line for line in text.splitlines() if line.startswith("gpt-4")).split()[1:3] == ["1", "1.13"]
 
 
-def test_of_too_many_items_the_leading_ones_are_ranked(verdicts, capsys, monkeypatch):
-    monkeypatch.setattr(limits, "MOST_COMPARED", 5)
-    monkeypatch.setattr(limits, "RANKED_OF_MANY", 3)
+def test_of_too_many_items_the_leading_ones_are_ranked(verdicts, capsys, set_limits):
+    set_limits(MOST_COMPARED=5, RANKED_OF_MANY=3)
     assert main(["fit", verdicts]) == 0
     text = capsys.readouterr().out
     assert "The leading 3 of 10 items, compared among themselves:" in text

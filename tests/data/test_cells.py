@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hjastats import limits
 from hjastats.data.cells import Cells
 from tests.counting import aggregate
 
@@ -70,8 +69,8 @@ def as_dictionary(cells):
 
 
 @pytest.mark.parametrize("dense_limit", [0, 4_000_000], ids=["sorting", "dense"])
-def test_counts_equal_a_plain_dictionary(dense_limit, monkeypatch):
-    monkeypatch.setattr(limits, "DENSE_COUNTS", dense_limit)
+def test_counts_equal_a_plain_dictionary(dense_limit, set_limits):
+    set_limits(DENSE_COUNTS=dense_limit)
 
     @given(ROWS, BLOCKS, st.booleans())
     def check(rows, blocks, is_constant):
@@ -84,7 +83,7 @@ def test_counts_equal_a_plain_dictionary(dense_limit, monkeypatch):
     check()
 
 
-def test_both_ways_of_counting_give_the_same_cells_in_the_same_order(monkeypatch):
+def test_both_ways_of_counting_give_the_same_cells_in_the_same_order(set_limits):
     rng = np.random.default_rng(0)
     n_rows = 500
     judge, first = rng.integers(5, size=n_rows), rng.integers(7, size=n_rows)
@@ -92,9 +91,9 @@ def test_both_ways_of_counting_give_the_same_cells_in_the_same_order(monkeypatch
     fields = (judge, first, second, rng.integers(3, size=n_rows) / 2, rng.integers(1, 4, size=n_rows) / 4, 5, 7)
     for terms in (None, np.ones((n_rows, 1))):
         dense = aggregate(*fields, terms)
-        monkeypatch.setattr(limits, "DENSE_COUNTS", 0)
+        set_limits(DENSE_COUNTS=0)
         sorting = aggregate(*fields, terms)
-        monkeypatch.undo()
+        set_limits.reset()
         for name in ("judge", "first", "second", "n", "y", "judge_terms", "shared_terms"):
             np.testing.assert_array_equal(getattr(dense, name), getattr(sorting, name))
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hjastats import limits
 from hjastats.data import graph
 from hjastats.data.cells import Cells
 from hjastats.data.comparisons import Comparisons
@@ -83,14 +82,15 @@ def test_somebody_stands_above_another_where_a_win_has_no_way_back(rows):
         )
 
 
-@given(ROWS)
-def test_connection_is_the_same_for_many_items(rows):
-    few, limit = report(rows).is_connected, limits.DENSE_LINKS
-    try:
-        limits.DENSE_LINKS = 0
+def test_connection_is_the_same_for_many_items(set_limits):
+    @given(ROWS)
+    def check(rows):
+        few = report(rows).is_connected
+        set_limits(DENSE_LINKS=0)
         assert report(rows).is_connected == few
-    finally:
-        limits.DENSE_LINKS = limit
+        set_limits.reset()
+
+    check()
 
 
 @given(ROWS)

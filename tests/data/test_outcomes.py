@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hjastats import limits
 from hjastats.data.labels import Pairs, code_columns
 from hjastats.data.outcomes import FIRST_LABELS, SECOND_LABELS, TIE_LABELS, UNUSABLE_LABELS, read_outcomes
 from hjastats.errors import ComparisonError
@@ -285,10 +284,10 @@ def test_swapping_the_items_and_the_words_swaps_the_outcome(labels):
     assert [1.0 - value for value in mirrored] == outcomes(labels)
 
 
-def test_long_columns_are_coded_at_the_same_time_and_alike(monkeypatch):
+def test_long_columns_are_coded_at_the_same_time_and_alike(set_limits):
     columns = [pd.Series(list("abca")), pd.Series(["x", None, "x", "y"]), pd.Series([["list"], 1, 2, 3], dtype=object)]
     alone = code_columns(columns)
-    monkeypatch.setattr(limits, "LONG_COLUMN", 0)
+    set_limits(LONG_COLUMN=0)
     together = code_columns(columns)
     for one, other in zip(alone[:2], together[:2], strict=True):
         np.testing.assert_array_equal(one()[0], other()[0])

@@ -15,14 +15,14 @@ ITEMS = {f"model-{letter}": family for letter, family in zip("ABCDEFGHIJ", "xyzw
 
 
 @pytest.fixture(scope="module")
-def data():
+def families_panel(panel):
     judges = pd.DataFrame({"family": FAMILIES})
-    return hja.datasets.load_panel().with_metadata(judges=judges, items=pd.Series(ITEMS, name="family"))
+    return panel.with_metadata(judges=judges, items=pd.Series(ITEMS, name="family"))
 
 
 @pytest.fixture(scope="module")
-def result(data):
-    return hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
+def result(families_panel):
+    return hja.HJAModel.from_comparisons(families_panel, rank=1, position="judge").fit()
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ def result(data):
         (hja.JudgewiseBTLModel, {}, "nonrobust"),
     ],
 )
-def test_the_mean_over_judges_is_the_coefficient_of_same_family(data, cls, options, cov_type):
-    result = cls.from_comparisons(data, **options).fit(cov_type=cov_type)
+def test_the_mean_over_judges_is_the_coefficient_of_same_family(families_panel, cls, options, cov_type):
+    result = cls.from_comparisons(families_panel, **options).fit(cov_type=cov_type)
     found = result.judges.affinity()
     formula = result.contrast_formula("disagreement ~ same_family").summary_frame().loc["same_family"]
     np.testing.assert_allclose(found.overall[formula.index].astype(float), formula, rtol=1e-8)
@@ -76,11 +76,11 @@ def test_judges_without_own_items_are_left_out_and_named(result):
     assert "No own or no other items to compare: 'judge-6'" in repr(found)
 
 
-def test_questions_without_answer_are_refused(data, result):
+def test_questions_without_answer_are_refused(families_panel, result):
     with pytest.raises(ContrastError, match="rank 0, so there is no disagreement to contrast"):
-        hja.JAModel.from_comparisons(data).fit().judges.affinity()
+        hja.JAModel.from_comparisons(families_panel).fit().judges.affinity()
     with pytest.raises(ContrastError, match="no disagreement to contrast"):
-        hja.BTLModel.from_comparisons(data).fit().judges.affinity()
+        hja.BTLModel.from_comparisons(families_panel).fit().judges.affinity()
     with pytest.raises(ContrastError, match="no metadata column of judges is called 'maker'"):
         result.judges.affinity("maker")
     with pytest.raises(ContrastError, match="item_family has no entry for 'model-A'"):
@@ -89,7 +89,10 @@ def test_questions_without_answer_are_refused(data, result):
         result.judges.affinity("family", dict.fromkeys(ITEMS, "other"))
     with pytest.raises(ContrastError, match="must be a column name, a dict or a pandas"):
         result.judges.affinity(["x"] * 8)
-    sure = data.subset((data.judge_index > 0) | (data.outcome == 1) & (data.first_index < data.second_index))
+    sure = families_panel.subset(
+        (families_panel.judge_index > 0)
+        | (families_panel.outcome == 1) & (families_panel.first_index < families_panel.second_index)
+    )
     separated = hja.JudgewiseBTLModel.from_comparisons(sure).fit(warn_convergence=False)
     assert separated.fit.separation is not None
     with pytest.raises(IdentificationError, match="withheld"):

@@ -51,13 +51,13 @@ def test_the_number_of_groups_can_be_set(blocks):
         bicluster(blocks, (2, 11))
 
 
-def test_results_cluster_disagreement_or_scores():
-    data = hja.datasets.load_panel()
-    result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
-    assert set(result.judges.bicluster().judge_order) == set(data.judges)
-    scores = result.judges.bicluster(of="scores").frame
-    pd.testing.assert_frame_equal(scores.loc[list(data.judges), list(data.items)], result.scores, check_names=False)
-    plain = hja.JAModel.from_comparisons(data).fit()
+def test_results_cluster_disagreement_or_scores(panel, panel_fit):
+    assert set(panel_fit.judges.bicluster().judge_order) == set(panel.judges)
+    scores = panel_fit.judges.bicluster(of="scores").frame
+    pd.testing.assert_frame_equal(
+        scores.loc[list(panel.judges), list(panel.items)], panel_fit.scores, check_names=False
+    )
+    plain = hja.JAModel.from_comparisons(panel).fit()
     assert len(plain.judges.bicluster(of="scores").item_order) == 10
     with pytest.raises(ContrastError, match="no disagreement to cluster"):
         plain.judges.bicluster()

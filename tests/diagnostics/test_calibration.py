@@ -38,8 +38,8 @@ def test_no_group_is_refused():
         calibration_table(np.array([0.5]), np.array([1.0]), n_bins=0)
 
 
-def test_a_fit_is_calibrated_on_average_over_its_own_data():
-    result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+def test_a_fit_is_calibrated_on_average_over_its_own_data(panel):
+    result = hja.HJAModel.from_comparisons(panel, position="judge").fit()
     table = calibration_table(result.fittedvalues, result.model.comparisons.outcome)
     # With a position effect per judge the expected and observed wins of the first item agree (score equation).
     expected = (table["comparisons"] * (table["predicted"] - table["observed"])).sum()

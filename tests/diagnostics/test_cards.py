@@ -18,9 +18,9 @@ MODELS = {
 
 
 @pytest.fixture(scope="module")
-def data():
+def panel_with_everything(panel):
     """The panel with every seventh verdict a tie, a prompt judged in both orders, and verdicts lost when reading."""
-    frame = hja.datasets.load_panel().to_frame()
+    frame = panel.to_frame()
     outcome = np.where(np.arange(len(frame)) % 7 == 0, 0.5, frame["outcome"])
     prompts = pd.DataFrame({"prompt": np.arange(len(frame)) // 2})
     frame.loc[1, ["judge", "first", "second"]] = frame.loc[0, ["judge", "second", "first"]].to_numpy()
@@ -30,55 +30,50 @@ def data():
     )
 
 
-@pytest.fixture(scope="module")
-def result():
-    return hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-
-
 def is_readable(card):
     lines = repr(card).splitlines()
     return len(lines) <= 15 and max(map(len, lines)) <= 80 and "nan" not in repr(card)
 
 
 @pytest.mark.parametrize("name", list(MODELS))
-def test_every_card_of_every_model_fits_and_shows_no_missing_number(data, name):
+def test_every_card_of_every_model_fits_and_shows_no_missing_number(panel_with_everything, name):
     cls, options = MODELS[name]
-    result = cls.from_comparisons(data, **options).fit()
+    result = cls.from_comparisons(panel_with_everything, **options).fit()
     table = result.judges.cards()
-    for judge in data.judges:
+    for judge in panel_with_everything.judges:
         card = result.judges.card(judge)
         assert is_readable(card)
         assert card.sentence == table.loc[judge, "sentence"]
 
 
-def test_the_numbers_are_those_of_the_tables_they_come_from(data):
-    result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
+def test_the_numbers_are_those_of_the_tables_they_come_from(panel_with_everything):
+    result = hja.HJAModel.from_comparisons(panel_with_everything, rank=1, position="judge").fit()
     cards = result.judges.cards()
     np.testing.assert_array_equal(cards["sensitivity"], result.sensitivity["estimate"])
     np.testing.assert_array_equal(cards["sensitivity_se"], result.sensitivity["std_err"])
     np.testing.assert_array_equal(cards["position"], result.position["estimate"])
     np.testing.assert_array_equal(cards[["h", "rho"]], result.judges.leverage())
-    np.testing.assert_array_equal(cards["cycle_rate"], cycle_rates(data.cells))
+    np.testing.assert_array_equal(cards["cycle_rate"], cycle_rates(panel_with_everything.cells))
     infit, outfit = mean_squares(result.model.row_design(), result.fit.at)
     np.testing.assert_array_equal(cards["infit"], infit)
     np.testing.assert_array_equal(cards["outfit"], outfit)
-    np.testing.assert_array_equal(cards["flip_rate"], hja.swap_report(data)["flip_rate"])
+    np.testing.assert_array_equal(cards["flip_rate"], hja.swap_report(panel_with_everything)["flip_rate"])
     np.testing.assert_allclose(cards["information_share"].sum(), 1.0)
-    share = data.first_share()
+    share = panel_with_everything.first_share()
     np.testing.assert_allclose(cards["tie_rate"], share["ties"] / share["comparisons"])
     assert cards.loc["judge-2", "dropped_rate"] == pytest.approx(100 / (100 + share.loc["judge-2", "comparisons"]))
     assert cards.drop(index="judge-2")["dropped_rate"].eq(0).all()
 
 
-def test_what_is_not_there_is_empty_in_the_table_and_words_on_the_card(data):
-    dropped = hja.JAModel.from_comparisons(data, ties="drop").fit()
+def test_what_is_not_there_is_empty_in_the_table_and_words_on_the_card(panel_with_everything):
+    dropped = hja.JAModel.from_comparisons(panel_with_everything, ties="drop").fit()
     cards = dropped.judges.cards()
     assert cards[["tie_rate", "position", "position_se"]].isna().all(axis=None)
     text = repr(dropped.judges.card("judge-1"))
     assert "ties left out" in text
     assert "not modelled, first in" in text
     assert "all judges rank alike in this model" in text
-    common = hja.JAModel.from_comparisons(data, position="common").fit()
+    common = hja.JAModel.from_comparisons(panel_with_everything, position="common").fit()
     np.testing.assert_array_equal(common.judges.cards()["position"], common.position["estimate"].iloc[0])
     assert "for all judges" in repr(common.judges.card("judge-1"))
 
@@ -110,9 +105,9 @@ def test_labels_of_any_kind_stay_on_one_line():
         assert is_readable(result.judges.card(judge))
 
 
-def test_an_unknown_judge_is_refused_with_the_nearest_name(result):
+def test_an_unknown_judge_is_refused_with_the_nearest_name(panel_fit):
     with pytest.raises(ContrastError, match=r"no judge is called 'judge-frist'. Did you mean 'judge-first'"):
-        result.judges.card("judge-frist")
+        panel_fit.judges.card("judge-frist")
 
 
 FACTS = {
@@ -209,13 +204,13 @@ def test_habits_that_are_none_are_not_mentioned():
         assert judge_sentence(FACTS | changes) == plain
 
 
-def test_nearest_judges_are_those_with_the_most_similar_scores(result):
-    nearest = nearest_judges(result.scores)
-    correlation = np.corrcoef(result.scores)
+def test_nearest_judges_are_those_with_the_most_similar_scores(panel_fit):
+    nearest = nearest_judges(panel_fit.scores)
+    correlation = np.corrcoef(panel_fit.scores)
     np.fill_diagonal(correlation, -np.inf)
-    for k, judge in enumerate(result.model.judges):
+    for k, judge in enumerate(panel_fit.model.judges):
         names, values = zip(*nearest[judge], strict=True)
-        assert list(names) == [result.model.judges[i] for i in np.argsort(-correlation[k])[:3]]
+        assert list(names) == [panel_fit.model.judges[i] for i in np.argsort(-correlation[k])[:3]]
         np.testing.assert_allclose(values, np.sort(correlation[k])[::-1][:3])
 
 

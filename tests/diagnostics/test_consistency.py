@@ -5,7 +5,7 @@ import pytest
 
 import hjastats as hja
 from hjastats.diagnostics.consistency import cycle_rates, mean_squares
-from hjastats.model.design import Coefficients
+from hjastats.model.design import Coefficients, Design
 from hjastats.model.responses import DAVIDSON
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
@@ -16,7 +16,7 @@ def test_mean_squares_are_those_of_the_rows_with_weights():
     scores = np.array([[0.4, -0.1, -0.3], [1.2, 0.1, -1.3]])
     at = Coefficients(scores, np.zeros((2, 0)), np.zeros(0))
     p = 1 / (1 + np.exp(scores[k, data.second_index] - scores[k, data.first_index]))
-    infit, outfit = mean_squares(data.row_cells, at)
+    infit, outfit = mean_squares(Design.of(data.row_cells), at)
     for j in (0, 1):
         own = k == j
         z2 = (y - p) ** 2 / (p * (1 - p))
@@ -29,7 +29,9 @@ def test_at_the_truth_both_are_one_on_average():
     scores = heterogeneous_panel(4, 6, rank=1, rng=3).scores / 3
     at = Coefficients(scores, np.zeros((4, 0)), np.zeros(0))
     design = near_balanced_design(4, 6, 2_000, rng=4)
-    values = np.array([mean_squares(simulate_comparisons(scores, design, rng=s).row_cells, at) for s in range(100)])
+    values = np.array(
+        [mean_squares(Design.of(simulate_comparisons(scores, design, rng=s).row_cells), at) for s in range(100)]
+    )
     mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / 10
     # Eight means, each within four of its own standard errors.
     assert (np.abs(mean - 1) < 4 * error).all()
@@ -53,7 +55,7 @@ def test_ties_as_an_outcome_have_their_own_variance_and_half_wins_too_little():
 def test_an_impossible_verdict_is_an_infinite_surprise_and_a_certain_one_none():
     data = hja.Comparisons.from_arrays(["j", "k"], ["a", "a"], ["b", "b"], [1, 0])
     at = Coefficients(np.array([[800.0, -800.0], [800.0, -800.0]]), np.zeros((2, 0)), np.zeros(0))
-    outfit = mean_squares(data.row_cells, at)[1]
+    outfit = mean_squares(Design.of(data.row_cells), at)[1]
     assert outfit[0] == 0
     assert np.isinf(outfit[1])
 
@@ -103,3 +105,9 @@ def test_coin_flips_go_round_a_quarter_of_the_time():
 def test_without_triples_there_is_no_rate():
     data = hja.Comparisons.from_arrays(["j", "j"], ["a", "b"], ["b", "c"], [1, 1])
     assert np.isnan(cycle_rates(data.cells)).all()
+
+
+def test_cycles_of_many_items_are_those_of_few(panel, set_limits):
+    dense = cycle_rates(panel.cells)
+    set_limits(DENSE_MARGINS=2)
+    np.testing.assert_allclose(cycle_rates(panel.cells), dense)

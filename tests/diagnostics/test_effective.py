@@ -3,6 +3,8 @@ import pytest
 
 import hjastats as hja
 from hjastats.diagnostics.effective import herfindahl, information_shares
+from hjastats.model.likelihood import evaluate
+from hjastats.model.tangent import centred_basis
 from hjastats.simulation import simulate_comparisons
 
 
@@ -71,3 +73,13 @@ def test_what_is_withheld_is_said_in_words():
     assert np.isnan(found.number)
     assert repr(found).startswith("Effective number of judges: not available.")
     assert "no information" in repr(herfindahl(np.array([np.nan]), ("a",)))
+
+
+def test_shares_of_the_information_are_those_of_the_matrices(panel):
+    result = hja.JAModel.from_comparisons(panel).fit()
+    cells, gamma = result.model.design, result.fit.parts.gamma
+    curvature = evaluate(cells, result.fit.at).curvature
+    basis = centred_basis(cells.n_items)
+    each = gamma[:, None, None] ** 2 * (basis.T @ cells.laplacians(curvature) @ basis)
+    expected = np.einsum("ab,kba->k", np.linalg.inv(each.sum(axis=0)), each) / (cells.n_items - 1)
+    np.testing.assert_allclose(information_shares(cells, curvature, gamma), expected, rtol=1e-9)

@@ -29,11 +29,6 @@ def weighted(data, judge, weight):
 
 
 @pytest.fixture(scope="module")
-def panel():
-    return hja.datasets.load_panel()
-
-
-@pytest.fixture(scope="module")
 def tied(panel):
     frame = panel.to_frame()
     rng = np.random.default_rng(3)

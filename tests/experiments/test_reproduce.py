@@ -90,15 +90,14 @@ def test_the_same_task_draws_the_same_panel():
     assert len(EXPERIMENTS["synthetic"].tasks(Settings())) == 11 * 50
 
 
-def test_a_noisy_judge_adds_coin_flips_and_leaves_the_others_alone():
-    data = hja.datasets.load_panel()
-    noisy = real.with_noisy_judge(data, "noise", 4000, np.random.default_rng(0))
-    assert noisy.n_judges == data.n_judges + 1
-    assert noisy.n_rows == data.n_rows + 4000
-    np.testing.assert_array_equal(noisy.outcome[: data.n_rows], data.outcome)
+def test_a_noisy_judge_adds_coin_flips_and_leaves_the_others_alone(panel):
+    noisy = real.with_noisy_judge(panel, "noise", 4000, np.random.default_rng(0))
+    assert noisy.n_judges == panel.n_judges + 1
+    assert noisy.n_rows == panel.n_rows + 4000
+    np.testing.assert_array_equal(noisy.outcome[: panel.n_rows], panel.outcome)
     mine = noisy.to_frame().query("judge == 'noise'")
     assert abs(mine["outcome"].mean() - 0.5) < 4 * 0.5 / np.sqrt(4000)
-    assert set(mine["first"]) == set(data.items)
+    assert set(mine["first"]) == set(panel.items)
 
 
 def test_close_pairs_come_in_thirds_from_the_closest_on_and_without_ties():

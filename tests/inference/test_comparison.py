@@ -9,19 +9,14 @@ from hjastats.solve.covariance import invert
 
 
 @pytest.fixture(scope="module")
-def data():
-    return hja.datasets.load_panel()
-
-
-@pytest.fixture(scope="module")
-def fits(data):
+def fits(panel):
     models = {
-        "btl": hja.BTLModel.from_comparisons(data),
-        "ja": hja.JAModel.from_comparisons(data),
-        "hja": hja.HJAModel.from_comparisons(data, rank=1),
-        "hja_position": hja.HJAModel.from_comparisons(data, rank=1, position="judge"),
-        "btl_position": hja.BTLModel.from_comparisons(data, position="judge"),
-        "judgewise": hja.JudgewiseBTLModel.from_comparisons(data),
+        "btl": hja.BTLModel.from_comparisons(panel),
+        "ja": hja.JAModel.from_comparisons(panel),
+        "hja": hja.HJAModel.from_comparisons(panel, rank=1),
+        "hja_position": hja.HJAModel.from_comparisons(panel, rank=1, position="judge"),
+        "btl_position": hja.BTLModel.from_comparisons(panel, position="judge"),
+        "judgewise": hja.JudgewiseBTLModel.from_comparisons(panel),
     }
     return {name: model.fit() for name, model in models.items()}
 
@@ -56,19 +51,19 @@ def test_nesting_and_regularity(fits):
     assert candidates["hja_position"].name == "HJA(1) + position"
 
 
-def test_fits_to_different_data_are_not_compared(data, fits):
-    other = hja.JAModel.from_comparisons(data.subset(np.arange(3000))).fit()
+def test_fits_to_different_data_are_not_compared(panel, fits):
+    other = hja.JAModel.from_comparisons(panel.subset(np.arange(3000))).fit()
     with pytest.raises(ComparisonError, match="different verdicts"):
         hja.compare(fits["btl"], other)
-    fewer = hja.JAModel.from_comparisons(data.without_judges("judge-noise")).fit()
+    fewer = hja.JAModel.from_comparisons(panel.without_judges("judge-noise")).fit()
     with pytest.raises(ComparisonError, match="different judges"):
         hja.compare(fits["btl"], fewer)
     with pytest.raises(ComparisonError, match="at least two"):
         hja.compare(fits["btl"])
 
 
-def test_the_same_data_in_another_form_are_the_same_data(data, fits):
-    merged = data.to_frame().groupby(["judge", "first", "second", "outcome"], as_index=False)["weight"].sum()
+def test_the_same_data_in_another_form_are_the_same_data(panel, fits):
+    merged = panel.to_frame().groupby(["judge", "first", "second", "outcome"], as_index=False)["weight"].sum()
     rows = {
         "judge": merged["judge"],
         "item_a": merged["first"],

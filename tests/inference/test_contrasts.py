@@ -26,18 +26,13 @@ AWKWARD = {
 
 
 @pytest.fixture(scope="module")
-def data():
-    return hja.datasets.load_panel()
+def result(panel):
+    return hja.HJAModel.from_comparisons(panel, rank=2, position="judge").fit()
 
 
 @pytest.fixture(scope="module")
-def result(data):
-    return hja.HJAModel.from_comparisons(data, rank=2, position="judge").fit()
-
-
-@pytest.fixture(scope="module")
-def awkward(data):
-    frame = data.to_frame()
+def awkward(panel):
+    frame = panel.to_frame()
     rows = {"judge": frame["judge"], "item_a": frame["first"].map(AWKWARD), "item_b": frame["second"].map(AWKWARD)}
     return hja.JAModel(frame["outcome"], **rows).fit()
 
@@ -136,14 +131,14 @@ def test_intervals_on_other_scales(result):
         ratio.conf_int(method="profile")
 
 
-def test_what_the_constraints_fix_is_said_not_to_be_testable(result):
+def test_what_the_constraints_fix_is_said_not_to_be_testable(panel, result):
     total = " + ".join(f"mu[{item}]" for item in result.model.items)
     fixed = result.contrast(total)
     assert fixed.std_err[0] == 0
     assert np.isnan(fixed.p_value[0])
     assert "not testable" in repr(fixed)
     assert result.contrast(lambda view: view.gamma.mean()).std_err[0] == 0
-    btl = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+    btl = hja.BTLModel.from_comparisons(panel).fit()
     assert btl.contrast("gamma[judge-1]").std_err[0] == 0
 
 
@@ -272,19 +267,19 @@ def test_a_thousand_random_strings_give_our_error_or_a_finite_number(result):
     assert refused > 900
 
 
-def test_relative_loadings_are_u_over_gamma_with_delta_errors(result):
+def test_relative_loadings_are_u_over_gamma_with_delta_errors(panel, result):
     table = result.judges.relative_loadings()
     direct = result.contrast("U[judge-1, 2] / gamma[judge-1]").summary_frame().iloc[0]
     np.testing.assert_allclose(table.loc[("judge-1", 2)], direct, rtol=1e-10)
-    weak = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1).fit(information="observed")
+    weak = hja.HJAModel.from_comparisons(panel, rank=1).fit(information="observed")
     unclear = weak.sensitivity.index[(weak.sensitivity["estimate"] / weak.sensitivity["std_err"]).abs() < 1.96]
     assert weak.judges.relative_loadings().loc[list(unclear)].isna().all().all()
     with pytest.raises(ContrastError, match="rank 1 or more"):
-        hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit().judges.relative_loadings()
+        hja.JAModel.from_comparisons(panel).fit().judges.relative_loadings()
 
 
-def test_judgewise_models_answer_contrasts_of_consensus_and_sensitivity(data):
-    result = hja.JudgewiseBTLModel.from_comparisons(data).fit()
+def test_judgewise_models_answer_contrasts_of_consensus_and_sensitivity(panel):
+    result = hja.JudgewiseBTLModel.from_comparisons(panel).fit()
     spelled = result.contrast(["gamma[judge-1]", "mu[model-A]", "R[judge-1, model-A]"])
     computed = result.contrast(
         [lambda v: v.gamma["judge-1"], lambda v: v.mu["model-A"], lambda v: v.R.loc["judge-1", "model-A"]]

@@ -5,15 +5,9 @@ from scipy import stats
 from statsmodels.tools.numdiff import approx_fprime
 
 import hjastats as hja
-from hjastats import limits
 from hjastats.errors import ContrastError
 from hjastats.inference.ranks import letter_groups, quasi_variances, ranking_table
 from hjastats.inference.simultaneous import exceedance, largest_differences, pairwise_differences
-
-
-@pytest.fixture(scope="module")
-def result():
-    return hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
 
 
 def test_the_largest_difference_has_the_studentised_range_distribution():
@@ -45,39 +39,39 @@ def test_places_follow_from_the_significant_differences():
     assert list(table["group"]) == ["a", "a", "b", "c"]
 
 
-def test_simultaneous_intervals_are_wider_than_single_ones(result):
-    joint, single = result.ranking(), result.ranking(simultaneous=False)
+def test_simultaneous_intervals_are_wider_than_single_ones(panel_fit):
+    joint, single = panel_fit.ranking(), panel_fit.ranking(simultaneous=False)
     width = lambda table: (table["place_upper"] - table["place_lower"]).sum()  # noqa: E731
     assert width(joint) >= width(single)
     assert ((joint["place_lower"] <= joint["place"]) & (joint["place"] <= joint["place_upper"])).all()
-    assert width(result.ranking(level=0.99)) >= width(joint)
+    assert width(panel_fit.ranking(level=0.99)) >= width(joint)
 
 
-def test_a_judges_own_ranking_uses_its_scores(result):
-    table = result.ranking(judge="judge-5")
-    np.testing.assert_allclose(table["score"], result.scores.loc["judge-5", table.index])
-    np.testing.assert_allclose(table["std_err"], result.judges.score_errors().loc["judge-5", table.index], rtol=1e-9)
+def test_a_judges_own_ranking_uses_its_scores(panel_fit):
+    table = panel_fit.ranking(judge="judge-5")
+    np.testing.assert_allclose(table["score"], panel_fit.scores.loc["judge-5", table.index])
+    np.testing.assert_allclose(table["std_err"], panel_fit.judges.score_errors().loc["judge-5", table.index], rtol=1e-9)
     with pytest.raises(ContrastError, match="Did you mean"):
-        result.ranking(judge="jugde-5")
+        panel_fit.ranking(judge="jugde-5")
     with pytest.raises(ContrastError, match="level must lie"):
-        result.ranking(level=95)
+        panel_fit.ranking(level=95)
 
 
-def test_pairwise_methods(result):
-    plain, holm = result.pairwise("mu", "none"), result.pairwise("mu", "holm")
-    single = result.pairwise("mu", "single-step")
+def test_pairwise_methods(panel, panel_fit):
+    plain, holm = panel_fit.pairwise("mu", "none"), panel_fit.pairwise("mu", "holm")
+    single = panel_fit.pairwise("mu", "single-step")
     assert len(plain) == 45
     assert (holm["p_adjusted"] >= plain["p_value"]).all()
     # Single-step is never more conservative than Bonferroni, up to its simulation error.
     assert (single["p_adjusted"] <= np.minimum(45 * plain["p_value"], 1) + 0.005).all()
     assert ((single["ci_upper"] - single["ci_lower"]) > (plain["ci_upper"] - plain["ci_lower"])).all()
-    direct = result.contrast("mu[model-A] - mu[model-B]").summary_frame().iloc[0]
+    direct = panel_fit.contrast("mu[model-A] - mu[model-B]").summary_frame().iloc[0]
     np.testing.assert_allclose(plain.loc[("model-A", "model-B"), direct.index].astype(float), direct, rtol=1e-8)
-    assert len(result.pairwise("gamma")) == len(result.pairwise("position")) == 28
+    assert len(panel_fit.pairwise("gamma")) == len(panel_fit.pairwise("position")) == 28
     for bad in ({"kind": "tau"}, {"method": "magic"}):
         with pytest.raises(ContrastError):
-            result.pairwise(**bad)
-    btl = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+            panel_fit.pairwise(**bad)
+    btl = hja.BTLModel.from_comparisons(panel).fit()
     with pytest.raises(ContrastError, match="fixed by the model"):
         btl.pairwise("gamma")
 
@@ -96,8 +90,8 @@ def test_letters_are_shared_exactly_by_items_that_do_not_differ():
                         assert (not set(letters[i]) & set(letters[j])) == differs[i, j]
 
 
-def test_quasi_variances_are_the_least_squares_fit_to_the_log_variances_of_differences():
-    result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+def test_quasi_variances_are_the_least_squares_fit_to_the_log_variances_of_differences(panel):
+    result = hja.BTLModel.from_comparisons(panel).fit()
     covariance = result.cov_params().filter(like="mu[", axis=0).filter(like="mu[", axis=1).to_numpy()
     q = quasi_variances(covariance)
     errors = pairwise_differences(np.zeros(10), covariance).std_err
@@ -119,39 +113,39 @@ def test_quasi_variances_of_independent_estimates_are_their_variances():
     np.testing.assert_allclose(quasi_variances(np.diag([1.0, 3.0])), [2.0, 2.0])
 
 
-def test_formula_contrasts_are_least_squares_of_the_estimates(result):
-    metadata = pd.DataFrame({"family": list("xyxyzzxy"), "size": np.arange(8.0)}, index=list(result.model.judges))
-    table = result.contrast_formula("gamma ~ C(family) + size", metadata)
+def test_formula_contrasts_are_least_squares_of_the_estimates(panel_fit):
+    metadata = pd.DataFrame({"family": list("xyxyzzxy"), "size": np.arange(8.0)}, index=list(panel_fit.model.judges))
+    table = panel_fit.contrast_formula("gamma ~ C(family) + size", metadata)
     design = np.column_stack(
         [np.ones(8), metadata["family"] == "y", metadata["family"] == "z", metadata["size"]]
     ).astype(float)
-    gamma = result.sensitivity["estimate"].to_numpy()
+    gamma = panel_fit.sensitivity["estimate"].to_numpy()
     np.testing.assert_allclose(table.estimate, np.linalg.lstsq(design, gamma, rcond=None)[0])
     projection = np.linalg.pinv(design)
-    covariance = result.cov_params().filter(like="gamma[", axis=0).filter(like="gamma[", axis=1).to_numpy()
+    covariance = panel_fit.cov_params().filter(like="gamma[", axis=0).filter(like="gamma[", axis=1).to_numpy()
     np.testing.assert_allclose(table.cov, projection @ covariance @ projection.T, atol=1e-12)
     assert list(table.terms["df"]) == [2, 1]
     assert table.terms.loc["size", "chi2"] == pytest.approx(table.z[3] ** 2)
     assert "Fixed-panel inference" in repr(table)
 
 
-def test_formula_contrasts_of_items_positions_and_pairs(result):
-    items = pd.DataFrame({"item": result.model.items, "size": np.arange(10.0)})
-    assert result.contrast_formula("mu ~ size", items).names == ["Intercept", "size"]
-    judges = pd.DataFrame({"big": [0, 0, 0, 1, 1, 1, 0, 1]}, index=pd.Index(result.model.judges, name="judge"))
-    assert result.contrast_formula("position ~ 0 + big", judges).names == ["big"]
-    pairs = pd.MultiIndex.from_product([result.model.judges, result.model.items], names=["judge", "item"]).to_frame(
-        index=False
-    )
+def test_formula_contrasts_of_items_positions_and_pairs(panel_fit):
+    items = pd.DataFrame({"item": panel_fit.model.items, "size": np.arange(10.0)})
+    assert panel_fit.contrast_formula("mu ~ size", items).names == ["Intercept", "size"]
+    judges = pd.DataFrame({"big": [0, 0, 0, 1, 1, 1, 0, 1]}, index=pd.Index(panel_fit.model.judges, name="judge"))
+    assert panel_fit.contrast_formula("position ~ 0 + big", judges).names == ["big"]
+    pairs = pd.MultiIndex.from_product(
+        [panel_fit.model.judges, panel_fit.model.items], names=["judge", "item"]
+    ).to_frame(index=False)
     pairs["same"] = (pairs["judge"] == "judge-5") & (pairs["item"] == "model-A")
-    fitted = result.contrast_formula("disagreement ~ 0 + C(same)", pairs)
-    direct = result.contrast("R[judge-5, model-A]")
+    fitted = panel_fit.contrast_formula("disagreement ~ 0 + C(same)", pairs)
+    direct = panel_fit.contrast("R[judge-5, model-A]")
     assert fitted.estimate[1] == pytest.approx(direct.estimate[0])
     assert fitted.std_err[1] == pytest.approx(direct.std_err[0])
 
 
-def test_bad_metadata_is_refused_in_words(result):
-    good = pd.DataFrame({"family": list("xyxyzzxy")}, index=list(result.model.judges))
+def test_bad_metadata_is_refused_in_words(panel, panel_fit):
+    good = pd.DataFrame({"family": list("xyxyzzxy")}, index=list(panel_fit.model.judges))
     for formula, metadata, message in [
         ("gamma family", good, "expected a formula"),
         ("tau ~ family", good, "expected a formula"),
@@ -164,8 +158,8 @@ def test_bad_metadata_is_refused_in_words(result):
         ("disagreement ~ family", good, "needs judge and item"),
     ]:
         with pytest.raises(ContrastError, match=message):
-            result.contrast_formula(formula, metadata)
-    plain = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+            panel_fit.contrast_formula(formula, metadata)
+    plain = hja.JAModel.from_comparisons(panel).fit()
     with pytest.raises(ContrastError, match="no position effect"):
         plain.contrast_formula("position ~ family", good)
 
@@ -194,18 +188,10 @@ def test_letters_are_those_of_inserting_one_difference_after_the_other(seed):
     assert members == set(inserted_and_absorbed(differs))
 
 
-def test_quasi_variances_of_many_items_are_those_of_few(monkeypatch):
-    root = np.random.default_rng(2).normal(size=(12, 40))
-    covariance = root @ root.T / 40.0 + np.diag(np.linspace(0.5, 2.0, 12))
-    few = quasi_variances(covariance)
-    monkeypatch.setattr(limits, "DENSE_PAIRS", 3)
-    np.testing.assert_allclose(quasi_variances(covariance), few, rtol=1e-6)
-
-
-def test_the_draws_do_not_depend_on_how_many_are_held_at_once(monkeypatch):
+def test_the_draws_do_not_depend_on_how_many_are_held_at_once(set_limits):
     covariance = np.diag(np.linspace(0.5, 2.0, 7)) + 0.2
     at_once = [largest_differences(covariance, per_item=per_item, n_draws=3000) for per_item in (False, True)]
-    monkeypatch.setattr(limits, "DRAWS_AT_ONCE", 500)
+    set_limits(DRAWS_AT_ONCE=500)
     for draws, per_item in zip(at_once, (False, True), strict=True):
         np.testing.assert_allclose(largest_differences(covariance, per_item=per_item, n_draws=3000), draws, rtol=1e-12)
     np.testing.assert_allclose(at_once[1].max(axis=1), at_once[0], rtol=1e-12)

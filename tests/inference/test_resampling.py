@@ -1,25 +1,26 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 import hjastats as hja
-from hjastats.errors import ComparisonError, ContrastError, IdentificationError, NonRegularWarning
+from hjastats.errors import (
+    ComparisonError,
+    ContrastError,
+    IdentificationError,
+    NonRegularWarning,
+)
 from hjastats.inference.resampling import ParametricDraw, RowDraw
 from hjastats.model.likelihood import log_odds
 from hjastats.model.responses import probability
 
 
 @pytest.fixture(scope="module")
-def data():
-    return hja.datasets.load_panel()
+def result(panel):
+    return hja.JAModel.from_comparisons(panel).fit()
 
 
-@pytest.fixture(scope="module")
-def result(data):
-    return hja.JAModel.from_comparisons(data).fit()
-
-
-def test_parametric_draws_have_the_mean_of_the_model_and_the_ties_of_the_data(data):
-    frame = data.to_frame()
+def test_parametric_draws_have_the_mean_of_the_model_and_the_ties_of_the_data(panel):
+    frame = panel.to_frame()
     outcome = np.where(np.arange(len(frame)) % 5 == 0, 0.5, frame["outcome"])
     result = hja.JAModel(outcome, judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]).fit()
     model = result.model
@@ -34,8 +35,8 @@ def test_parametric_draws_have_the_mean_of_the_model_and_the_ties_of_the_data(da
     assert ((draws >= 0) & (draws <= model.design.n)).all()
 
 
-def test_row_draws_keep_the_number_of_comparisons(data, result):
-    source = RowDraw.from_data(result.model.row_design(), data)
+def test_row_draws_keep_the_number_of_comparisons(panel, result):
+    source = RowDraw.from_data(result.model.row_design(), panel)
     drawn = source.draw(np.random.default_rng(0))
     assert drawn.n.sum() == 3200
     assert not np.array_equal(drawn.n, result.model.design.n)
@@ -62,9 +63,8 @@ def test_percentile_and_bca_intervals_bracket_the_estimate(result):
     assert "300 replications" in repr(rows)
 
 
-def test_bca_agrees_with_scipy_for_a_mean(data):
+def test_bca_agrees_with_scipy_for_a_mean(panel):
     """One judge, two items: the score difference is the logit of a mean, for which scipy has BCa intervals."""
-    from scipy import stats
 
     rng = np.random.default_rng(1)
     outcome = (rng.random(60) < 0.8).astype(float)
@@ -76,7 +76,7 @@ def test_bca_agrees_with_scipy_for_a_mean(data):
     assert ours["ci_upper"] == pytest.approx(theirs.high, abs=1.01 / 60)
 
 
-def test_bootstrap_options_are_checked(result, data):
+def test_bootstrap_options_are_checked(result, panel):
     with pytest.raises(ValueError, match="replications must be"):
         result.bootstrap(0)
     with pytest.raises(ValueError, match="kind must be"):
@@ -85,15 +85,15 @@ def test_bootstrap_options_are_checked(result, data):
         result.bootstrap(5).contrast("mu[model-A]", method="bca")
     with pytest.raises(ContrastError, match="method must be"):
         result.bootstrap(5).contrast("mu[model-A]", method="normal")
-    frame = data.to_frame()
+    frame = panel.to_frame()
     rows = {"judge": frame["judge"], "item_a": frame["first"], "item_b": frame["second"]}
     halves = hja.BTLModel(frame["outcome"], weights=np.full(len(frame), 0.3), **rows).fit()
     with pytest.raises(ComparisonError, match="whole numbers"):
         halves.bootstrap(5)
 
 
-def test_saturated_rank_test_is_the_likelihood_ratio_against_judgewise_models(data, result):
-    judgewise = hja.JudgewiseBTLModel.from_comparisons(data).fit()
+def test_saturated_rank_test_is_the_likelihood_ratio_against_judgewise_models(panel, result):
+    judgewise = hja.JudgewiseBTLModel.from_comparisons(panel).fit()
     test = result.rank_test()
     assert test.statistic == pytest.approx(2 * (judgewise.llf - result.llf))
     assert test.df == (8 - 1) * (10 - 2)
@@ -103,8 +103,8 @@ def test_saturated_rank_test_is_the_likelihood_ratio_against_judgewise_models(da
     assert lr.df_diff == test.df
 
 
-def test_bootstrap_rank_test_finds_a_direction_that_is_there(data):
-    calm = data.without_judges(["judge-first"])
+def test_bootstrap_rank_test_finds_a_direction_that_is_there(panel):
+    calm = panel.without_judges(["judge-first"])
     none = hja.JAModel.from_comparisons(calm).fit().rank_test("bootstrap", n=39)
     assert none.p_value == pytest.approx(1 / 40)
     assert none.mc_error > 0
@@ -114,47 +114,46 @@ def test_bootstrap_rank_test_finds_a_direction_that_is_there(data):
     assert len(enough.replications) == 39
 
 
-def test_adjacent_ranks_get_no_p_value(data, result):
-    larger = hja.HJAModel.from_comparisons(data, rank=1).fit()
+def test_adjacent_ranks_get_no_p_value(panel, result):
+    larger = hja.HJAModel.from_comparisons(panel, rank=1).fit()
     with pytest.warns(NonRegularWarning, match="no p-value"):
         test = larger.compare_lr_test(result)
     assert np.isnan(test.pvalue)
     assert test.df_diff == 14
 
 
-def test_models_that_are_not_nested_are_not_compared(data, result):
-    btl = hja.BTLModel.from_comparisons(data, position="judge").fit()
+def test_models_that_are_not_nested_are_not_compared(panel, result):
+    btl = hja.BTLModel.from_comparisons(panel, position="judge").fit()
     with pytest.raises(ComparisonError, match="not nested"):
         result.compare_lr_test(btl)
     with pytest.raises(ComparisonError, match="not nested"):
         btl.compare_lr_test(result)
 
 
-def test_rank_tests_say_when_there_is_nothing_to_test(data, result):
+def test_rank_tests_say_when_there_is_nothing_to_test(panel, result):
     with pytest.raises(IdentificationError, match="no rank to test"):
-        hja.BTLModel.from_comparisons(data).fit().rank_test()
-    small = data.subset(data.judge_index < 2)
+        hja.BTLModel.from_comparisons(panel).fit().rank_test()
+    small = panel.subset(panel.judge_index < 2)
     with pytest.raises(IdentificationError, match="largest possible"):
         hja.HJAModel.from_comparisons(small, rank=1).fit().rank_test()
     with pytest.raises(ValueError, match="method must be"):
         result.rank_test("chi2")
 
 
-def test_prediction_intervals_are_logit_intervals(data):
-    result = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
-    frame = data.to_frame().rename(columns={"first": "item_a", "second": "item_b"}).head(5)
-    table = result.get_prediction(frame).summary_frame()
-    np.testing.assert_allclose(table["predicted"], result.predict(frame))
-    np.testing.assert_allclose(table["predicted"], result.fittedvalues[:5])
+def test_prediction_intervals_are_logit_intervals(panel, panel_fit):
+    frame = panel.to_frame().rename(columns={"first": "item_a", "second": "item_b"}).head(5)
+    table = panel_fit.get_prediction(frame).summary_frame()
+    np.testing.assert_allclose(table["predicted"], panel_fit.predict(frame))
+    np.testing.assert_allclose(table["predicted"], panel_fit.fittedvalues[:5])
     assert ((table["ci_lower"] > 0) & (table["ci_upper"] < 1)).all()
-    whole = result.get_prediction().summary_frame()
+    whole = panel_fit.get_prediction().summary_frame()
     assert len(whole) == 3200
     with pytest.raises(ComparisonError, match="need judge"):
-        result.get_prediction(judge="judge-1")
+        panel_fit.get_prediction(judge="judge-1")
 
 
-def test_prediction_from_a_formula_uses_its_transformations(data):
-    frame = data.to_frame().assign(length=np.arange(3200) % 7 - 3.0)
+def test_prediction_from_a_formula_uses_its_transformations(panel):
+    frame = panel.to_frame().assign(length=np.arange(3200) % 7 - 3.0)
     columns = {"judge": "judge", "item_a": "first", "item_b": "second"}
     result = hja.JAModel.from_formula("outcome ~ 0 + np.tanh(length)", frame, **columns).fit()
     np.testing.assert_allclose(result.predict(frame), result.fittedvalues)
@@ -166,8 +165,8 @@ def test_prediction_from_a_formula_uses_its_transformations(data):
     np.testing.assert_allclose(array.predict(frame), array.fittedvalues)
 
 
-def test_removed_data_are_missed_in_words(data):
-    result = hja.JAModel.from_comparisons(data).fit()
+def test_removed_data_are_missed_in_words(panel):
+    result = hja.JAModel.from_comparisons(panel).fit()
     result.remove_data()
     for action in (lambda: result.bootstrap(5), lambda: result.with_covariance("HC0"), lambda: result.rank_test()):
         with pytest.raises(IdentificationError, match="were removed"):
@@ -177,9 +176,9 @@ def test_removed_data_are_missed_in_words(data):
     assert result.contrast("gamma[judge-1]").std_err[0] > 0
 
 
-def test_acceleration_counts_every_comparison(data):
+def test_acceleration_counts_every_comparison(panel):
     """BCa of merged rows equals that of single rows up to the resampling."""
-    single = hja.BTLModel.from_comparisons(data).fit()
+    single = hja.BTLModel.from_comparisons(panel).fit()
     boot = single.bootstrap(2, "rows")
     effect = boot.sandwich.influence(single.contrast("mu[model-A]").gradient)[:, 0]
     rows = single.model.score_obs_free(single.params) @ np.linalg.inv(single.model.information(single.params))
@@ -187,12 +186,12 @@ def test_acceleration_counts_every_comparison(data):
     assert np.sum(boot.sandwich.contributions.count * effect**3) == pytest.approx(np.sum(each**3), rel=1e-8)
 
 
-def test_unusable_fits_and_contrasts_are_not_resampled(data, result):
+def test_unusable_fits_and_contrasts_are_not_resampled(panel, result):
     with pytest.raises(IdentificationError, match="sum to zero"):
         result.bootstrap(5, "cluster", groups="judge")
     with pytest.raises(ContrastError, match="alpha must lie"):
         result.bootstrap(3).contrast("mu[model-A]", alpha=7)
-    always = data.subset(data.judge_index == 6)
+    always = panel.subset(panel.judge_index == 6)
     outcome = np.where(always.first_index == 0, 1.0, np.where(always.second_index == 0, 0.0, always.outcome))
     frame = always.to_frame()
     labels = {"judge": frame["judge"], "item_a": frame["first"], "item_b": frame["second"]}
@@ -202,17 +201,28 @@ def test_unusable_fits_and_contrasts_are_not_resampled(data, result):
 
 
 @pytest.mark.parametrize(("penalty", "kind"), [("ridge", "rows"), ("firth", "rows"), ("firth", "parametric")])
-def test_replications_of_a_penalised_fit_are_penalised_alike(data, kind, penalty):
-    result = hja.JAModel.from_comparisons(data).fit_regularized(alpha=50.0, penalty=penalty)
+def test_replications_of_a_penalised_fit_are_penalised_alike(panel, kind, penalty):
+    result = hja.JAModel.from_comparisons(panel).fit_regularized(alpha=50.0, penalty=penalty)
     draws = result.bootstrap(40, kind, rng=0)
-    table = draws.contrast(f"mu[{data.items[8]}] - mu[{data.items[9]}]").iloc[0]
+    table = draws.contrast(f"mu[{panel.items[8]}] - mu[{panel.items[9]}]").iloc[0]
     assert draws.n_failed == 0
     # Without the ridge the mean is more than a hundred of its standard errors away; what is left is the ridge's own bias.
     assert abs(table["bias"]) < 5 * table["std_err"] / np.sqrt(40) + 0.02 * abs(table["estimate"])
     assert table["ci_lower"] < table["estimate"] < table["ci_upper"]
 
 
-def test_data_drawn_from_a_ridge_estimate_are_shrunk_once_more(data):
-    result = hja.JAModel.from_comparisons(data).fit_regularized(alpha=50.0)
-    table = result.bootstrap(40, "parametric", rng=0).contrast(f"mu[{data.items[8]}] - mu[{data.items[9]}]").iloc[0]
+def test_data_drawn_from_a_ridge_estimate_are_shrunk_once_more(panel):
+    result = hja.JAModel.from_comparisons(panel).fit_regularized(alpha=50.0)
+    table = result.bootstrap(40, "parametric", rng=0).contrast(f"mu[{panel.items[8]}] - mu[{panel.items[9]}]").iloc[0]
     assert 0.0 < table["estimate"] + table["bias"] < 0.7 * table["estimate"]
+
+
+def test_draws_that_lose_an_item_are_counted_as_failed():
+    rng = np.random.default_rng(0)
+    first, gap = rng.integers(0, 6, 14), 1 + rng.integers(0, 5, 14)
+    second = (first + gap) % 6
+    first[:6], second[:6] = range(6), [1, 2, 3, 4, 5, 0]
+    labels = [np.array([f"i{i}" for i in side]) for side in (first, second)]
+    data = hja.Comparisons.from_arrays("j", *labels, rng.integers(0, 2, 14).astype(float))
+    draws = hja.BTLModel.from_comparisons(data).fit_regularized(penalty="firth").bootstrap(50, kind="rows", rng=1)
+    assert 0 < draws.n_failed < 50

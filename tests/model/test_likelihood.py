@@ -4,7 +4,6 @@ import pytest
 from scipy.special import expit, log_expit
 from statsmodels.tools.numdiff import approx_fprime, approx_hess
 
-from hjastats import limits
 from hjastats.data.cells import Cells, collapse
 from hjastats.model.design import Coefficients, assemble
 from hjastats.model.information import expected_information, free_information, observed_information
@@ -50,11 +49,11 @@ def negative_loglike(cells, at):
     return evaluate(cells, at).value
 
 
-def test_information_of_large_panels_is_that_of_small_ones(problem, monkeypatch):
+def test_information_of_large_panels_is_that_of_small_ones(problem, set_limits):
     cells, layout, at = problem
     tangent, here = layout.structure.tangent(at.scores), evaluate(cells, at)
     dense = expected_information(cells, here, tangent)
-    monkeypatch.setattr(limits, "DENSE_LAPLACIANS", 0)
+    set_limits(DENSE_LAPLACIANS=0)
     sparse = expected_information(cells, here, tangent)
     for name in ("judge", "coupling", "shared"):
         np.testing.assert_allclose(getattr(sparse, name), getattr(dense, name), atol=1e-10)
@@ -129,19 +128,6 @@ def test_bernoulli_agrees_with_scipy_and_is_exact_in_the_tails():
     np.testing.assert_allclose(here.slope, np.where(y == n, -n * expit(-eta), n * expit(eta) - y), rtol=1e-13)
     np.testing.assert_allclose(here.curvature, n * expit(eta) * expit(-eta), rtol=1e-13)
     np.testing.assert_allclose(probability(eta), expit(eta), rtol=1e-15)
-
-
-def test_long_arrays_are_worked_on_in_parts_that_add_up(monkeypatch):
-    rng = np.random.default_rng(0)
-    eta, n = 3.0 * rng.normal(size=1000), rng.integers(1, 5, size=1000).astype(float)
-    y = np.floor(n * rng.random(1000))
-    whole = bernoulli(eta, n, y)
-    monkeypatch.setattr(limits, "LONG_ARRAY", 500)
-    monkeypatch.setattr(limits, "ARRAY_PART", 300)
-    parts = bernoulli(eta, n, y)
-    assert parts.value == pytest.approx(whole.value, rel=1e-14)
-    np.testing.assert_array_equal(parts.slope, whole.slope)
-    np.testing.assert_array_equal(parts.curvature, whole.curvature)
 
 
 def test_davidson_is_the_multinomial_it_claims_to_be_also_in_the_tails():

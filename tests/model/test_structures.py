@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from statsmodels.tools.numdiff import approx_fprime
 
-from hjastats import limits
 from hjastats.model.decomposition import canonical
 from hjastats.model.design import Coefficients
 from hjastats.model.jacobians import (
@@ -65,9 +64,9 @@ def test_charts_invert_and_their_derivative_is_the_frame(structure, n_judges, n_
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "factors"])
 @pytest.mark.parametrize(("structure", "n_judges", "n_items"), STRUCTURES)
 def test_moving_stays_in_the_structure_and_follows_the_frame_to_first_order(
-    structure, n_judges, n_items, whole, monkeypatch
+    structure, n_judges, n_items, whole, set_limits
 ):
-    monkeypatch.setattr(limits, "WHOLE_SCORES", 1000 if whole else 0)
+    set_limits(WHOLE_SCORES=1000 if whole else 0)
     rng = np.random.default_rng(4)
     scores = structure.nearest(rng.normal(size=(n_judges, n_items)))
     tangent = structure.tangent(scores)

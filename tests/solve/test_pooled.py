@@ -6,7 +6,6 @@ import statsmodels.api as sm
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 import hjastats as hja
-from hjastats import limits
 from hjastats.data.cells import Cells, collapse
 from hjastats.fit import pooled_condition
 from hjastats.model.design import Design
@@ -45,15 +44,15 @@ def test_the_estimate_is_that_of_a_glm():
 
 
 @pytest.mark.parametrize("many", [3, 500], ids=["products", "matrix"])
-def test_whatever_it_returns_is_what_the_careful_search_finds(many, monkeypatch):
-    monkeypatch.setattr(limits, "DENSE_SHARED", many)
+def test_whatever_it_returns_is_what_the_careful_search_finds(many, set_limits):
+    set_limits(DENSE_SHARED=many)
     rng, n_done = np.random.default_rng(1), 0
     for _ in range(60):
         cells = random_cells(rng)
         found = maximise_pooled(cells)
-        monkeypatch.setattr(limits, "DENSE_SHARED", 500)
+        set_limits(DENSE_SHARED=500)
         careful = maximise(cells, Pooled(), no_terms(cells, np.zeros((cells.n_judges, cells.n_items))))
-        monkeypatch.setattr(limits, "DENSE_SHARED", many)
+        set_limits(DENSE_SHARED=many)
         if found is None:
             continue
         assert found.converged

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
-from hjastats import limits
 from hjastats.model.design import Design
 from hjastats.model.likelihood import evaluate, gradient
 from hjastats.model.structures import LowRank, Pooled
@@ -35,14 +34,14 @@ def data():
 
 
 @pytest.fixture
-def many(monkeypatch):
+def many(set_limits):
     """Count every panel as one with many items."""
-    monkeypatch.setattr(limits, "DENSE_SHARED", 3)
+    set_limits(DENSE_SHARED=3)
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("rank", [-1, 0, 1, 2])
-def test_products_and_matrices_give_the_same_fit(data, rank, options, many, monkeypatch):
+def test_products_and_matrices_give_the_same_fit(data, rank, options, many, set_limits):
     model = (
         hja.BTLModel.from_comparisons(data, **options)
         if rank < 0
@@ -50,7 +49,7 @@ def test_products_and_matrices_give_the_same_fit(data, rank, options, many, monk
     )
     large = model.fit()
     assert isinstance(large.fit.model_covariance, LargeCovariance)
-    monkeypatch.setattr(limits, "DENSE_SHARED", 500)
+    set_limits(DENSE_SHARED=500)
     small = model.fit()
     assert large.converged
     assert large.llf == pytest.approx(small.llf, abs=1e-8)
@@ -62,7 +61,7 @@ def test_products_and_matrices_give_the_same_fit(data, rank, options, many, monk
 
 
 @pytest.mark.parametrize("name", ["every judge alone", "largest rank"])
-def test_many_judges_who_share_nothing(data, name, monkeypatch):
+def test_many_judges_who_share_nothing(data, name, set_limits):
     """Judges with scores of their own, and panels of full rank, have no shared coordinates."""
     few = data.subset(np.isin(data.first_index, range(4)) & np.isin(data.second_index, range(4)))
     model = (
@@ -71,7 +70,7 @@ def test_many_judges_who_share_nothing(data, name, monkeypatch):
         else hja.HJAModel.from_comparisons(few, rank=2)
     )
     small = model.fit()
-    monkeypatch.setattr(limits, "MANY_FREE", 3)
+    set_limits(MANY_FREE=3)
     large = model.fit()
     assert isinstance(large.fit.model_covariance, LargeCovariance)
     assert large.converged
@@ -80,22 +79,22 @@ def test_many_judges_who_share_nothing(data, name, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["expected", "observed"])
-def test_a_covariance_too_large_for_memory_is_solved_for(data, kind, many, monkeypatch):
+def test_a_covariance_too_large_for_memory_is_solved_for(data, kind, many, set_limits):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     result = model.fit(information=kind)
     by_factors = result.bse
-    monkeypatch.setattr(limits, "LARGEST_MATRIX", 3)
+    set_limits(LARGEST_MATRIX=3)
     again = model.fit(information=kind)
     np.testing.assert_allclose(again.bse, by_factors, rtol=1e-6)
     spec = f"mu[{data.items[0]}] - mu[{data.items[1]}]"
     assert again.contrast(spec).std_err[0] == pytest.approx(result.contrast(spec).std_err[0], rel=1e-6)
 
 
-def test_few_contrasts_are_solved_for_and_many_wait_for_the_factors(data, many, monkeypatch):
+def test_few_contrasts_are_solved_for_and_many_wait_for_the_factors(data, many, set_limits):
     specs = ["gamma[judge-1] / gamma[judge-2]", f"S[judge-1, {data.items[0]}]", f"V[{data.items[0]}, 1]"]
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     n_shared = 2 * (9 - 1 - 2)
-    monkeypatch.setattr(limits, "AS_LONG_AS_FACTORS", 2.5 * len(specs) / (n_shared / 1000) ** 2)
+    set_limits(AS_LONG_AS_FACTORS=2.5 * len(specs) / (n_shared / 1000) ** 2)
     result = model.fit()
     known = result.fit.model_covariance
     solved = [result.contrast(specs).cov for _ in range(2)]
@@ -105,10 +104,10 @@ def test_few_contrasts_are_solved_for_and_many_wait_for_the_factors(data, many, 
     np.testing.assert_allclose(solved, [factored] * 2, rtol=1e-6, atol=1e-9)
 
 
-def test_ridge_and_its_effective_parameters(data, many, monkeypatch):
+def test_ridge_and_its_effective_parameters(data, many, set_limits):
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     large = model.fit_regularized(alpha=0.5, terms=True)
-    monkeypatch.setattr(limits, "DENSE_SHARED", 500)
+    set_limits(DENSE_SHARED=500)
     small = model.fit_regularized(alpha=0.5, terms=True)
     np.testing.assert_allclose(large.params, small.params, atol=1e-6)
     np.testing.assert_allclose(large.bse, small.bse, rtol=1e-5)
@@ -151,8 +150,8 @@ def test_what_the_design_does_not_determine_has_no_condition_number(many):
     assert np.isnan(large.of(np.eye(5))).all()
 
 
-def test_a_large_design_that_determines_too_little_is_not_called_separated(data, many, monkeypatch):
-    monkeypatch.setattr(limits, "MANY_FREE", 3)
+def test_a_large_design_that_determines_too_little_is_not_called_separated(data, many, set_limits):
+    set_limits(MANY_FREE=3)
     rng = np.random.default_rng(2)
     # One verdict far out on the scale of a covariate tells nothing any more, and the covariate is there twice.
     length = rng.standard_normal(data.n_rows)
@@ -197,7 +196,7 @@ def test_factors_that_fail_leave_no_standard_errors(data):
     assert np.isnan(large.of(rows)).all()
 
 
-def test_contrasts_along_a_long_chain_are_exact(many, monkeypatch):
+def test_contrasts_along_a_long_chain_are_exact(many, set_limits):
     # Every item meets the next one only: the variance of a difference is the sum of those of the links between.
     rng, n_items = np.random.default_rng(0), 40
     items = np.array([f"item-{i:02d}" for i in range(n_items)])
@@ -208,18 +207,17 @@ def test_contrasts_along_a_long_chain_are_exact(many, monkeypatch):
         "j", *pairs, np.repeat([1.0, 0.0], n_items - 1), np.concatenate([wins, n - wins]).astype(float)
     )
     exact = np.sqrt((n / (wins * (n - wins))).sum())
-    monkeypatch.setattr(limits, "AS_LONG_AS_FACTORS", 1e6)
+    set_limits(AS_LONG_AS_FACTORS=1e6)
     for most, is_factored in ((1000, False), (5, True)):
         # Too few products to get from one end to the other.
-        monkeypatch.setattr(limits, "SOLUTION_PRODUCTS", most)
+        set_limits(SOLUTION_PRODUCTS=most)
         result = hja.BTLModel.from_comparisons(data).fit()
         known = result.fit.model_covariance
         assert isinstance(known, LargeCovariance)
         assert result.contrast(f"mu[{items[0]}] - mu[{items[-1]}]").std_err[0] == pytest.approx(exact, rel=1e-8)
         assert ("_factors" in known.__dict__) == is_factored
     # Too large for factors, it is not known.
-    monkeypatch.setattr(limits, "LARGEST_MATRIX", 3)
-    monkeypatch.setattr(limits, "SOLUTION_PRODUCTS", 1)
+    set_limits(LARGEST_MATRIX=3, SOLUTION_PRODUCTS=1)
     result = hja.BTLModel.from_comparisons(data).fit()
     assert np.isnan(result.contrast(f"mu[{items[0]}] - mu[{items[-1]}]").std_err[0])
 
@@ -227,7 +225,7 @@ def test_contrasts_along_a_long_chain_are_exact(many, monkeypatch):
 @pytest.mark.parametrize(
     "options", [{}, {"ties": "davidson", "tie": "judge", "position": "common"}], ids=["plain", "terms"]
 )
-def test_parameters_one_by_one_have_the_same_errors_as_all_at_once(data, options, monkeypatch):
+def test_parameters_one_by_one_have_the_same_errors_as_all_at_once(data, options, set_limits):
     # The first judge never ties, so that one of the tie propensities is no parameter.
     data = replace(data, outcome=np.where(data.judge_index == 0, np.round(data.outcome), data.outcome))
     models = [hja.HJAModel.from_comparisons(data, rank=2, **options), hja.BTLModel.from_comparisons(data, **options)]
@@ -236,11 +234,11 @@ def test_parameters_one_by_one_have_the_same_errors_as_all_at_once(data, options
         bse, hypothesis = result.bse, f"{model.param_names[-1]} - {model.param_names[-2]} = 0"
         test = result.t_test(hypothesis)
         predicted = result.get_prediction().summary_frame()
-        monkeypatch.setattr(limits, "ENTRIES_AT_ONCE", 500)
+        set_limits(ENTRIES_AT_ONCE=500)
         again = model.fit()
         np.testing.assert_allclose(again.bse, bse, rtol=1e-8)
         np.testing.assert_allclose(again.get_prediction().summary_frame(), predicted, rtol=1e-8)
         np.testing.assert_allclose(again.t_test(hypothesis).sd, test.sd, rtol=1e-8)
         with pytest.raises(hja.ContrastError, match="not testable"):
             again.t_test(np.zeros((1, len(bse))))
-        monkeypatch.undo()
+        set_limits.reset()

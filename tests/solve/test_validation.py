@@ -16,11 +16,6 @@ def mean_loss(folds):
     return rank_losses(folds, [1]).mean()
 
 
-@pytest.fixture(scope="module")
-def panel():
-    return hja.datasets.load_panel()
-
-
 def test_folds_of_counted_rows_divide_every_comparison(panel):
     model = hja.HJAModel.from_comparisons(counted(panel), ties="half")
     folds = model.folds(None, 5, np.random.default_rng(1))

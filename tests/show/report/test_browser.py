@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import hjastats as hja
-from tests.report.test_page import HOSTILE, renamed
+from tests.show.report.test_page import HOSTILE, renamed
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -94,9 +94,8 @@ def check(browser, page, path, n_items):
     assert browser.get_log("browser") == []
 
 
-def test_the_embedded_panel(browser, tmp_path):
-    result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-    check(browser, result.report(), tmp_path / "panel.html", 10)
+def test_the_embedded_panel(panel_fit, browser, tmp_path):
+    check(browser, panel_fit.report(), tmp_path / "panel.html", 10)
     assert browser.find_element("css selector", ".lead").text.startswith("model-I leads")
 
 
@@ -107,8 +106,8 @@ def test_chatbot_arena(browser, tmp_path, shared_data):
     assert "gpt-4 has the highest score" in browser.find_element("css selector", ".lead").text
 
 
-def test_hostile_labels_are_shown_as_text(browser, tmp_path):
-    data = renamed(hja.datasets.load_panel(), HOSTILE)
+def test_hostile_labels_are_shown_as_text(panel, browser, tmp_path):
+    data = renamed(panel, HOSTILE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         page = hja.HJAModel.from_comparisons(data, rank=1).fit().report(title=HOSTILE[0])
@@ -121,8 +120,8 @@ def test_hostile_labels_are_shown_as_text(browser, tmp_path):
     assert browser.execute_script("return document.scripts.length") == 1
 
 
-def test_dark_mode_and_print_keep_the_text_readable(browser, tmp_path):
-    result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+def test_dark_mode_and_print_keep_the_text_readable(panel, browser, tmp_path):
+    result = hja.BTLModel.from_comparisons(panel).fit()
     opened(browser, result.report(), tmp_path / "dark.html")
     colours = "const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]"
     light = browser.execute_script(colours)

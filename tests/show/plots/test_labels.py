@@ -92,13 +92,15 @@ def test_names_beside_crowded_points_do_not_cover_each_other():
 
 def test_a_name_is_left_out_rather_than_read_as_that_of_another_point():
     figure, ax = plt.subplots(figsize=(4, 4))
-    x, y = np.array([0.0, 0.5, 1.0]), np.array([0.5, 0.5, 0.5])
+    # A point in each of two corners, and a three by three grid so narrow that there is no room for the name of its middle.
+    x, y = np.r_[0, 1, np.tile([0.48, 0.5, 0.52], 3)], np.r_[0, 1, np.repeat([0.48, 0.5, 0.52], 3)]
     ax.plot(x, y, "o")
-    crowded = label_points(ax, np.repeat(x, 2), np.repeat(y, 2) + np.tile([0.0, 0.02], 3), list("abcdef"), [False] * 6)
+    crowded = label_points(ax, x, y, list("abcdefghijk"), [False] * 11)
     figure.canvas.draw()
-    points = ax.transData.transform(np.column_stack([np.repeat(x, 2), np.repeat(y, 2) + np.tile([0.0, 0.02], 3)]))
+    assert {text.get_text() for text in crowded} == set("abcdefhijk")
+    points = ax.transData.transform(np.column_stack([x, y]))
     for text in crowded:
         box = text.get_window_extent()
         middle = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
         nearest = np.linalg.norm(points - middle, axis=1).argmin()
-        assert text.get_text() == "abcdef"[nearest]
+        assert text.get_text() == "abcdefghijk"[nearest]

@@ -7,40 +7,23 @@ import pytest
 from statsmodels.stats.sandwich_covariance import cov_cluster, cov_white_simple
 
 import hjastats as hja
-from hjastats import limits
-from hjastats.data.comparisons import Comparisons
 from hjastats.errors import ComparisonError, CovarianceWarning, IdentificationError
 from hjastats.inference.contributions import Contributions, single
 from hjastats.inference.covariances import Sandwich, cluster_meat, single_meat
 from hjastats.model.likelihood import cell_scores, evaluate, free_moves, free_regressors
-from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-
-
-def panel_with_ties(n):
-    panel = heterogeneous_panel(4, 6, rank=1, heterogeneity=0.4, rng=5)
-    plain = simulate_comparisons(0.6 * panel.scores, near_balanced_design(4, 6, n, rng=6), shuffle_order=True, rng=7)
-    rng = np.random.default_rng(8)
-    outcome = np.where(rng.random(n) < 0.15, 0.5, plain.outcome)
-    frame = plain.to_frame()
-    prompt = pd.DataFrame({"prompt": rng.integers(60, size=n)})
-    return Comparisons.from_arrays(frame["judge"], frame["first"], frame["second"], outcome, columns=prompt)
-
-
-@pytest.fixture(scope="module")
-def data():
-    return panel_with_ties(1500)
+from tests import panels
 
 
 @pytest.fixture(scope="module", params=[{}, {"position": "judge"}], ids=["plain", "position"])
-def result(request, data):
-    return hja.HJAModel.from_comparisons(data, rank=1, **request.param).fit()
+def result(request, clustered_panel):
+    return hja.HJAModel.from_comparisons(clustered_panel, rank=1, **request.param).fit()
 
 
 def test_hc0_equals_the_formula_in_free_coordinates(result):
     robust = result.with_covariance("HC0")
     bread = np.linalg.inv(-result.model.hessian_free(result.params))
     expected = cov_white_simple((result.model.score_obs_free(result.params), bread), use_correction=False)
-    np.testing.assert_allclose(robust.cov_params_free, expected, rtol=1e-8, atol=1e-14)
+    np.testing.assert_allclose(robust.fit.covariance.covariance, expected, rtol=1e-8, atol=1e-14)
     assert robust.cov_type == "HC0"
     assert "HC0" in str(robust.summary())
 
@@ -54,14 +37,14 @@ def test_cluster_equals_the_formula_in_free_coordinates(result, use_correction):
     groups = result.model.comparisons.columns["prompt"].to_numpy()
     scores = result.model.score_obs_free(result.params)
     expected = cov_cluster((scores, bread), groups, use_correction=use_correction)
-    np.testing.assert_allclose(robust.cov_params_free, expected, rtol=1e-8, atol=1e-14)
+    np.testing.assert_allclose(robust.fit.covariance.covariance, expected, rtol=1e-8, atol=1e-14)
     assert robust.n_groups == 60
     assert "60 clusters (prompt)" in str(robust.summary())
 
 
-def test_robust_covariance_can_be_asked_for_at_fitting(data, result):
-    fitted = hja.HJAModel.from_comparisons(data, rank=1).fit(cov_type="HC0")
-    other = hja.HJAModel.from_comparisons(data, rank=1).fit().with_covariance("HC0")
+def test_robust_covariance_can_be_asked_for_at_fitting(clustered_panel, result):
+    fitted = hja.HJAModel.from_comparisons(clustered_panel, rank=1).fit(cov_type="HC0")
+    other = hja.HJAModel.from_comparisons(clustered_panel, rank=1).fit().with_covariance("HC0")
     np.testing.assert_allclose(fitted.bse, other.bse)
 
 
@@ -80,11 +63,11 @@ def test_the_bread_can_be_the_expected_information(result):
     robust = result.with_covariance("HC0", information="expected")
     bread = np.linalg.inv(result.model.information(result.params))
     expected = cov_white_simple((result.model.score_obs_free(result.params), bread), use_correction=False)
-    np.testing.assert_allclose(robust.cov_params_free, expected, rtol=1e-8, atol=1e-14)
+    np.testing.assert_allclose(robust.fit.covariance.covariance, expected, rtol=1e-8, atol=1e-14)
 
 
-def test_merged_rows_give_the_same_hc0(data):
-    frame = data.to_frame()
+def test_merged_rows_give_the_same_hc0(clustered_panel):
+    frame = clustered_panel.to_frame()
     merged = frame.groupby(["judge", "first", "second", "outcome"], as_index=False)["weight"].sum()
     rows = {
         "judge": merged["judge"],
@@ -93,30 +76,30 @@ def test_merged_rows_give_the_same_hc0(data):
         "weights": merged["weight"],
     }
     one = hja.JAModel(merged["outcome"], **rows).fit(cov_type="HC0")
-    two = hja.JAModel.from_comparisons(data).fit(cov_type="HC0")
+    two = hja.JAModel.from_comparisons(clustered_panel).fit(cov_type="HC0")
     np.testing.assert_allclose(one.bse, two.bse, rtol=1e-6)
 
 
-def test_ties_as_half_wins_make_robust_errors_smaller(data):
+def test_ties_as_half_wins_make_robust_errors_smaller(clustered_panel):
     """Half-ties vary less than Bernoulli verdicts: the model-based errors are too wide."""
-    frame = data.to_frame()
+    frame = clustered_panel.to_frame()
     frame["outcome"] = np.where(np.arange(len(frame)) % 2 == 0, 0.5, frame["outcome"])
     result = hja.BTLModel(frame["outcome"], judge=frame["judge"], item_a=frame["first"], item_b=frame["second"]).fit()
     ratio = result.with_covariance("HC0").bse / result.bse
     assert (ratio < 0.85).all()
 
 
-def test_clustering_by_judge_is_refused_with_the_reason(result, data):
+def test_clustering_by_judge_is_refused_with_the_reason(result, clustered_panel):
     with pytest.raises(IdentificationError, match="sum to zero over the judge"):
         result.with_covariance("cluster", {"groups": "judge"})
-    provider = np.where(data.judge_index < 2, "x", "y")
+    provider = np.where(clustered_panel.judge_index < 2, "x", "y")
     with pytest.raises(IdentificationError, match="one cluster each"):
         result.with_covariance("cluster", {"groups": provider})
 
 
-def test_clustering_by_judge_is_allowed_without_judge_parameters(data):
+def test_clustering_by_judge_is_allowed_without_judge_parameters(clustered_panel):
     with pytest.warns(CovarianceWarning, match="4 clusters"):
-        hja.BTLModel.from_comparisons(data).fit(cov_type="cluster", cov_kwds={"groups": "judge"})
+        hja.BTLModel.from_comparisons(clustered_panel).fit(cov_type="cluster", cov_kwds={"groups": "judge"})
 
 
 def test_bad_covariance_options_are_refused(result):
@@ -128,8 +111,10 @@ def test_bad_covariance_options_are_refused(result):
         result.with_covariance("cluster", {"groups": "promt"})
     with pytest.raises(ComparisonError, match="groups has 3 labels"):
         result.with_covariance("cluster", {"groups": [1, 2, 3]})
-    with pytest.raises(ValueError, match="unknown entries 'maxlags'"):
+    with pytest.raises(ValueError, match=r"cov_type='HC0' takes no cov_kwds, got \['maxlags'\]"):
         result.with_covariance("HC0", {"maxlags": 3})
+    with pytest.raises(ValueError, match=r"unknown entries 'maxlags'; known are 'groups'"):
+        result.with_covariance("cluster", {"groups": "prompt", "maxlags": 3})
     with pytest.raises(ValueError, match="takes no cov_kwds"):
         result.with_covariance("nonrobust", {"groups": "prompt"})
     with pytest.raises(ValueError, match="information must be"):
@@ -138,7 +123,7 @@ def test_bad_covariance_options_are_refused(result):
 
 def test_row_and_cluster_bootstrap_agree_with_the_sandwich():
     """400 replications: the Monte-Carlo error of a standard error is 1/sqrt(800) = 3.5%; limits at four of them."""
-    data = panel_with_ties(8000)
+    data = panels.clustered_panel(8000)
     result = hja.JAModel.from_comparisons(data).fit()
     names = [f"mu[{item}]" for item in data.items]
     with warnings.catch_warnings():
@@ -159,30 +144,37 @@ def test_row_and_cluster_bootstrap_agree_with_the_sandwich():
     ],
     ids=["scores", "terms", "ties", "ties by judge"],
 )
-def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
+def test_squares_of_gradients_are_those_of_the_rows(clustered_panel, options, set_limits):
     # Weighted rows, and a judge that never ties.
     rng = np.random.default_rng(1)
-    never = data.judge_index == 0
-    outcome = np.where(never & (data.outcome == 0.5), 1.0, data.outcome)
-    columns = data.columns.assign(length=rng.normal(size=data.n_rows).round(1))
-    data = replace(data, outcome=outcome, weight=rng.integers(1, 4, data.n_rows).astype(float), columns=columns)
-    model = hja.HJAModel.from_comparisons(data, **options)
+    never = clustered_panel.judge_index == 0
+    outcome = np.where(never & (clustered_panel.outcome == 0.5), 1.0, clustered_panel.outcome)
+    columns = clustered_panel.columns.assign(length=rng.normal(size=clustered_panel.n_rows).round(1))
+    clustered_panel = replace(
+        clustered_panel,
+        outcome=outcome,
+        weight=rng.integers(1, 4, clustered_panel.n_rows).astype(float),
+        columns=columns,
+    )
+    model = hja.HJAModel.from_comparisons(clustered_panel, **options)
     result = model.fit(warn_convergence=False)
     rows, at, tangent = model.row_design(), result.fit.at, result.fit.tangent
-    each = single(rows, data.outcome)
+    each = single(rows, clustered_panel.outcome)
     scores = cell_scores(evaluate(each, at), free_regressors(each, tangent), free_moves(each, tangent))
-    expected = scores.T @ (data.weight[:, None] * scores)
+    expected = scores.T @ (clustered_panel.weight[:, None] * scores)
     close = {"rtol": 1e-9, "atol": 1e-9 * np.abs(expected).max()}
-    np.testing.assert_allclose(single_meat(rows, data, at, tangent), expected, **close)
-    cluster = data.columns["prompt"].to_numpy()
+    np.testing.assert_allclose(single_meat(rows, clustered_panel, at, tangent), expected, **close)
+    cluster = clustered_panel.columns["prompt"].to_numpy()
     sums = np.zeros((60, scores.shape[1]))
-    np.add.at(sums, cluster, data.weight[:, None] * scores)
+    np.add.at(sums, cluster, clustered_panel.weight[:, None] * scores)
     movements = rng.normal(size=(4, scores.shape[1]))
-    by_comparison = Contributions.of_comparisons(rows, data, at)
-    by_cluster = Contributions.of_clusters(rows, data, at, cluster, 60)
+    by_comparison = Contributions.of_comparisons(rows, clustered_panel, at)
+    by_cluster = Contributions.of_clusters(rows, clustered_panel, at, cluster, 60)
     for entries in (10, 500, 10**6):
-        monkeypatch.setattr(limits, "ENTRIES_AT_ONCE", entries)
-        np.testing.assert_allclose(cluster_meat(rows, data, at, tangent, cluster, 60), sums.T @ sums, **close)
+        set_limits(ENTRIES_AT_ONCE=entries)
+        np.testing.assert_allclose(
+            cluster_meat(rows, clustered_panel, at, tangent, cluster, 60), sums.T @ sums, **close
+        )
         np.testing.assert_allclose(by_cluster.along(movements, tangent), sums @ movements.T, **close)
         for found, meat in ((by_comparison, expected), (by_cluster, sums.T @ sums)):
             products = movements @ meat @ movements.T
@@ -193,12 +185,11 @@ def test_squares_of_gradients_are_those_of_the_rows(data, options, monkeypatch):
 
 @pytest.mark.parametrize("cov_type", ["HC0", "cluster"])
 @pytest.mark.parametrize("many", [3, 500], ids=["by products", "by a matrix"])
-def test_a_robust_covariance_too_large_for_a_matrix_is_the_same(data, cov_type, many, monkeypatch):
-    model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
+def test_a_robust_covariance_too_large_for_a_matrix_is_the_same(clustered_panel, cov_type, many, set_limits):
+    model = hja.HJAModel.from_comparisons(clustered_panel, rank=1, position="judge")
     kwds = {"groups": "prompt"} if cov_type == "cluster" else None
     whole = model.fit(cov_type=cov_type, cov_kwds=kwds)
-    monkeypatch.setattr(limits, "LARGEST_SANDWICH", 3)
-    monkeypatch.setattr(limits, "DENSE_SHARED", many)
+    set_limits(LARGEST_SANDWICH=3, DENSE_SHARED=many)
     parts = model.fit(cov_type=cov_type, cov_kwds=kwds)
     assert isinstance(parts.fit.covariance, Sandwich)
     np.testing.assert_allclose(parts.bse, whole.bse, rtol=1e-6)

@@ -1,16 +1,9 @@
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
 
 import hjastats as hja
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-
-
-@pytest.fixture(scope="session")
-def result():
-    return hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
 
 
 @pytest.fixture(scope="session")
@@ -24,21 +17,6 @@ def crowd():
         panel.scores, near_balanced_design(20, 50, 25_000, rng=rng), judges=judges, items=items, rng=rng
     )
     return hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
-
-
-@pytest.fixture(scope="session")
-def separated():
-    """Item i4 wins all its comparisons: its score runs to infinity."""
-    rng = np.random.default_rng(0)
-    judge = np.repeat([f"j{k}" for k in range(4)], 150)
-    pairs = np.array([rng.choice(5, 2, replace=False) for _ in judge])
-    wins = rng.random(len(judge)) < 1 / (1 + np.exp(-0.5 * (pairs[:, 0] - pairs[:, 1])))
-    wins = np.where(pairs[:, 0] == 4, True, np.where(pairs[:, 1] == 4, False, wins))
-    names = np.array([f"i{i}" for i in range(5)])
-    data = hja.Comparisons.from_arrays(judge, names[pairs[:, 0]], names[pairs[:, 1]], wins.astype(float))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", hja.SeparationWarning)
-        return hja.HJAModel.from_comparisons(data, rank=1).fit()
 
 
 @pytest.fixture

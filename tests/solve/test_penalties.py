@@ -11,11 +11,6 @@ from hjastats.solve.firth import firth
 from tests.counting import aggregate
 
 
-@pytest.fixture(scope="module")
-def data():
-    return hja.datasets.load_panel()
-
-
 def undefeated():
     rows = {"judge": ["j"] * 8, "item_a": list("aaaabbcc"), "item_b": list("bbcc") + list("ccbb")}
     return hja.BTLModel([1, 1, 1, 1, 0, 1, 0, 1], **rows)
@@ -47,13 +42,13 @@ def test_firth_keeps_undefeated_items_finite():
 
 
 @pytest.mark.slow
-def test_firth_says_what_to_do_where_its_information_cannot_be_inverted(data, monkeypatch):
+def test_firth_says_what_to_do_where_its_information_cannot_be_inverted(panel, monkeypatch):
     def singular(*_):
         raise np.linalg.LinAlgError("not positive definite")
 
     monkeypatch.setattr("hjastats.solve.firth._adjusted", singular)
     with pytest.raises(IdentificationError, match="penalty='ridge'"):
-        hja.JAModel.from_comparisons(data).fit_regularized(penalty="firth")
+        hja.JAModel.from_comparisons(panel).fit_regularized(penalty="firth")
 
 
 def test_firth_reduces_the_bias_of_sensitivity_models():
@@ -75,8 +70,8 @@ def test_firth_reduces_the_bias_of_sensitivity_models():
     assert bias[1] < 0.5 * bias[0]
 
 
-def test_ridge_satisfies_its_first_order_conditions_with_and_without_terms(data):
-    model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
+def test_ridge_satisfies_its_first_order_conditions_with_and_without_terms(panel):
+    model = hja.HJAModel.from_comparisons(panel, rank=1, position="judge")
     for terms in (False, True):
         result = model.fit_regularized(alpha=2.0, terms=terms)
         at, tangent = result.fit.at, result.fit.tangent
@@ -88,8 +83,8 @@ def test_ridge_satisfies_its_first_order_conditions_with_and_without_terms(data)
     assert "Gaussian prior of variance 0.5" in str(result.summary()).replace("\n    ", " ")
 
 
-def test_weaker_ridges_approach_maximum_likelihood(data):
-    model = hja.JAModel.from_comparisons(data)
+def test_weaker_ridges_approach_maximum_likelihood(panel):
+    model = hja.JAModel.from_comparisons(panel)
     plain = model.fit()
     distances = [np.abs(model.fit_regularized(alpha=alpha).params - plain.params).max() for alpha in (10.0, 0.1, 1e-6)]
     assert distances[0] > distances[1] > distances[2]
@@ -120,17 +115,17 @@ def test_cross_validation_prefers_some_shrinkage_for_few_data():
     assert validation.loss.mean(axis=1).min() < np.log(2)
 
 
-def test_regularised_likelihoods_are_not_compared(data):
-    model = hja.JAModel.from_comparisons(data)
+def test_regularised_likelihoods_are_not_compared(panel):
+    model = hja.JAModel.from_comparisons(panel)
     shrunk = model.fit_regularized()
     with pytest.raises(ComparisonError, match="do not compare"):
-        shrunk.compare_lr_test(hja.BTLModel.from_comparisons(data).fit())
+        shrunk.compare_lr_test(hja.BTLModel.from_comparisons(panel).fit())
     with pytest.raises(ComparisonError, match="do not compare"):
         hja.compare(shrunk, model.fit())
 
 
-def test_options_of_regularisation_are_checked(data):
-    model = hja.HJAModel.from_comparisons(data, rank=1)
+def test_options_of_regularisation_are_checked(panel):
+    model = hja.HJAModel.from_comparisons(panel, rank=1)
     for alpha in (0, -1, "auto", np.inf, True):
         with pytest.raises(ValueError, match="alpha must be"):
             model.fit_regularized(alpha=alpha)

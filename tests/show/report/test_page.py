@@ -39,16 +39,6 @@ def outline(page):
     return parsed
 
 
-@pytest.fixture(scope="module")
-def panel():
-    return hja.datasets.load_panel()
-
-
-@pytest.fixture(scope="module")
-def result(panel):
-    return hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit()
-
-
 def renamed(panel, names):
     frame = panel.to_frame()
     mapping = dict(zip(panel.items, [*names, *panel.items[len(names) :]], strict=True))
@@ -58,8 +48,8 @@ def renamed(panel, names):
     )
 
 
-def test_the_page_has_all_sections_and_every_figure_once(result):
-    page = outline(result.report(title="A title"))
+def test_the_page_has_all_sections_and_every_figure_once(panel_fit):
+    page = outline(panel_fit.report(title="A title"))
     for section in ("verdict", "ranking", "judges", "disagreement", "models", "checks", "facts"):
         assert page.ids.count(section) == 1
     assert page.tags.count("svg") == 9
@@ -76,12 +66,12 @@ def test_the_page_has_all_sections_and_every_figure_once(result):
         assert word in text
 
 
-def test_the_page_refers_to_nothing_outside(result):
-    page = outline(result.report())
+def test_the_page_refers_to_nothing_outside(panel_fit):
+    page = outline(panel_fit.report())
     assert all(link.startswith(("#", "data:image/png;base64,")) for link in page.links), page.links
-    assert "default-src 'none'" in result.report()
+    assert "default-src 'none'" in panel_fit.report()
     # Namespaces are names, not addresses; nothing else may look like one.
-    addresses = set(re.findall(r"https?://[^\s\"'<>]+", result.report()))
+    addresses = set(re.findall(r"https?://[^\s\"'<>]+", panel_fit.report()))
     assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
 
 
@@ -118,12 +108,12 @@ def test_a_fit_without_an_estimate_says_so_first(panel):
     assert "does not exist" in text
 
 
-def test_the_page_is_written_to_a_file_and_is_the_same_again(result, tmp_path):
+def test_the_page_is_written_to_a_file_and_is_the_same_again(panel_fit, tmp_path):
     path = tmp_path / "report.html"
-    assert result.report(path) is None
+    assert panel_fit.report(path) is None
     page = path.read_text(encoding="utf-8")
     strip = r"<dt>made</dt><dd>.*?</dd>|Time:.*?\d\d:\d\d:\d\d"
-    assert re.sub(strip, "", result.report()) == re.sub(strip, "", page)
+    assert re.sub(strip, "", panel_fit.report()) == re.sub(strip, "", page)
 
 
 def test_the_verdict_names_the_leader_or_all_who_may_lead():

@@ -8,30 +8,20 @@ from hjastats.errors import ContrastError
 from hjastats.model.design import Design
 
 
-@pytest.fixture(scope="module")
-def data():
-    return hja.datasets.load_panel()
-
-
-@pytest.fixture(scope="module")
-def result(data):
-    return hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
-
-
-def test_rows_are_labelled_by_their_hypotheses(result):
-    test = result.t_test("mu[model-A] - mu[model-B] = 0, 2*gamma[judge-1] = 3")
+def test_rows_are_labelled_by_their_hypotheses(panel_fit):
+    test = panel_fit.t_test("mu[model-A] - mu[model-B] = 0, 2*gamma[judge-1] = 3")
     assert test.c_names == ["mu[model-A] - mu[model-B] = 0", "2*gamma[judge-1] = 3"]
     assert "mu[model-A] - mu[model-B] = 0" in str(test.summary())
     frame = test.summary_frame()
     assert list(frame.index) == test.c_names
 
 
-def test_chained_equations_lists_dicts_and_matrices_mean_the_same(result):
-    names = result.model.param_names
+def test_chained_equations_lists_dicts_and_matrices_mean_the_same(panel_fit):
+    names = panel_fit.model.param_names
     matrix = np.zeros((2, len(names)))
     matrix[0, names.index("gamma[judge-1]")] = matrix[1, names.index("gamma[judge-2]")] = 1
     statistics = [
-        result.wald_test(hypothesis).statistic
+        panel_fit.wald_test(hypothesis).statistic
         for hypothesis in (
             "gamma[judge-1] = gamma[judge-2] = 1",
             ["gamma[judge-1] = 1", "gamma[judge-2] = 1"],
@@ -40,51 +30,51 @@ def test_chained_equations_lists_dicts_and_matrices_mean_the_same(result):
         )
     ]
     np.testing.assert_allclose(statistics, statistics[0], rtol=1e-10)
-    covariance = matrix @ result.cov_params().to_numpy() @ matrix.T
-    distance = matrix @ result.params.to_numpy() - 1
+    covariance = matrix @ panel_fit.cov_params().to_numpy() @ matrix.T
+    distance = matrix @ panel_fit.params.to_numpy() - 1
     assert statistics[0] == pytest.approx(distance @ np.linalg.solve(covariance, distance), rel=1e-8)
 
 
-def test_joint_tests_count_only_what_the_constraints_leave_free(result):
-    everything = result.wald_test(", ".join(f"gamma[{judge}] = 1" for judge in result.model.judges))
+def test_joint_tests_count_only_what_the_constraints_leave_free(panel_fit):
+    everything = panel_fit.wald_test(", ".join(f"gamma[{judge}] = 1" for judge in panel_fit.model.judges))
     assert everything.df_denom == 7
-    without_last = result.wald_test(", ".join(f"gamma[{judge}] = 1" for judge in result.model.judges[:-1]))
+    without_last = panel_fit.wald_test(", ".join(f"gamma[{judge}] = 1" for judge in panel_fit.model.judges[:-1]))
     assert everything.statistic == pytest.approx(without_last.statistic, rel=1e-8)
     assert float(everything.pvalue) == pytest.approx(stats.chi2.sf(everything.statistic, 7), rel=1e-10)
-    repeated = result.wald_test("mu[model-A] - mu[model-B], 2*mu[model-A] - 2*mu[model-B]")
+    repeated = panel_fit.wald_test("mu[model-A] - mu[model-B], 2*mu[model-A] - 2*mu[model-B]")
     assert repeated.df_denom == 1
 
 
-def test_hypotheses_that_contradict_the_constraints_are_refused(result):
+def test_hypotheses_that_contradict_the_constraints_are_refused(panel_fit):
     with pytest.raises(ContrastError, match="contradict each other or the constraints"):
-        result.wald_test(", ".join(f"mu[{item}] = 1" for item in result.model.items))
+        panel_fit.wald_test(", ".join(f"mu[{item}] = 1" for item in panel_fit.model.items))
     with pytest.raises(ContrastError, match="contradict each other or the constraints"):
-        result.wald_test(", ".join(f"gamma[{judge}] = 2" for judge in result.model.judges))
+        panel_fit.wald_test(", ".join(f"gamma[{judge}] = 2" for judge in panel_fit.model.judges))
 
 
-def test_what_the_constraints_fix_is_not_testable(result):
-    total = " + ".join(f"mu[{item}]" for item in result.model.items)
+def test_what_the_constraints_fix_is_not_testable(panel_fit):
+    total = " + ".join(f"mu[{item}]" for item in panel_fit.model.items)
     with pytest.raises(ContrastError, match="not testable"):
-        result.t_test(total)
+        panel_fit.t_test(total)
     with pytest.raises(ContrastError, match="not testable"):
-        result.wald_test(total)
+        panel_fit.wald_test(total)
 
 
-def test_kinds_are_tested_jointly(result):
-    table = result.wald_test_terms().table
+def test_kinds_are_tested_jointly(panel_fit):
+    table = panel_fit.wald_test_terms().table
     assert list(table.index) == ["position", "gamma", "mu"]
     assert list(table["df_constraint"]) == [8, 7, 9]
     assert (table["pvalue"] < 1e-10).all()
 
 
-def test_pooled_wald_test_equals_that_of_a_glm(data):
-    cells = Design.of(data.cells)
+def test_pooled_wald_test_equals_that_of_a_glm(panel):
+    cells = Design.of(panel.cells)
     design = np.zeros((len(cells.n), 10))
     rows = np.arange(len(cells.n))
     design[rows, cells.first], design[rows, cells.second] = 1, -1
     wins = np.column_stack([cells.y, cells.n - cells.y])
     glm = sm.GLM(wins, design[:, 1:], family=sm.families.Binomial()).fit(tol=1e-13)
-    result = hja.BTLModel.from_comparisons(data).fit()
+    result = hja.BTLModel.from_comparisons(panel).fit()
     expected = glm.wald_test(np.eye(9)[:4], scalar=True).statistic
     ours = result.wald_test(", ".join(f"mu[model-{letter}] = mu[model-A]" for letter in "BCDE")).statistic
     assert ours == pytest.approx(expected, rel=1e-7)
@@ -93,46 +83,46 @@ def test_pooled_wald_test_equals_that_of_a_glm(data):
 @pytest.mark.parametrize(
     "bad", ["mu[model-Q] = 0", "mu[model-A] >", "mu[model-A] * mu[model-B]", {"mu[q]": 1}, np.ones((1, 3)), object()]
 )
-def test_hypotheses_that_cannot_be_read_are_refused(result, bad):
+def test_hypotheses_that_cannot_be_read_are_refused(panel_fit, bad):
     with pytest.raises(ContrastError):
-        result.wald_test(bad)
+        panel_fit.wald_test(bad)
     with pytest.raises(ContrastError):
-        result.t_test(bad)
+        panel_fit.t_test(bad)
 
 
-def test_another_covariance_can_be_given(result):
-    doubled = result.t_test("gamma[judge-1] = 1", cov_p=4 * result.cov_params())
-    plain = result.t_test("gamma[judge-1] = 1")
+def test_another_covariance_can_be_given(panel_fit):
+    doubled = panel_fit.t_test("gamma[judge-1] = 1", cov_p=4 * panel_fit.cov_params())
+    plain = panel_fit.t_test("gamma[judge-1] = 1")
     assert float(np.ravel(doubled.sd)[0]) == pytest.approx(2 * float(np.ravel(plain.sd)[0]))
 
 
-def test_options_that_would_change_the_meaning_are_refused(result):
+def test_options_that_would_change_the_meaning_are_refused(panel_fit):
     with pytest.raises(ValueError, match="chi-squared"):
-        result.wald_test("gamma[judge-1] = 1", use_f=True)
+        panel_fit.wald_test("gamma[judge-1] = 1", use_f=True)
     with pytest.raises(ValueError, match="kinds of parameters"):
-        result.wald_test_terms(combine_terms=["gamma"])
+        panel_fit.wald_test_terms(combine_terms=["gamma"])
 
 
-def test_more_restrictions_than_clusters_are_refused(data):
+def test_more_restrictions_than_clusters_are_refused(panel):
     import warnings
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", hja.CovarianceWarning)
-        result = hja.BTLModel.from_comparisons(data).fit(cov_type="cluster", cov_kwds={"groups": "judge"})
+        result = hja.BTLModel.from_comparisons(panel).fit(cov_type="cluster", cov_kwds={"groups": "judge"})
     with pytest.raises(ContrastError, match="too few clusters"):
         result.wald_test(", ".join(f"mu[model-{letter}] = 0" for letter in "ABCDEFGHI"))
     assert result.wald_test("mu[model-A] = mu[model-B]").df_denom == 1
 
 
-def test_distributions_and_shapes_that_do_not_fit_are_refused(result):
+def test_distributions_and_shapes_that_do_not_fit_are_refused(panel_fit):
     with pytest.raises(ValueError, match="asymptotic"):
-        result.t_test("gamma[judge-1] = 1", use_t=True)
+        panel_fit.t_test("gamma[judge-1] = 1", use_t=True)
     with pytest.raises(ContrastError, match="one value per row"):
-        result.wald_test((np.eye(2, len(result.params)), [0, 1, 2]))
+        panel_fit.wald_test((np.eye(2, len(panel_fit.params)), [0, 1, 2]))
 
 
-def test_messages_name_the_misspelt_parameter_and_the_shape_expected(result):
+def test_messages_name_the_misspelt_parameter_and_the_shape_expected(panel_fit):
     with pytest.raises(ContrastError, match=r"did you mean 'mu\[model-A\]'"):
-        result.wald_test("mu[modle-A] = 0")
+        panel_fit.wald_test("mu[modle-A] = 0")
     with pytest.raises(ContrastError, match="cov_p must be"):
-        result.t_test("gamma[judge-1] = 1", cov_p=np.eye(3))
+        panel_fit.t_test("gamma[judge-1] = 1", cov_p=np.eye(3))

@@ -1,0 +1,148 @@
+"""What is said about a fit, either way."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hjastats as hja
+from hjastats.diagnostics import findings
+from hjastats.simulation import near_balanced_design, simulate_comparisons
+from tests.panels import finding, mild_scores
+
+
+@pytest.mark.slow
+def test_the_score_test_of_position_keeps_its_level_with_half_ties():
+    """No position effects, a quarter of ties. 1,500 replications: standard error 0.006."""
+    scores, p_values = mild_scores(seed=3), []
+    judge, first, second = near_balanced_design(4, 6, 1200, rng=0)
+    for seed in range(1500):
+        rng = np.random.default_rng(seed)
+        chance = 1 / (1 + np.exp(scores[judge, second] - scores[judge, first]))
+        tied = rng.random(1200) < 0.5 * np.minimum(chance, 1 - chance) * 2
+        decided = rng.random(1200) < np.where(
+            chance > 0.5, 1 - (1 - chance) / 2 / (1 - (1 - chance)), chance / 2 / (1 - chance)
+        )
+        outcome = np.where(tied, 0.5, decided)
+        flip = rng.random(1200) < 0.5
+        model = hja.HJAModel(
+            np.where(flip, 1 - outcome, outcome),
+            judge=judge,
+            item_a=np.where(flip, second, first),
+            item_b=np.where(flip, first, second),
+            rank=1,
+        )
+        result = model.fit(n_random=0, warn_convergence=False)
+        text = finding(result, "position test").text
+        p_values.append(float(text.split("p = ")[1].split(")")[0]))
+    assert 0.032 <= np.mean(np.array(p_values) < 0.05) <= 0.068
+
+
+def test_the_position_test_leaves_out_what_other_terms_explain(biased_panel):
+    frame = biased_panel.to_frame()
+    labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
+    intercept = hja.BTLModel.from_formula("outcome ~ 1", frame, **labels).fit()
+    common = hja.BTLModel.from_comparisons(biased_panel, position="common").fit()
+    texts = [finding(result, "position test").text for result in (intercept, common)]
+    assert all("chi2(4)" in text for text in texts)
+    assert "differ between judges" in texts[1]
+
+
+@pytest.fixture(scope="module")
+def result(panel):
+    return hja.HJAModel.from_comparisons(panel, rank=1).fit()
+
+
+def test_every_condition_is_stated_either_way(panel, result):
+    topics = {
+        "convergence",
+        "optima",
+        "ties",
+        "connectivity",
+        "first share",
+        "position test",
+        "order",
+        "dropped",
+        "sensitivity",
+        "leverage",
+    }
+    assert {finding.topic for finding in result.findings} == topics
+    warned = {finding.topic: finding for finding in result.findings if finding.is_warning}
+    assert "judge-first" in warned["first share"].text
+    assert "position='judge'" in warned["position test"].text
+    calm = hja.HJAModel.from_comparisons(panel.without_judges(["judge-first"]), rank=1).fit()
+    assert not any(finding.is_warning for finding in calm.findings if finding.topic in ("first share", "position test"))
+
+
+def test_score_test_of_position_agrees_with_the_likelihood_ratio_near_the_null(panel):
+    calm = panel.without_judges(["judge-first"])
+    plain = hja.JAModel.from_comparisons(calm).fit()
+    position = hja.JAModel.from_comparisons(calm, position="judge").fit()
+    text = finding(plain, "position test").text
+    statistic = float(text.split("chi2(7) = ")[1].split(",")[0])
+    assert statistic == pytest.approx(2 * (position.llf - plain.llf), rel=0.1)
+
+
+def test_the_most_dominant_judges_are_named_first(monkeypatch):
+    table = pd.DataFrame(
+        {"h": [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 9.0, 6.0, 7.0], "rho": [0.1] * 6 + [2.0] * 4},
+        [f"j{i}" for i in range(10)],
+    )
+    monkeypatch.setattr(findings, "leverage", lambda fit: table)
+    text = findings._dominance(None).text
+    assert "dominated by 'j7' (h = 9.00), 'j9' (h = 7.00), 'j8' (h = 6.00) and 1 more, against" in text
+
+
+def test_pairs_compared_once_cannot_be_shown_in_both_orders():
+    rng = np.random.default_rng(0)
+    pairs = np.array([(i, j) for i in range(40) for j in range(i)])
+    once = pairs[rng.permutation(len(pairs))[:400]]
+    order = rng.random(len(once)) < 0.5
+    first, second = np.where(order, once[:, 0], once[:, 1]), np.where(order, once[:, 1], once[:, 0])
+    # A few are shown again, half of them the other way round.
+    first, second = np.r_[first, first[:30], second[:30]], np.r_[second, second[:30], first[:30]]
+    data = hja.Comparisons.from_arrays(
+        "judge", first.astype(str), second.astype(str), rng.integers(0, 2, len(first)).astype(float)
+    )
+    result = hja.BTLModel.from_comparisons(data).fit_regularized(1.0)
+    found = finding(result, "order")
+    assert not found.is_warning
+    assert found.text == "30 of the 30 pairs compared more than once were shown in both orders."
+
+
+def test_of_many_judges_none_is_accused_by_chance(monkeypatch):
+    """Judges without any sensitivity to the consensus of the others: some intervals lie below zero, none after adjustment."""
+    labels = [f"j{k}" for k in range(60)]
+    rng = np.random.default_rng(3)
+    gamma = rng.normal(size=60)
+    gamma[0] = -9.0
+    table = pd.DataFrame({"estimate": gamma, "std_err": 1.0}, labels)
+    table["ci_lower"], table["ci_upper"] = table["estimate"] - 1.96, table["estimate"] + 1.96
+    assert (table["ci_upper"] < 0).sum() > 1
+    monkeypatch.setattr(findings, "sensitivity", lambda fit: table)
+    layout = SimpleNamespace(structure=SimpleNamespace(has_sensitivities=True))
+    (found,) = findings._sensitivities(
+        SimpleNamespace(layout=layout, has_consensus=True, is_withheld=lambda kind: False)
+    )
+    assert "(gamma below zero, adjusted for 60 judges): 'j0'. " in found.text
+    assert "cannot be told from zero (5" in found.text
+
+
+def test_a_judge_that_may_rank_against_the_consensus_is_not_called_a_follower():
+    rng = np.random.default_rng(7)
+    gamma, mu = np.array([1.6] * 5 + [-0.35]), np.linspace(-1, 1, 5)
+    panel = simulate_comparisons(np.outer(gamma, mu), near_balanced_design(6, 5, 900, rng=rng), rng=rng)
+    result = hja.JAModel.from_comparisons(panel).fit()
+    text = finding(result, "sensitivity").text
+    assert (result.sensitivity["ci_lower"] <= 0).sum() == 1
+    assert panel.judges[5] in text
+    assert "All judges follow" not in text
+
+
+def test_fractions_of_comparisons_are_comparisons():
+    weights = [0.9] * 5
+    data = hja.Comparisons.from_arrays("j", list("abbca"), list("bacbc"), [1, 1, 0, 0, 1.0], weights)
+    result = hja.BTLModel.from_comparisons(data).fit()
+    text = finding(result, "order").text
+    assert text == "2 of the 2 pairs compared more than once were shown in both orders."
