@@ -39,6 +39,15 @@ DENSE_START = 500_000
 ALTERNATED = 200
 # Cells of all the starts that are added to be sure, in memory at the same time.
 SCREENED_CELLS = 1_000_000
+# Effort of the search. Random starts beside those asked for, of which only those that end apart are run; starts added where the
+# likelihood surface is rough; starts far out; and how many of the last two there are at least where cells are many.
+SCREENED = 6
+SCATTERED = 14
+BREAKAWAYS = 50
+FEWEST = 4
+# Times that judges and items are fitted in turn, and Newton steps of Bradley-Terry-Luce: most data need three or four.
+MOST_PASSES = 16
+PLAIN_STEPS = 20
 # Free parameters beyond which a run costs so much that only the two most promising starts are run.
 MANY_STARTS_FREE = 2000
 # Items beyond which judges with scores of their own are fitted by products with sparse Laplacians: 12 times for 10 judges and 120
@@ -79,6 +88,12 @@ DRAWS = 100_000
 DRAWS_AT_ONCE = 200_000
 DRAWN_DIFFERENCES = 1e9
 
+# Clusters below which cluster-robust standard errors are said to be too small.
+FEW_CLUSTERS = 20
+# Characters and levels of parentheses of a contrast string.
+CONTRAST_LENGTH = 20_000
+CONTRAST_DEPTH = 60
+
 # Diagnostics and what is shown
 
 # Leaves beyond which their optimal order, which takes the cube of their number, is not looked for.
@@ -88,6 +103,7 @@ INVERTED_ITEMS = 10_000
 # Items that are ranked when there are too many to rank all, and scores that are listed without places.
 RANKED_OF_MANY = 100
 LISTED_OF_MANY = 1000
-# Judges that are printed; items or judges that a figure has room for.
+# Judges that are printed, and labels of a group; items or judges that a figure has room for.
 PRINTED_JUDGES = 60
+PRINTED_LABELS = 20
 FIGURE_ROWS = 60

@@ -635,7 +635,7 @@ class HJAResults(GenericLikelihoodModelResults):
         """The fit as one to be compared with others."""
         return Candidate(self.fit, None if self.model.comparisons is None else self.model.observations)
 
-    def compare_lr_test(self, restricted: Any) -> CompareLRTestResult:
+    def compare_lr_test(self, restricted: HJAResults) -> CompareLRTestResult:
         """Likelihood-ratio test of a restricted model fitted to the same data against this one.
 
         Returns

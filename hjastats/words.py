@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 LABEL_WIDTH = 32
 SENTENCE_WIDTH = 96
+LINE_WIDTH = 80
 # Below this a p-value has underflown, or has no digit that means anything.
 SMALLEST_P = 1e-300
 

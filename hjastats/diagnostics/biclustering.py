@@ -14,8 +14,6 @@ from ..words import shortened
 
 # Largest number of groups chosen by itself: more are no summary.
 MOST_GROUPS = 6
-# Labels of a group that are printed.
-MOST_NAMED = 20
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -47,8 +45,8 @@ class Bicluster:
         for role, groups in (("judges", self.judge_groups), ("items", self.item_groups)):
             lines.append(f"{role} by group")
             for group, members in groups.groupby(groups, sort=True):
-                names = ", ".join(shortened(label) for label in members.index[:MOST_NAMED])
-                names += f" and {len(members) - MOST_NAMED:,} more" * (len(members) > MOST_NAMED)
+                names = ", ".join(shortened(label) for label in members.index[: limits.PRINTED_LABELS])
+                names += f" and {len(members) - limits.PRINTED_LABELS:,} more" * (len(members) > limits.PRINTED_LABELS)
                 lines += textwrap.wrap(f"{group}  {names}", 100, initial_indent="  ", subsequent_indent="     ")
         return "\n".join(lines)
 

@@ -13,13 +13,13 @@ import pandas as pd
 from ..fit import Fit, Observations
 from ..inference.contrasts import FIXED
 from ..inference.estimates import effects, leverage, scores, sensitivity
-from ..words import number, shortened
+from ..words import LINE_WIDTH, number, shortened
 from .consistency import cycle_rates, mean_squares
 from .diagnosis import judge_facts
 from .effective import effective_judges
 from .findings import EXTREME_SHARE, OUTLYING_LEVERAGE
 
-WIDTH = 80
+WIDTH = LINE_WIDTH
 # Shares beyond which a habit is worth a clause: ties, verdicts lost when reading, flips and cycles (coins give 1/4).
 OFTEN = {"tie_rate": 0.2, "dropped_rate": 0.1, "flip_rate": 0.2, "cycle_rate": 0.1}
 # Infit outside these bounds is worth a clause (Wright and Linacre 1994, for high stakes), and outfit that distorts the measure.

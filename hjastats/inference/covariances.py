@@ -28,8 +28,6 @@ from ..solve.covariance import Covariance, DenseCovariance, FreeCovariance, Larg
 from ..words import quoted
 from .contributions import Contributions, single, weighted_slopes
 
-FEW_CLUSTERS = 20
-
 
 @dataclass(frozen=True)
 class CovarianceType:
@@ -269,7 +267,7 @@ def check_clusters(
                 "scores of a judge's own parameters sum to zero over the judge, so these clusters would leave them no "
                 "variance at all. Cluster by prompt instead, or leave these judges out."
             )
-    if n_clusters < FEW_CLUSTERS or n_clusters <= n_free:
+    if n_clusters < limits.FEW_CLUSTERS or n_clusters <= n_free:
         warnings.warn(
             f"{n_clusters} clusters for {n_free} free parameters: cluster-robust standard errors are too small with so few, "
             "and joint tests of many parameters are not available.",

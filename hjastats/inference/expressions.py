@@ -18,13 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import limits
 from ..errors import ContrastError
 from ..model.quantities import Quantities
 from .functions import FUNCTIONS
 from .tokens import Token, excerpt, tokenize
-
-MAX_LENGTH = 20_000
-MAX_DEPTH = 60
 
 
 @dataclass(frozen=True)
@@ -72,8 +70,8 @@ def evaluate(text: str, quantities: Quantities) -> ParsedContrast:
     """
     if not isinstance(text, str) or not text.strip():
         raise ContrastError("a contrast string must not be empty.")
-    if len(text) > MAX_LENGTH:
-        raise ContrastError(f"a contrast string may have {MAX_LENGTH:,} characters, got {len(text):,}.")
+    if len(text) > limits.CONTRAST_LENGTH:
+        raise ContrastError(f"a contrast string may have {limits.CONTRAST_LENGTH:,} characters, got {len(text):,}.")
     parser = _Parser(text, tokenize(text, quantities), quantities)
     return parser.contrast()
 
@@ -123,8 +121,8 @@ class _Parser:
 
     def sum(self) -> Dual:
         self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise ContrastError(f"{excerpt(self.text)} is nested more than {MAX_DEPTH} levels deep.")
+        if self.depth > limits.CONTRAST_DEPTH:
+            raise ContrastError(f"{excerpt(self.text)} is nested more than {limits.CONTRAST_DEPTH} levels deep.")
         result = self.product()
         while operator := self._accept("+", "-"):
             other = self.product()
@@ -151,8 +149,8 @@ class _Parser:
         base = self.atom()
         if self._accept("**", "^"):
             self.depth += 1
-            if self.depth > MAX_DEPTH:
-                raise ContrastError(f"{excerpt(self.text)} is nested more than {MAX_DEPTH} levels deep.")
+            if self.depth > limits.CONTRAST_DEPTH:
+                raise ContrastError(f"{excerpt(self.text)} is nested more than {limits.CONTRAST_DEPTH} levels deep.")
             exponent = self.unary()
             self.depth -= 1
             return self._safely(self._raise, base, exponent)

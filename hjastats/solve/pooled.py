@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg.lapack import dposv
 
+from .. import limits
 from ..data.cells import Cells
 from ..model.design import Coefficients
 from ..model.responses import Derivatives, bernoulli
@@ -19,8 +20,6 @@ from .quadratic import is_many
 from .starts import win_share_scores
 from .trust import STATIONARY, Optimum, likelihood_unit, next_length
 
-# Steps to be done in: most data need three or four.
-_PATIENCE = 20
 # Longest step, in log-odds: one much longer leads to where nothing is known.
 _STRIDE = 30.0
 
@@ -40,7 +39,7 @@ def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
     """
     pairs = _pooled(cells)
     start = win_share_scores(pairs.first, pairs.second, pairs.n, pairs.y, pairs.n_items)
-    return _maximise(pairs, start, cells, min(maxiter, _PATIENCE))
+    return _maximise(pairs, start, cells, min(maxiter, limits.PLAIN_STEPS))
 
 
 def maximise_judgewise(cells: Cells, ridge: float | np.ndarray = 0.0, maxiter: int = 200) -> Optimum | None:
@@ -63,7 +62,7 @@ def maximise_judgewise(cells: Cells, ridge: float | np.ndarray = 0.0, maxiter: i
     weight = np.repeat(np.broadcast_to(ridge, cells.n_judges), cells.n_items)
     pairs = _Pairs(*nodes, cells.n[order], cells.y[order], len(weight), weight if np.any(ridge) else None)
     # From zero, and perhaps far out: a log-odds per step.
-    return _maximise(pairs, np.zeros(len(weight)), cells, min(maxiter, 3 * _PATIENCE))
+    return _maximise(pairs, np.zeros(len(weight)), cells, min(maxiter, 3 * limits.PLAIN_STEPS))
 
 
 def _maximise(pairs: _Pairs, scores: np.ndarray, cells: Cells, maxiter: int) -> Optimum | None:

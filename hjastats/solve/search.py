@@ -27,15 +27,8 @@ SAME_OPTIMUM = 1e-4
 NEAR = 0.3
 NEAR_WITH_PLENTY = 3.0
 PLENTY = 100.0
-# Random starts beside those asked for, of which only those that end apart are run.
-SCREENED = 6
-# Starts added where the likelihood surface is rough: comparisons per parameter are fewer than this, or nothing converged.
-SCATTERED = 14
+# Comparisons per parameter below which the likelihood surface is rough.
 SPARSE = 20.0
-# Starts far out, along as many directions without limit.
-BREAKAWAYS = 50
-# Starts of either kind where cells are so many that one is expensive.
-FEWEST = 4
 # Ridge that holds scores which would run to infinity some ten log-odds out.
 HELD = 1e-4
 
@@ -161,7 +154,7 @@ def _best_of_many(optima: _Optima, structure: ScoreStructure, n_random: int, rng
     """The best optimum of a low-rank structure from starts of several kinds, each where the ones before leave a doubt."""
     cells, rank = optima.cells, structure.rank
     n_affordable = limits.SCREENED_CELLS // max(len(cells.n), 1)
-    n_random += min(SCREENED, n_affordable) if can_alternate(cells, structure) else 0
+    n_random += min(limits.SCREENED, n_affordable) if can_alternate(cells, structure) else 0
     found = optima.after(no_terms(cells, starting_scores(cells, structure, n_random, rng)))
     if cells.terms:
         # Starts that know the linear terms of the best optimum so far are better than those that know none.
@@ -171,12 +164,12 @@ def _best_of_many(optima: _Optima, structure: ScoreStructure, n_random: int, rng
     is_saturated = structure.n_free(cells.n_judges, cells.n_items) >= cells.n_judges * (cells.n_items - 1)
     if not is_saturated and (_is_sparse(cells, structure) or not found.best.converged):
         best = found.best.at
-        scattered = scattered_scores(cells, rank, min(SCATTERED, FEWEST + n_affordable), rng)
+        scattered = scattered_scores(cells, rank, min(limits.SCATTERED, limits.FEWEST + n_affordable), rng)
         found = optima.after(_with_scores(best, scattered))
         if rank > 0:
             found = optima.after(stacked([one_direction_more(cells, rank, best)]))
     if found.best.converged and not optima.ridge:
-        outward = breakaway_scores(cells, rank, min(BREAKAWAYS, FEWEST + n_affordable), rng)
+        outward = breakaway_scores(cells, rank, min(limits.BREAKAWAYS, limits.FEWEST + n_affordable), rng)
         found = optima.after(no_terms(cells, outward)) if len(outward) else found
     return found
 

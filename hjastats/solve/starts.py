@@ -22,8 +22,7 @@ START_RIDGE = 0.1
 _LEAST_RIDGE = 1e-12
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
-# Judges and items are fitted in turn at most so many times, and while that explains so many log-likelihood units more.
-MOST_PASSES = 16
+# Judges and items are fitted in turn while that explains so many log-likelihood units more.
 SETTLED = 0.1
 # A judge that breaks away starts at this many log-odds, and weighs so much more than the others that its scores become the
 # leading direction of the panel.
@@ -118,7 +117,7 @@ class Quadratic:
     def alternated(self, directions: np.ndarray) -> np.ndarray:
         """Scores (m, n_judges, n_items) after fitting judges and items in turn, from several item directions (m, q, n_items)."""
         explained = np.full(len(directions), -np.inf)
-        for _ in range(MOST_PASSES):
+        for _ in range(limits.MOST_PASSES):
             judges = self.judges_on(directions)
             directions = self.items_for(judges)
             before = explained
