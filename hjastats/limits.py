@@ -41,7 +41,7 @@ ALTERNATED = 200
 SCREENED_CELLS = 1_000_000
 # Effort of the search. Random starts beside those asked for, of which only those that end apart are run; starts added where the
 # likelihood surface is rough; starts far out; and how many of the last two there are at least where cells are many.
-SCREENED = 6
+SCREENED = 3
 SCATTERED = 14
 BREAKAWAYS = 50
 FEWEST = 4
