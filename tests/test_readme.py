@@ -65,5 +65,13 @@ def test_links_within_the_project_lead_somewhere(path):
     assert missing == []
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_of_the_project_that_are_named_exist(path):
+    named = re.findall(r"`((?:tests|benchmarks|docs|hjastats)/[\w/]+(?:\.py|\.md)?)`", path.read_text(encoding="utf-8"))
+    # Made by runs, not part of the project.
+    made = {"docs/api/generated", "docs/_build"}
+    assert sorted(name for name in set(named) - made if not (ROOT / name).exists()) == []
+
+
 def _target(path, link):
     return path.parent / re.sub(r"^vignettes/", "../vignettes/" if path.parent.name == "docs" else "vignettes/", link)
