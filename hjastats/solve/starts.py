@@ -22,6 +22,8 @@ START_RIDGE = 0.1
 _LEAST_RIDGE = 1e-12
 # Newton steps from zero; a starting value needs the direction of the estimate, not its last digits.
 START_STEPS = 3
+# Log-odds beyond which no start lies: a verdict tells nothing there.
+FARTHEST = 12.0
 # Judges and items are fitted in turn while that explains so many log-likelihood units more.
 SETTLED = 0.1
 # A judge that breaks away starts at this many log-odds, and weighs so much more than the others that its scores become the
@@ -164,6 +166,8 @@ def _newton_scores(cells: Cells, offset: np.ndarray | float, n_steps: int = STAR
         here = bernoulli(score_differences(cells, scores) + offset, cells.n, cells.y)
         slope = cells.sum_by_score(here.slope) + START_RIDGE * scores
         scores = scores - _solve_laplacians(cells, here.curvature, slope, START_RIDGE)
+        # A step from where other terms leave verdicts nearly certain may lead anywhere.
+        scores = np.clip(scores, -FARTHEST, FARTHEST)
     return centred(scores)
 
 

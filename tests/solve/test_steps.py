@@ -17,7 +17,7 @@ from hjastats.solve.quadratic import QuadraticModel, solve_arrow, state_at
 from hjastats.solve.ridge import NO_RIDGE, Ridge
 from hjastats.solve.search import no_terms, search, stacked
 from hjastats.solve.starts import starting_scores
-from hjastats.solve.trust import Run, maximise
+from hjastats.solve.trust import maximise
 from tests.counting import aggregate
 
 K, N = 4, 5
@@ -63,7 +63,6 @@ KINDS = ["complete", "incomplete", "terms", "common", "judge"]
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_of_a_stack_are_those_of_its_members(kind):
     cells = panel(kind)
-    assert (cells.pairs is not None) == (kind == "complete")
     members = random_states(cells, LowRank(1))
     together = evaluate(cells, stacked([member.at for member in members]))
     np.testing.assert_allclose(together.value, [member.value for member in members], rtol=1e-13)
@@ -128,33 +127,6 @@ def test_equal_starts_are_run_once():
     found = search(cells, LowRank(1), starts=[start] * 4)
     assert found.counts == (4,)
     assert sorted(len(path) > 1 for path in found.paths) == [False, False, False, True]
-
-
-def test_empty_cells_change_nothing():
-    cells = panel("complete")
-    gone = (cells.judge == 1) & (cells.first == 0) & (cells.second > 2)
-    some = aggregate(*(a[~gone] for a in (cells.judge, cells.first, cells.second, cells.y / cells.n, cells.n)), K, N)
-    full = some.completed()
-    assert some.pairs is None
-    assert full.pairs is not None
-    assert len(full.n) == len(cells.n)
-    assert full.n.sum() == some.n.sum()
-    assert full.completed() is full
-    at = no_terms(some, np.random.default_rng(0).normal(size=(K, N)))
-    sparse, dense = (maximise(of, LowRank(1), at) for of in (some, full))
-    np.testing.assert_allclose(dense.path, sparse.path, rtol=1e-12)
-    np.testing.assert_allclose(dense.at.scores, sparse.at.scores, atol=1e-9)
-    # A pair nobody compared does not say how far out a point is.
-    far = no_terms(full, np.zeros((K, N)))
-    far.scores[1, 0], far.scores[1, 3] = 40.0, 0.0
-    state = state_at(full, far, LowRank(1).member(far.scores)[1], NO_RIDGE)
-    run = Run(full, LowRank(1), far)
-    assert run.extent(state) == np.abs(state.derivatives.eta[full.n > 0]).max()
-
-
-def test_a_panel_with_few_of_its_pairs_is_left_as_it_is():
-    cells = aggregate(np.zeros(3, int), np.array([0, 1, 2]), np.array([1, 2, 3]), np.ones(3), np.ones(3), 1, 6)
-    assert cells.completed() is cells
 
 
 def test_the_last_step_was_as_short_as_foretold():
