@@ -20,7 +20,7 @@ from .model.terms import OPTIONS
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from .results import HJAResults
 from .solve.covariance import stationarity
-from .solve.penalties import Penalty
+from .solve.penalties import PENALTIES, Penalty
 from .solve.ridge import NO_RIDGE, Ridge
 from .solve.search import Search
 from .solve.trust import Optimum
@@ -190,4 +190,4 @@ def _penalty(stored: dict[str, Any] | None) -> Penalty | None:
         return None
     chosen = stored["validation"]
     validation = None if chosen is None else CrossValidation(np.array(chosen["alphas"]), np.array(chosen["loss"]))
-    return Penalty(stored["kind"], Ridge(float(stored["scores"]), float(stored["terms"])), validation=validation)
+    return PENALTIES[stored["kind"]](Ridge(float(stored["scores"]), float(stored["terms"])), validation)

@@ -19,7 +19,6 @@ from .diagnosis import judge_facts
 from .effective import effective_judges
 from .findings import EXTREME_SHARE, OUTLYING_LEVERAGE
 
-WIDTH = LINE_WIDTH
 # Shares beyond which a habit is worth a clause: ties, verdicts lost when reading, flips and cycles (coins give 1/4).
 OFTEN = {"tie_rate": 0.2, "dropped_rate": 0.1, "flip_rate": 0.2, "cycle_rate": 0.1}
 # Infit outside these bounds is worth a clause (Wright and Linacre 1994, for high stakes), and outfit that distorts the measure.
@@ -102,7 +101,7 @@ class JudgeCard:
 
     def __repr__(self) -> str:
         facts = self.facts
-        lines = [shortened(self.judge, WIDTH), *_wrapped(self.sentence), ""]
+        lines = [shortened(self.judge, LINE_WIDTH), *_wrapped(self.sentence), ""]
         unswapped = "no pair judged in both orders"
         lines += [
             _line("comparisons", f"{facts['comparisons']:,.0f}, {_tied(facts)}, {facts['dropped_rate']:.1%} unusable"),
@@ -121,11 +120,11 @@ class JudgeCard:
 
 
 def _line(name: str, text: str) -> str:
-    return f"  {name:<15}{shortened(text, WIDTH - 17)}"
+    return f"  {name:<15}{shortened(text, LINE_WIDTH - 17)}"
 
 
 def _wrapped(sentence: str) -> list[str]:
-    lines = textwrap.wrap(sentence, WIDTH, max_lines=4, placeholder=" …")
+    lines = textwrap.wrap(sentence, LINE_WIDTH, max_lines=4, placeholder=" …")
     return lines or [""]
 
 

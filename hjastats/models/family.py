@@ -19,7 +19,7 @@ from ..model.structures import Pooled, ScoreStructure, Unrestricted
 from ..results import HJAResults
 from ..solve.alternating import AlternatingRun, alternate
 from ..solve.delegate import STATSMODELS_METHODS, delegate
-from ..solve.penalties import PENALTIES, Penalty
+from ..solve.penalties import PENALTIES
 from ..solve.ridge import Ridge
 from ..solve.search import no_terms, search
 from ..solve.starts import initialise
@@ -278,13 +278,13 @@ class HJAModel(ComparisonModel):
         information = which_information(information, cov_type)
         self.check_estimable()
         rng = np.random.default_rng(rng)
-        what = Penalty(penalty)
+        what = PENALTIES[penalty]()
         if penalty == "ridge":
             validation = None
             if alpha == "cv":
                 validation = ridge_losses(self.folds(groups, n_folds, rng), self.structure, penalise_terms=terms)
             weight = self._ridge_weight(alpha) if validation is None else validation.best
-            what = Penalty("ridge", Ridge(weight, weight if terms else 0.0), validation)
+            what = PENALTIES[penalty](Ridge(weight, weight if terms else 0.0), validation)
         found = what.search(self.design, self.structure, n_random, rng)
         fit = assess(self.layout, self.design, found, method=penalty, information=information, penalty=what)
         return self._results(fit, cov_type, cov_kwds, warn_convergence)
