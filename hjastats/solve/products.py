@@ -312,7 +312,7 @@ def _judge_blocks(cells: Design, here: Derivatives, tangent: TangentBasis) -> np
 
     for i in range(width):
         weighted = _curvature(here, moves[i]) * column(i)
-        for j in np.flatnonzero(moves[: i + 1] == moves[i]):
+        for j in np.flatnonzero(moves[: i + 1] == moves[i]).tolist():
             blocks[:, i, j] = np.bincount(cells.judge, weighted * column(j), n_judges)
             blocks[:, j, i] = blocks[:, i, j]
     for k, e in cells.terms.held:
