@@ -28,7 +28,9 @@ from .model.likelihood import evaluate, score_differences
 from .model.quantities import Quantities
 from .model.tangent import TangentBasis, in_centred_basis
 from .solve.alternating import AlternatingRun
-from .solve.covariance import (
+from .solve.existence import Separation, find_separation
+from .solve.penalties import Penalty
+from .solve.precision import (
     SINGULAR_CONDITION,
     Covariance,
     DenseCovariance,
@@ -37,8 +39,6 @@ from .solve.covariance import (
     covariance_at,
     score_rows,
 )
-from .solve.existence import Separation, find_separation
-from .solve.penalties import Penalty
 from .solve.ridge import NO_RIDGE
 from .solve.search import Search
 from .solve.trust import Optimum

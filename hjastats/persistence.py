@@ -19,8 +19,8 @@ from .model.likelihood import evaluate
 from .model.terms import OPTIONS
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from .results import HJAResults
-from .solve.covariance import stationarity
 from .solve.penalties import PENALTIES, Penalty
+from .solve.precision import stationarity
 from .solve.ridge import NO_RIDGE, Ridge
 from .solve.search import Search
 from .solve.trust import Optimum

@@ -26,7 +26,6 @@ from .export import text_or_file, to_document
 from .fit import Fit, which_information
 from .inference import estimates as tables
 from .inference.bootstrap import Bootstrap, bootstrap, check_options
-from .inference.comparison import Candidate, comparison_table
 from .inference.contrasts import Contrast, Spec, contrast
 from .inference.covariances import choose_covariance
 from .inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
@@ -38,6 +37,7 @@ from .inference.likelihood_ratio import (
     compare_lr_test,
     saturated_rank_test,
 )
+from .inference.nesting import Candidate, comparison_table
 from .inference.pairs import pairwise
 from .inference.ranks import ranking
 from .judges import JudgeQuestions

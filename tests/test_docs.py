@@ -26,7 +26,7 @@ CLASSES = (hja.Comparisons, hja.HJAModel, hja.HJAResults, hja.RankSelection, Jud
 RECORDS = (Fit, Observations)
 # Without an underscore because other modules of the package, or statsmodels, call them; not for users.
 INTERNAL = {
-    *("Comparisons.cells", "Comparisons.ordered_cells", "Comparisons.row_cells", "Comparisons.has_soft_preferences"),
+    *("Comparisons.cells", "Comparisons.ordered_cells", "Comparisons.row_cells"),
     *("HJAModel.folds", "HJAModel.initialize", "HJAModel.results_class", "HJAModel.observations"),
     *("HJAModel.row_design", "HJAModel.prediction_rows"),
     *("HJAResults.cov_params_default", "HJAResults.normalized_cov_params", "HJAResults.df_modelwc"),

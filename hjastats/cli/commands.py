@@ -111,7 +111,7 @@ def run_fit(chosen: argparse.Namespace) -> None:
         ranking = leading_places(result.fit)
         contrasts = [result.contrast(text) for text in chosen.contrast]
         summary = str(result.summary())
-    for hint in options.hints(chosen, result):
+    for hint in options.advice(chosen, result):
         print(f"hint: {hint}", file=sys.stderr)
     if chosen.save is not None:
         result.to_json(chosen.save)
@@ -197,7 +197,7 @@ def run_report(chosen: argparse.Namespace) -> None:
     print(f"wrote {chosen.output}")
     if (note := options.position_note(chosen, result)) is not None:
         print(note)
-    for hint in options.hints(chosen, result):
+    for hint in options.advice(chosen, result):
         print(f"hint: {hint}", file=sys.stderr)
 
 

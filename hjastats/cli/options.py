@@ -223,7 +223,7 @@ def fit(options: argparse.Namespace, model: HJAModel) -> HJAResults:
     return model.fit(**covariance)
 
 
-def hints(options: argparse.Namespace, result: HJAResults) -> list[str]:
+def advice(options: argparse.Namespace, result: HJAResults) -> list[str]:
     """What the warnings of the fit ask for, in the options that give it."""
     warned = {finding.topic for finding in result.findings if finding.is_warning}
     found = []

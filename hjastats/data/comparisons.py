@@ -174,11 +174,6 @@ class Comparisons:
         return collapse(replace(self.row_cells, judge_terms=np.ones((self.n_rows, 1))))
 
     @cached_property
-    def has_soft_preferences(self) -> bool:
-        """Whether some outcomes are neither a win nor a tie nor a loss."""
-        return bool(((self.outcome > 0) & (self.outcome < 1) & (self.outcome != 0.5)).any())
-
-    @cached_property
     def connectivity(self) -> Connectivity:
         """Which items are linked by whose comparisons; see :class:`hjastats.data.graph.Connectivity`.
 

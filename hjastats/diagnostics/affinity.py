@@ -13,7 +13,7 @@ from ..errors import ContrastError, IdentificationError
 from ..fit import Fit
 from ..inference.contrasts import Contrast
 from ..inference.hypotheses import wald_statistic
-from ..solve.covariance import Covariance
+from ..solve.precision import Covariance
 from ..words import quoted, shortened
 
 

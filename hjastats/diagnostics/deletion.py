@@ -13,7 +13,7 @@ from ..model.information import Arrow, expected_information, free_information
 from ..model.likelihood import Gradient, evaluate, free_gradient, gradient
 from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
-from ..solve.covariance import invert
+from ..solve.precision import invert
 from ..solve.products import coordinates, in_free_order
 from ..solve.quadratic import remainder, solve_arrow
 from ..solve.ridge import NO_RIDGE, Ridge

@@ -18,10 +18,11 @@ from ..fit import Fit, Observations
 from ..inference.contributions import Contributions
 from ..inference.estimates import leverage, sensitivity
 from ..inference.score_tests import judge_term_test
+from ..model.responses import is_soft
 from ..model.terms import POSITION, Term
-from ..solve.covariance import covariance_at
+from ..solve.precision import covariance_at
 from ..words import quoted
-from .outcome import optima_text, separation_text
+from .ending import optima_text, separation_text
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
@@ -194,7 +195,7 @@ def _order(data: Comparisons) -> Finding:
 def _ties(fit: Fit, observed: Observations) -> Finding:
     data, terms = observed.data, fit.layout.terms
     share = float(np.average(data.outcome == 0.5, weights=data.weight))
-    soft = float(np.average((data.outcome > 0) & (data.outcome < 1) & (data.outcome != 0.5), weights=data.weight))
+    soft = float(np.average(is_soft(fit.design.response, data.outcome), weights=data.weight))
     robust = "" if fit.choice.kind != "nonrobust" else " Use cov_type='HC0' or 'cluster'."
     if soft > 0:
         text = f"{soft:.1%} of the verdicts are soft preferences: model-based standard errors do not hold for them.{robust}"

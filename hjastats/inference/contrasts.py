@@ -16,7 +16,7 @@ from statsmodels.tools.numdiff import approx_fprime
 from ..errors import ContrastError
 from ..fit import Fit
 from ..model.quantities import ParameterView, Quantities
-from ..solve.covariance import Covariance
+from ..solve.precision import Covariance
 from .expressions import evaluate
 from .hypotheses import wald_statistic
 

@@ -24,7 +24,7 @@ from ..model.information import expected_information, free_information
 from ..model.likelihood import evaluate, weighted
 from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
-from ..solve.covariance import Covariance, DenseCovariance, FreeCovariance, LargeCovariance
+from ..solve.precision import Covariance, DenseCovariance, FreeCovariance, LargeCovariance
 from ..words import quoted
 from .contributions import Contributions, single, weighted_slopes
 

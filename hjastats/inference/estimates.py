@@ -17,7 +17,7 @@ from ..model.design import Design
 from ..model.likelihood import free_moves, free_regressors, log_odds
 from ..model.responses import probability
 from ..model.terms import LOG_ODDS
-from ..solve.covariance import score_standard_errors
+from ..solve.precision import score_standard_errors
 from .contrasts import Contrast, contrast, two_sided
 
 # Built once: a frame of one block under given columns takes a sixth of the time of one made from a dictionary.

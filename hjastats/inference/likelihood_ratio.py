@@ -17,7 +17,7 @@ from ..model.design import Coefficients
 from ..model.structures import LowRank
 from ..solve.search import no_terms, search
 from ..solve.starts import starting_scores
-from .comparison import Candidate, check_same_data, is_nested, is_regular
+from .nesting import Candidate, check_same_data, is_nested, is_regular
 from .resampling import ParametricDraw, replicate
 
 

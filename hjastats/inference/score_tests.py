@@ -11,7 +11,7 @@ from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, weighted
 from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
-from ..solve.covariance import FreeCovariance, LargeCovariance
+from ..solve.precision import FreeCovariance, LargeCovariance
 from .contributions import Contributions
 
 # Share of a term's information that must be left after the other parameters, for the term to be told from them: more than rounding

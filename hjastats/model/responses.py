@@ -152,7 +152,6 @@ class Davidson:
             name="tie",
             label="ties",
             title="tie",
-            help="tie propensity with --ties davidson",
             moves=1,
             # No propensity means no ties: the effect that could be absent is not zero.
             null=None,
@@ -330,6 +329,11 @@ def typical(response: Response, here: Derivatives, n: np.ndarray) -> Derivatives
     counts = n[:, None] * (probabilities.T @ response.counts(outcomes))
     there = response.derivatives(here.eta, here.own, n, n * (outcomes @ probabilities), counts)
     return here._replace(curvature=there.curvature, cross=there.cross, own_curvature=there.own_curvature)
+
+
+def is_soft(response: Response, outcome: np.ndarray) -> np.ndarray:
+    """Which outcomes are none of the verdicts, nor half of two: of these the likelihood is a quasi-likelihood."""
+    return ~np.isin(outcome, [*response.verdicts.values(), 0.5])
 
 
 def expected_outcome(response: Response, probabilities: np.ndarray) -> np.ndarray:

@@ -33,7 +33,7 @@ from ..model.responses import RESPONSES, draw_outcomes, expected_outcome
 from ..model.structures import LowRank, ScoreStructure
 from ..model.tangent import TangentBasis
 from ..model.terms import SCOPES, gather
-from ..solve.covariance import information_at
+from ..solve.precision import information_at
 from ..solve.search import no_terms
 from ..solve.starts import starting_scores
 from ..words import quoted

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..data.arrays import check_option
 from ..data.comparisons import Comparisons
-from ..diagnostics.outcome import warn
+from ..diagnostics.ending import warn
 from ..errors import IdentificationError
 from ..fit import Fit, assess, which_information
 from ..inference.covariances import choose_covariance, cluster_codes

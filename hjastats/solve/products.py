@@ -26,7 +26,7 @@ class ProductSystem:
     """Information at one point as something to multiply by, with a preconditioner that can be inverted at once.
 
     The preconditioner is the information without the links between judges and items, and between items: one block per judge,
-    one per item. Coordinates are those of :class:`hjastats.model.likelihood.Arrow`: own (n_judges, f + e) and shared (s,).
+    one per item. Coordinates are those of :class:`hjastats.model.information.Arrow`: own (n_judges, f + e) and shared (s,).
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import hjastats as hja
 from hjastats.diagnostics.biclustering import bicluster
 from hjastats.errors import ContrastError, CovarianceWarning, SizeError
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from hjastats.solve.covariance import LargeCovariance
+from hjastats.solve.precision import LargeCovariance
 
 MODELS = {
     "BTL": (hja.BTLModel, {}),

@@ -10,8 +10,8 @@ from hjastats.data.cells import Cells, collapse
 from hjastats.fit import pooled_condition
 from hjastats.model.design import Design
 from hjastats.model.structures import Pooled
-from hjastats.solve.covariance import covariance_at
 from hjastats.solve.pooled import maximise_pooled
+from hjastats.solve.precision import covariance_at
 from hjastats.solve.search import no_terms
 from hjastats.solve.starts import win_share_scores
 from hjastats.solve.trust import maximise

@@ -11,7 +11,7 @@ from hjastats.model.design import Design
 from hjastats.model.likelihood import evaluate, gradient
 from hjastats.model.structures import LowRank, Pooled
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from hjastats.solve.covariance import LargeCovariance, information_at
+from hjastats.solve.precision import LargeCovariance, information_at
 from hjastats.solve.products import ProductSystem, conjugate_gradients, in_free_order
 from hjastats.solve.ridge import NO_RIDGE
 from hjastats.solve.search import no_terms

@@ -21,8 +21,8 @@ from ...inference.ranks import leading_places
 from ..figures import FitPlots
 from ..summary import Heading, summarise
 from .html_tables import Table, table
+from .opening import verdict
 from .vector import Picture, picture
-from .verdict import verdict
 
 RANKING = {
     "place": ("place", "d"),

@@ -9,7 +9,7 @@ import pytest
 import hjastats as hja
 from hjastats.cli import main
 from hjastats.show.report.html_tables import table
-from hjastats.show.report.verdict import leadership, resolution
+from hjastats.show.report.opening import leadership, resolution
 
 HOSTILE = ["<script>alert(1)</script>", '"quotes\' & co"', "x" * 300, "שלום עולם", "{{ 7 * 7 }}", "a\u202eb</svg>"]
 

@@ -4,8 +4,8 @@ from scipy import stats
 
 import hjastats as hja
 from hjastats.errors import ComparisonError
-from hjastats.inference.comparison import is_nested, is_regular
-from hjastats.solve.covariance import invert
+from hjastats.inference.nesting import is_nested, is_regular
+from hjastats.solve.precision import invert
 
 
 @pytest.fixture(scope="module")

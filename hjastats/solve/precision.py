@@ -17,6 +17,7 @@ from ..model.likelihood import evaluate, free_gradient, gradient
 from ..model.responses import Derivatives, typical
 from ..model.tangent import TangentBasis
 from .products import ProductSystem, coordinates, in_free_order
+from .quadratic import is_many
 from .ridge import NO_RIDGE, Ridge
 
 # Beyond this condition number of the information, standard errors are rounding error.
@@ -268,7 +269,7 @@ def covariance_at(
     """Inverse information at some coefficients: a matrix, or a promise of its parts where judges or items are many."""
     n_shared = tangent.shared_judges.shape[1] * tangent.n_shared + cells.n_shared_terms
     n_free = tangent.n_free + cells.n_linear
-    if n_shared > limits.DENSE_SHARED or n_free > limits.MANY_FREE:
+    if is_many(n_shared) or n_free > limits.MANY_FREE:
         large = LargeCovariance(cells, at, tangent, kind, ridge)
         # An item that runs to infinity spoils the preconditioner for all others, and with it the condition number.
         if n_free > limits.SECOND_LOOK or large.is_identified:

@@ -16,6 +16,7 @@ from ..errors import ComparisonError
 from ..fit import Fit, Observations
 from ..model.decomposition import max_rank
 from ..model.layout import Layout
+from ..model.responses import is_soft
 from ..model.terms import SCOPES, Term
 from ..words import quoted
 
@@ -40,7 +41,7 @@ class Candidate:
     @property
     def has_soft_preferences(self) -> bool:
         """Whether the likelihood is a quasi-likelihood, whose ratios are not chi-squared."""
-        return self.data is not None and self.data.has_soft_preferences
+        return self.data is not None and bool(is_soft(self.fit.design.response, self.data.outcome).any())
 
 
 def level(layout: Layout) -> int:
