@@ -12,8 +12,8 @@ DENSE_COUNTS = 4_000_000
 # Possible combinations of labels in an arrow table up to which the same is done: read_comparisons of 10,000 rows 4 times, of a
 # million 8 times as fast.
 DISTINCT_CODES = 10_000_000
-# Rows beyond which columns of text are coded by several threads: read_comparisons of 300,000 rows 1.7 times as fast on two cores.
-LONG_COLUMN = 100_000
+# Rows beyond which columns of text are coded by several threads: read_comparisons of 100,000 rows 1.3 times as fast on two cores.
+LONG_COLUMN = 30_000
 # Items up to which a table of all pairs tells sooner than a sparse graph whether they are linked: connectivity.is_connected of 20
 # items 9 times, of 100 items 3.5 times as fast, a tenth of the time from 10,000 records to BTL scores.
 DENSE_LINKS = 1500
