@@ -28,7 +28,7 @@ from .model.likelihood import evaluate, score_differences
 from .model.quantities import Quantities
 from .model.tangent import TangentBasis, in_centred_basis
 from .solve.alternating import AlternatingRun
-from .solve.existence import Separation, find_separation
+from .solve.existence import INVOLVED, Separation, find_separation
 from .solve.penalties import Penalty
 from .solve.precision import (
     SINGULAR_CONDITION,
@@ -382,7 +382,7 @@ class Fit:
         if separation is None:
             return np.zeros(len(layout.names), dtype=bool)
         movement = np.abs(layout.derivative(separation.step, self.tangent, self.parts))
-        affected = movement >= 0.3 * max(float(movement.max()), 1e-300)
+        affected = movement >= INVOLVED * max(float(movement.max()), 1e-300)
         if "S" in layout.slices:
             affected[layout.slices["S"]] = separation.is_affected.ravel()
         change = np.abs(self._further_out(separation.step) - self.params)

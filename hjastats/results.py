@@ -44,6 +44,7 @@ from .judges import JudgeQuestions
 from .show.figures import FitPlots
 from .show.report import Subject, render
 from .show.summary import Heading, summarise
+from .solve.existence import INVOLVED
 
 if TYPE_CHECKING:
     from statsmodels.base._prediction_inference import PredictionResultsMonotonic
@@ -53,8 +54,6 @@ if TYPE_CHECKING:
 
 # What statsmodels' base classes give that holds here; the rest of theirs is not shown.
 INHERITED = ("aic", "bic", "df_model", "model", "nobs", "params", "save", "tvalues")
-# Movement from which a judge's position effect counts as running away.
-RUNS_AWAY = 0.3
 
 
 class HJAResults(GenericLikelihoodModelResults):
@@ -857,7 +856,8 @@ class HJAResults(GenericLikelihoodModelResults):
         other = self.model.with_position("judge").fit_like(self.fit)
         position, separation = other.position, other.fit.separation
         if separation is not None:
-            moving = np.abs(separation.judge_terms[:, 0]) >= RUNS_AWAY
+            own = other.fit.layout.terms.own_names.index("position")
+            moving = np.abs(separation.judge_terms[:, own]) >= INVOLVED
             position.loc[moving, ["estimate", "std_err"]] = np.nan
         can_test = self.fit.penalty is None and other.converged
         return Diagnosis(self.findings, judge_facts(data, position), other.compare_lr_test(self) if can_test else None)

@@ -163,17 +163,6 @@ def p_value(value: float) -> str:
     return "<1e-300" if value < SMALLEST_P else number(value, ".3f" if value >= 0.001 else ".1e")
 
 
-def p_equals(value: float) -> str:
-    """A p-value within a sentence.
-
-    Examples
-    --------
-    >>> p_equals(0.0312), p_equals(0.0)
-    ('p = 0.031', 'p < 1e-300')
-    """
-    return "p < 1e-300" if value < SMALLEST_P else f"p = {p_value(value)}"
-
-
 def frame_text(frame: pd.DataFrame) -> str:
     """A frame as plain text: two decimals, p-values readable in the far tail, nothing where there is nothing.
 

@@ -95,8 +95,8 @@ class Cells:
         The transpose of taking score differences, shape (n_judges, n_items).
         """
         size = self.n_judges * self.n_items
-        sums = sums_at(self.first_entry, values, size) - sums_at(self.second_entry, values, size)
-        return sums.reshape(*values.shape[:-1], self.n_judges, self.n_items)
+        sums = np.bincount(self.first_entry, values, size) - np.bincount(self.second_entry, values, size)
+        return sums.reshape(self.n_judges, self.n_items)
 
     @cached_property
     def _pair(self) -> np.ndarray:
@@ -116,9 +116,9 @@ class Cells:
 
     def laplacians(self, weight: np.ndarray) -> np.ndarray:
         """Weighted graph Laplacian of the items for every judge, shape (n_judges, n_items, n_items)."""
-        values = np.concatenate([-weight, -weight, weight, weight], axis=-1)
-        sums = sums_at(self._laplacian_entries, values, self.n_judges * self.n_items**2)
-        return sums.reshape(*weight.shape[:-1], self.n_judges, self.n_items, self.n_items)
+        values = np.concatenate([-weight, -weight, weight, weight])
+        sums = np.bincount(self._laplacian_entries, values, self.n_judges * self.n_items**2)
+        return sums.reshape(self.n_judges, self.n_items, self.n_items)
 
     def sum_by_pair(self, values: np.ndarray) -> np.ndarray:
         """Sums of ``values`` over the cells of each ordered pair of items, shape (n_items, n_items)."""
@@ -127,23 +127,6 @@ class Cells:
 
 
 AnyCells = TypeVar("AnyCells", bound=Cells)
-
-
-def sums_at(position: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
-    """Sums of the values at equal positions along the last axis, shape (..., size).
-
-    Examples
-    --------
-    >>> sums_at(np.array([0, 2, 0]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), 3)
-    array([[ 4.,  0.,  2.],
-           [10.,  0.,  5.]])
-    """
-    if values.ndim == 1:
-        return np.bincount(position, values, size)
-    stack = values.shape[:-1]
-    n_stack = math.prod(stack)
-    everywhere = (np.arange(n_stack)[:, None] * size + position).ravel()
-    return np.bincount(everywhere, values.ravel(), n_stack * size).reshape(*stack, size)
 
 
 def collapse(rows: AnyCells) -> AnyCells:

@@ -24,7 +24,7 @@ _OPEN = 15.0
 # On the way to infinity every step is about one log-odds long; one so short is the rounding error of an optimum.
 _STANDSTILL = 1e-2
 # A judge, an item or a coefficient takes part in a direction when it has at least this share of the largest movement.
-_INVOLVED = 0.3
+INVOLVED = 0.3
 
 
 @dataclass(frozen=True)
@@ -51,22 +51,22 @@ class Separation:
     @property
     def is_affected(self) -> np.ndarray:
         """Which scores run away, shape (n_judges, n_items)."""
-        return np.abs(self.scores) >= _INVOLVED
+        return np.abs(self.scores) >= INVOLVED
 
     @property
     def judges(self) -> np.ndarray:
         """Positions of the judges whose scores move."""
-        return np.flatnonzero(np.abs(self.scores).max(axis=1, initial=0.0) >= _INVOLVED)
+        return np.flatnonzero(np.abs(self.scores).max(axis=1, initial=0.0) >= INVOLVED)
 
     @property
     def rising(self) -> np.ndarray:
         """Positions of the items that rise for these judges."""
-        return np.flatnonzero(self._item_moves >= _INVOLVED)
+        return np.flatnonzero(self._item_moves >= INVOLVED)
 
     @property
     def falling(self) -> np.ndarray:
         """Positions of the items that fall for these judges."""
-        return np.flatnonzero(self._item_moves <= -_INVOLVED)
+        return np.flatnonzero(self._item_moves <= -INVOLVED)
 
     @property
     def _item_moves(self) -> np.ndarray:
@@ -80,9 +80,9 @@ class Separation:
         """Names of the coefficients that grow or fall."""
         names = []
         for e, term in enumerate(judge_terms):
-            for k in np.flatnonzero(np.abs(self.judge_terms[:, e]) >= _INVOLVED):
+            for k in np.flatnonzero(np.abs(self.judge_terms[:, e]) >= INVOLVED):
                 names.append(f"{term}[{judges[k]}] {'grows' if self.judge_terms[k, e] > 0 else 'falls'}")
-        for m in np.flatnonzero(np.abs(self.shared_terms) >= _INVOLVED):
+        for m in np.flatnonzero(np.abs(self.shared_terms) >= INVOLVED):
             names.append(f"{shared_terms[m]} {'grows' if self.shared_terms[m] > 0 else 'falls'}")
         return names
 
