@@ -292,8 +292,14 @@ def _refuse_off_scale(labels: list[object], counts: np.ndarray, scale: str, wher
 
 
 def _likely_meaning(label: str) -> str:
-    """What a label means that differs from a known one in the strength of its sign, such as B>>>A; else the first item."""
-    return "second" if _REPEATED_SIGN.sub(r"\1", str(_key(label))) in SECOND_LABELS else "first"
+    """What a label means that begins with a word for a tie, or differs from a known one in the strength of its sign, such as B>>>A.
+
+    Of any other label, the first item: an example of how to say what it means.
+    """
+    known = _REPEATED_SIGN.sub(r"\1", str(_key(label)))
+    if known.partition(" ")[0] in TIE_LABELS:
+        return "tie"
+    return "second" if known in SECOND_LABELS else "first"
 
 
 @lru_cache(maxsize=8)

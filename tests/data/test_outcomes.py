@@ -91,6 +91,12 @@ def test_a_stronger_sign_is_not_suggested_the_wrong_way_round(label, meaning):
         outcomes([label])
 
 
+def test_a_label_that_says_tie_is_not_suggested_to_be_a_win():
+    with pytest.raises(ComparisonError) as caught:
+        outcomes(["tie (inconsistent)"])
+    assert [hint.value for hint in caught.value.hints if hint.name == "codes"] == [{"tie (inconsistent)": "tie"}]
+
+
 def test_hints_are_data_and_following_them_reads_the_table():
     with pytest.raises(ComparisonError, match="never guessed") as caught:
         outcomes([7, 7, 3])
