@@ -1,6 +1,7 @@
 """What docs/how_well.md claims, with fewer replications: ``python -m benchmarks.claims`` makes that table."""
 
 import pytest
+
 from benchmarks.claims import CLAIMS, run
 
 pytestmark = pytest.mark.slow

@@ -1,7 +1,7 @@
 """What the package claims about its intervals, tests and sentences, each with the simulation that shows it.
 
-A claim draws one data set per replication and says how many of its statements came true. ``python -m benchmarks.claims`` runs all of
-them in full and writes the table of docs/how_well.md; ``tests/test_claims.py`` runs them with fewer replications and the same bands.
+A claim draws one data set per replication and says how many of its statements came true. ``python -m benchmarks.claims`` runs
+all of them in full and writes the table of docs/how_well.md; ``tests/test_claims.py`` runs them with fewer replications.
 """
 
 from __future__ import annotations
