@@ -123,13 +123,11 @@ def _bent(arrow: Arrow, tangent: TangentBasis, slopes: Gradient) -> Arrow:
 
 def _moved(at: Coefficients, tangent: TangentBasis, step: np.ndarray, cells: Design) -> Coefficients:
     """Follow a step in the chart of ``one_step``."""
-    m, n_linear = cells.n_shared_terms, cells.n_linear
-    linear = np.zeros(len(cells.is_free))
-    linear[cells.is_free] = step[:n_linear]
-    own, shared = tangent.split(step[n_linear:])
+    judge_terms, shared_terms = cells.coefficients(step[: cells.n_linear])
     if tangent.strength.size:
+        own, shared = tangent.split(step[cells.n_linear :])
         turned = tangent.judge_items.T + (shared / tangent.strength[:, None]) @ tangent.shared_items.T
         scores = (tangent.shared_judges * tangent.strength + own) @ turned
     else:
-        scores = at.scores + own @ tangent.judge_items.T + tangent.shared_judges @ (shared @ tangent.shared_items.T)
-    return Coefficients(scores, at.judge + linear[m:].reshape(at.judge.shape), at.shared + linear[:m])
+        scores = at.scores + tangent.scores(step[cells.n_linear :])
+    return Coefficients(scores, at.judge + judge_terms, at.shared + shared_terms)
