@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .. import limits
 from ..data.cells import take
 from ..model.design import Coefficients, Design
-from ..model.information import Arrow, expected_information, free_information
-from ..model.likelihood import Gradient, evaluate, free_gradient, gradient
+from ..model.information import Arrow, expected_information
+from ..model.likelihood import Gradient, evaluate, gradient
 from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
 from ..solve.precision import invert
@@ -71,52 +70,31 @@ def one_step(cells: Design, at: Coefficients, tangent: TangentBasis, judge: int,
     slopes = gradient(rest, here)
     if ridge:
         slopes = ridge.add_to_gradient(rest, slopes, without)
-    kept = np.flatnonzero(~_belongs_to(judge, cells, tangent))
-    expected = _information(rest, here, tangent, judge, ridge)
-    note, solve = "", _solved_by_elimination if len(kept) > limits.MANY_FREE else _solved_by_inverse
-    found = solve(_bent(expected, tangent, slopes), slopes, tangent, rest, kept, judge)
-    if found is None:
-        found = solve(expected, slopes, tangent, rest, kept, judge)
+    expected, note = _information(rest, here, tangent, judge, ridge), ""
+    step = _newton_step(_bent(expected, tangent, slopes), slopes, tangent, rest, judge)
+    if step is None:
+        step = _newton_step(expected, slopes, tangent, rest, judge)
         note = "Step with the expected information, the observed one being indefinite."
-    if found is None:
+    if step is None:
         return Deletion(None, np.nan, "The other judges alone do not determine the model.")
-    step = np.zeros(cells.n_linear + tangent.n_free)
-    step[kept] = -found
     there = _moved(at, tangent, step, cells)
     return Deletion(there, here.value - evaluate(rest, there).value, note)
 
 
-def _solved_by_inverse(
-    arrow: Arrow, slopes: Gradient, tangent: TangentBasis, rest: Design, kept: np.ndarray, judge: int
-) -> np.ndarray | None:
-    """Newton step of the coordinates kept; None where the information is singular."""
-    inverse = invert(free_information(arrow, rest)[np.ix_(kept, kept)])
-    return inverse.covariance @ free_gradient(slopes, tangent, rest)[kept] if inverse.is_identified else None
+def _newton_step(arrow: Arrow, slopes: Gradient, tangent: TangentBasis, rest: Design, judge: int) -> np.ndarray | None:
+    """Step of the free coordinates, those of the judge left out at rest; None where the others do not determine it.
 
-
-def _solved_by_elimination(
-    arrow: Arrow, slopes: Gradient, tangent: TangentBasis, rest: Design, kept: np.ndarray, judge: int
-) -> np.ndarray | None:
-    """The step for many judges: their blocks are eliminated, which leaves a system of the items."""
+    The other judges' blocks are eliminated, which leaves a system of the items.
+    """
     own, shared = coordinates(slopes, tangent)
     others = np.arange(rest.n_judges) != judge
     system = Arrow(arrow.judge[others], arrow.coupling[others], arrow.shared)
     solution = solve_arrow(system, own[others], shared)
-    if solution is None or not invert(remainder(system)).is_identified:
+    if solution is None or (len(shared) and not invert(remainder(system)).is_identified):
         return None
     moved = np.zeros_like(own)
     moved[others] = solution[0]
-    return in_free_order(moved, solution[1], rest)[kept]
-
-
-def _belongs_to(judge: int, cells: Design, tangent: TangentBasis) -> np.ndarray:
-    """Which free coordinates are the judge's own, shape (n_free,)."""
-    m, e, f = cells.n_shared_terms, cells.n_judge_terms, tangent.judge_items.shape[1]
-    linear = np.zeros(m + e * cells.n_judges, dtype=bool)
-    linear[m + e * judge : m + e * (judge + 1)] = True
-    scores = np.zeros(tangent.n_free, dtype=bool)
-    scores[f * judge : f * (judge + 1)] = True
-    return np.concatenate([linear[cells.is_free], scores])
+    return -in_free_order(moved, solution[1], rest)
 
 
 def _information(rest: Design, here: Derivatives, tangent: TangentBasis, judge: int, ridge: Ridge) -> Arrow:
@@ -145,13 +123,11 @@ def _bent(arrow: Arrow, tangent: TangentBasis, slopes: Gradient) -> Arrow:
 
 def _moved(at: Coefficients, tangent: TangentBasis, step: np.ndarray, cells: Design) -> Coefficients:
     """Follow a step in the chart of ``one_step``."""
-    m, n_linear = cells.n_shared_terms, cells.n_linear
-    linear = np.zeros(len(cells.is_free))
-    linear[cells.is_free] = step[:n_linear]
-    own, shared = tangent.split(step[n_linear:])
+    judge_terms, shared_terms = cells.coefficients(step[: cells.n_linear])
     if tangent.strength.size:
+        own, shared = tangent.split(step[cells.n_linear :])
         turned = tangent.judge_items.T + (shared / tangent.strength[:, None]) @ tangent.shared_items.T
         scores = (tangent.shared_judges * tangent.strength + own) @ turned
     else:
-        scores = at.scores + own @ tangent.judge_items.T + tangent.shared_judges @ (shared @ tangent.shared_items.T)
-    return Coefficients(scores, at.judge + linear[m:].reshape(at.judge.shape), at.shared + linear[:m])
+        scores = at.scores + tangent.scores(step[cells.n_linear :])
+    return Coefficients(scores, at.judge + judge_terms, at.shared + shared_terms)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
 from .. import limits
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
-from .findings import Finding
+from .findings import Finding, decided_shares
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,19 +54,16 @@ class Diagnosis:
 
 def judge_facts(data: Comparisons, position: pd.DataFrame | None) -> pd.DataFrame:
     """What the data say about each judge, and its position effect if one was fitted."""
-    share = data.first_share()
-    decided = (share["comparisons"] - share["ties"]).to_numpy()
-    wins = (share["first_share"] * share["comparisons"] - 0.5 * share["ties"]).to_numpy()
-    low, high = proportion_confint(np.round(wins), np.maximum(np.round(decided), 1), method="beta")
+    share, decided = data.first_share(), decided_shares(data)
     dropped = data.dropped.groupby("judge")["count"].sum().reindex(share.index).fillna(0.0)
     table = pd.DataFrame(
         {
             "comparisons": share["comparisons"],
             "tie_rate": share["ties"] / share["comparisons"],
             "dropped": dropped,
-            "first_share": np.divide(wins, decided, out=np.full(len(wins), np.nan), where=decided > 0),
-            "first_lower": np.where(decided > 0, low, np.nan),
-            "first_upper": np.where(decided > 0, high, np.nan),
+            "first_share": decided["share"],
+            "first_lower": decided["lower"],
+            "first_upper": decided["upper"],
         }
     )
     if position is not None:

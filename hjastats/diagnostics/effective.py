@@ -6,16 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.linalg.lapack import dpocon, dpotrf, dpotri
 
 from .. import limits
 from ..data.cells import Cells
 from ..fit import Fit
 from ..model.likelihood import evaluate
+from ..solve.precision import invert
 from ..words import shortened
-
-# Reciprocal condition number below which the information about the consensus is singular.
-_SINGULAR = 1e-13
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -81,14 +78,7 @@ def information_shares(cells: Cells, curvature: np.ndarray, gamma: np.ndarray) -
     links = links + links.T
     # The consensus has no level: information about it, as much as there is about an item, takes no part in differences.
     total = np.diag(links.sum(axis=0)) - links + links.sum() / cells.n_items**2
-    nothing = np.full(cells.n_judges, np.nan)
-    if not np.isfinite(total).all():
-        return nothing
-    factor, failed = dpotrf(total, lower=True)
-    if failed or not dpocon(factor, np.abs(total).sum(axis=0).max(), uplo="L")[0] > _SINGULAR:
-        return nothing
-    half = dpotri(factor, lower=True)[0]
-    inverse = half + half.T - np.diag(np.diag(half))
+    inverse = invert(total).covariance
     variance = np.diag(inverse)
     difference = variance[cells.first] + variance[cells.second] - 2.0 * inverse[cells.first, cells.second]
     return np.bincount(cells.judge, weight * difference, cells.n_judges) / (cells.n_items - 1)

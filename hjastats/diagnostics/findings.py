@@ -115,27 +115,35 @@ def _position(fit: Fit, observed: Observations) -> list[Finding]:
     return [_first_shares(data), _position_test(fit, observed), _order(data)]
 
 
+def decided_shares(data: Comparisons) -> pd.DataFrame:
+    """Per judge: comparisons, those decided, and the share of them won by the first item with its exact 95% interval."""
+    table = data.first_share()
+    decided = table["comparisons"] - table["ties"]
+    wins = table["first_share"] * table["comparisons"] - 0.5 * table["ties"]
+    low, high = proportion_confint(wins.round(), decided.round().clip(lower=1), method="beta")
+    shares = pd.DataFrame({"share": wins / decided, "lower": low, "upper": high}).where(decided > 0)
+    return pd.concat([table["comparisons"], decided.rename("decided"), shares], axis=1)
+
+
 def _first_shares(data: Comparisons) -> Finding:
-    share = data.first_share()
-    total = share["comparisons"].to_numpy()
-    decided = (share["comparisons"] - share["ties"]).to_numpy()
-    wins = (share["first_share"] * share["comparisons"] - 0.5 * share["ties"]).to_numpy()
-    extreme = (np.abs(share["first_share"].to_numpy() - 0.5) >= EXTREME_SHARE - 0.5) & (decided >= 10)
-    if not extreme.any():
-        known = share["first_share"][decided >= 10]
+    first, shares = data.first_share()["first_share"], decided_shares(data)
+    enough = shares["decided"] >= 10
+    extreme = shares[enough & ((first - 0.5).abs() >= EXTREME_SHARE - 0.5)]
+    if extreme.empty:
+        known = first[enough]
         if known.empty:
             return Finding("first share", False, "No judge has ten decided verdicts: first-choice shares say nothing.")
         text = f"First item preferred by the judges in {known.min():.0%} to {known.max():.0%} of their comparisons: none extreme."
         return Finding("first share", False, text)
     sentences = []
-    for k in np.flatnonzero(extreme):
-        low, high = proportion_confint(round(wins[k]), round(decided[k]), method="beta")
-        first = wins[k] >= decided[k] / 2
-        rate = wins[k] / decided[k] if first else 1.0 - wins[k] / decided[k]
-        low, high = (low, high) if first else (1.0 - high, 1.0 - low)
+    for judge, comparisons, decided, rate, low, high in extreme.itertuples():
+        which = "first"
+        if rate < 0.5:
+            which, rate, low, high = "second", 1.0 - rate, 1.0 - high, 1.0 - low
+        of_all = rate * decided / comparisons
         sentences.append(
-            f"{data.judges[k]!r} picks the {'first' if first else 'second'} item in {rate * decided[k] / total[k]:.1%} of its "
-            f"comparisons ({rate:.1%} of the decided ones, 95% interval {low:.1%} to {high:.1%})"
+            f"{judge!r} picks the {which} item in {of_all:.1%} of its comparisons ({rate:.1%} of the decided ones, 95% interval "
+            f"{low:.1%} to {high:.1%})"
         )
     more = f"; and {len(sentences) - 3} more judges" if len(sentences) > 3 else ""
     return Finding("first share", True, "; ".join(sentences[:3]) + more + ".")

@@ -177,16 +177,8 @@ def contrast_at(
     ------
     ContrastError
     """
-    names: list[str] = []
-    estimates: list[float] = []
-    nulls: list[float] = []
-    gradients: list[np.ndarray] = []
-    for name, single in _named(spec):
-        for label, value, gradient, tested in _single(name, single, quantities):
-            names.append(label)
-            estimates.append(value)
-            gradients.append(gradient)
-            nulls.append(tested)
+    found = [each for name, single in _named(spec) for each in _single(name, single, quantities)]
+    names, estimates, gradients, nulls = (list(part) for part in zip(*found, strict=True))
     jacobian = np.array(gradients).reshape(len(names), quantities.n_free)
     values = np.asarray(nulls, dtype=float)
     if null is not None:
@@ -223,12 +215,12 @@ def _single(name: str | None, spec: Any, quantities: Quantities) -> list[tuple[s
     if isinstance(spec, str):
         parsed = evaluate(spec, quantities)
         return [(name or parsed.text, parsed.estimate.value, parsed.estimate.gradient, parsed.null)]
-    return [(label, value, gradient, 0.0) for label, value, gradient in _function(name, spec, quantities)]
+    return _function(name, spec, quantities)
 
 
 def _function(
     name: str | None, function: Callable[[ParameterView], Any], quantities: Quantities
-) -> list[tuple[str, float, np.ndarray]]:
+) -> list[tuple[str, float, np.ndarray, float]]:
     """Centred differences along the free coordinates: the function only ever sees parameters the model allows."""
     layout, tangent = quantities.layout, quantities.tangent
     free = layout.to_free(quantities.at, tangent)
@@ -251,7 +243,7 @@ def _function(
     jacobian = np.asarray(approx_fprime(free, values, centered=True)).reshape(len(estimate), len(free))
     # What is left of an exact zero after differencing is rounding error, not sensitivity.
     jacobian[np.abs(jacobian) < 1e-8 * np.maximum(1.0, np.abs(estimate))[:, None]] = 0.0
-    return list(zip(labels, estimate.tolist(), jacobian, strict=True))
+    return list(zip(labels, estimate.tolist(), jacobian, np.zeros(len(labels)), strict=True))
 
 
 def _numbered(base: str, n: int) -> list[str]:

@@ -10,37 +10,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 
 from .. import limits
 from ..data.cells import distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..model.design import Coefficients, Design
-from ..model.likelihood import evaluate
-from ..model.responses import Derivatives
+from ..model.likelihood import evaluate, weighted
 from ..model.tangent import TangentBasis
-from ..model.terms import LOG_ODDS
 
 
 @dataclass(frozen=True)
 class Contributions:
-    """Slopes of the log-likelihood of comparisons by their predictors, ordered by the unit they belong to.
+    """Gradients of the log-likelihood of comparisons, added up by the unit they belong to.
 
     Attributes
     ----------
     rows : Design
-    slope : ndarray, shape (n_rows,)
-    own_slope : ndarray, shape (p, n_rows), optional
-        By the response's own predictors.
-    starts : ndarray of int, shape (n_units + 1,)
-        Where the rows of each unit begin, and where the last ones end.
+        Whose judges, items and terms these are.
+    by_scores : scipy.sparse.csr_array, shape (n_units, n_judges * n_items)
+    by_terms : scipy.sparse.csr_array, shape (n_units, m + n_judges * e)
+        By the shared linear coefficients, then by those of each judge.
     count : ndarray, shape (n_units,)
         How often each unit was seen.
     """
 
     rows: Design
-    slope: np.ndarray
-    own_slope: np.ndarray | None
-    starts: np.ndarray
+    by_scores: sparse.csr_array
+    by_terms: sparse.csr_array
     count: np.ndarray
 
     @classmethod
@@ -48,22 +45,18 @@ class Contributions:
         """Every comparison by itself; those that cannot be told apart once, with their number."""
         columns = [rows.judge, rows.first, rows.second, data.outcome, *rows.judge_terms.T, *rows.shared_terms.T]
         code, some = distinct_rows(columns)
-        distinct = take(rows, some)
-        here = evaluate(single(distinct, data.outcome[some]), at)
-        own_slope = None if here.own_slope is None else -here.own_slope
-        count = np.bincount(code, data.weight, minlength=len(some))
-        return cls(distinct, -here.slope, own_slope, np.arange(len(some) + 1), count)
+        distinct, count = take(rows, some), np.bincount(code, data.weight, minlength=len(some))
+        return cls(distinct, *_gradients(single(distinct, data.outcome[some]), at), count)
 
     @classmethod
     def of_clusters(
         cls, rows: Design, data: Comparisons, at: Coefficients, cluster: np.ndarray, n_clusters: int
     ) -> Contributions:
         """The comparisons of a cluster together."""
-        order = np.argsort(cluster, kind="stable")
-        here = weighted_slopes(rows, data, at)
-        own_slope = None if here.own_slope is None else here.own_slope[:, order]
-        starts = np.searchsorted(cluster[order], np.arange(n_clusters + 1))
-        return cls(take(rows, order), here.slope[order], own_slope, starts, np.ones(n_clusters))
+        places = cluster, np.arange(data.n_rows)
+        together = sparse.csr_array((data.weight, places), shape=(n_clusters, data.n_rows))
+        by_scores, by_terms = _gradients(single(rows, data.outcome), at)
+        return cls(rows, together @ by_scores, together @ by_terms, np.ones(n_clusters))
 
     def along(self, movements: np.ndarray, tangent: TangentBasis) -> np.ndarray:
         """Contribution of every unit along movements (m, n_free) of the free coordinates, shape (n_units, m)."""
@@ -84,77 +77,25 @@ class Contributions:
         return total
 
     def _parts(self, movements: np.ndarray, tangent: TangentBasis) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Counts and contributions of some units at a time."""
-        moves = _Moves.of(movements, tangent, self.rows)
-        at_once = max(limits.ENTRIES_AT_ONCE // max(len(movements), 1), 1)
-        first, n_units = 0, len(self.count)
-        while first < n_units:
-            last = int(np.searchsorted(self.starts, self.starts[first] + at_once, side="right")) - 1
-            last = min(max(last, first + 1), n_units)
-            some = np.arange(self.starts[first], self.starts[last])
-            rows = take(self.rows, some)
-            each = self.slope[some, None] * moves.odds(rows)
-            for p, slope in enumerate([] if self.own_slope is None else self.own_slope, start=1):
-                each += slope[some, None] * moves.by_terms(rows, p)
-            if len(some) != last - first:
-                # Clusters are never empty, so that every sum has a beginning of its own.
-                each = np.add.reduceat(each, self.starts[first:last] - self.starts[first], axis=0)
-            yield self.count[first:last], each
-            first = last
-
-
-@dataclass(frozen=True)
-class _Moves:
-    """Movements of the free coordinates, taken apart: of judges on their own directions, of items, of linear coefficients.
-
-    Attributes
-    ----------
-    own : ndarray, shape (n_judges, f, m)
-    items : ndarray, shape (g, n_items, m)
-    judge : ndarray, shape (n_judges, e, m)
-    shared : ndarray, shape (n_shared_terms, m)
-    """
-
-    tangent: TangentBasis
-    own: np.ndarray
-    items: np.ndarray
-    judge: np.ndarray
-    shared: np.ndarray
-
-    @classmethod
-    def of(cls, movements: np.ndarray, tangent: TangentBasis, rows: Design) -> _Moves:
-        m, n_linear = len(movements), rows.n_linear
+        """Counts and contributions of some units at a time, along the scores of some judges at a time."""
+        rows, m = self.rows, len(movements)
         f, g = tangent.judge_items.shape[1], tangent.shared_judges.shape[1]
-        linear = np.zeros((len(rows.is_free), m))
-        linear[rows.is_free] = movements[:, :n_linear].T
-        n_own = n_linear + tangent.n_judges * f
-        items = tangent.to_items(movements[:, n_own:].reshape(m * g, tangent.n_shared)).reshape(m, g, tangent.n_items)
-        return cls(
-            tangent,
-            np.ascontiguousarray(movements[:, n_linear:n_own].T).reshape(tangent.n_judges, f, m),
-            np.ascontiguousarray(items.transpose(1, 2, 0)),
-            linear[rows.n_shared_terms :].reshape(tangent.n_judges, rows.n_judge_terms, m),
-            linear[: rows.n_shared_terms],
-        )
-
-    def odds(self, rows: Design) -> np.ndarray:
-        """Change of the log-odds of rows, shape (n_rows, m), judge by judge: each has scores of its own that change."""
-        change = self.by_terms(rows, LOG_ODDS)
-        order = np.argsort(rows.judge, kind="stable")
-        judges, starts = np.unique(rows.judge[order], return_index=True)
-        for k, some in zip(judges.tolist(), np.split(order, starts[1:]), strict=True):
-            scores = self.tangent.judge_items @ self.own[k] + np.tensordot(self.tangent.shared_judges[k], self.items, 1)
-            change[some] += scores[rows.first[some]] - scores[rows.second[some]]
-        return change
-
-    def by_terms(self, rows: Design, predictor: int) -> np.ndarray:
-        """Change that the terms of rows make to a predictor, shape (n_rows, m)."""
-        own, own_columns = rows.judge_terms_by_predictor[predictor]
-        shared, shared_columns = rows.shared_terms_by_predictor[predictor]
-        change = shared_columns @ self.shared[shared]
-        for column, coefficients in zip(own_columns.T, self.judge[:, own].swapaxes(0, 1), strict=True):
-            change += column[:, None] * coefficients[rows.judge]
-        return change
+        terms = np.zeros((len(rows.is_free), m))
+        terms[rows.is_free] = movements[:, : rows.n_linear].T
+        own, shared = np.split(movements[:, rows.n_linear :], [rows.n_judges * f], axis=1)
+        own = own.T.reshape(rows.n_judges, f, m)
+        items = tangent.to_items(shared.reshape(m * g, tangent.n_shared)).reshape(m, g, rows.n_items).transpose(1, 2, 0)
+        n_units = max(limits.ENTRIES_AT_ONCE // max(m, 1), 1)
+        n_judges = max(limits.ENTRIES_AT_ONCE // max(m * rows.n_items, 1), 1)
+        for start in range(0, len(self.count), n_units):
+            some = slice(start, start + n_units)
+            part = self.by_terms[some] @ terms
+            for judge in range(0, rows.n_judges, n_judges):
+                judges = slice(judge, judge + n_judges)
+                scores = tangent.judge_items @ own[judges] + np.tensordot(tangent.shared_judges[judges], items, 1)
+                columns = slice(judge * rows.n_items, (judge + n_judges) * rows.n_items)
+                part += self.by_scores[some, columns] @ scores.reshape(-1, m)
+            yield self.count[some], part
 
 
 def single(rows: Design, outcome: np.ndarray) -> Design:
@@ -162,8 +103,20 @@ def single(rows: Design, outcome: np.ndarray) -> Design:
     return replace(rows, n=np.ones(len(outcome)), y=outcome, counts=rows.response.counts(outcome))
 
 
-def weighted_slopes(rows: Design, data: Comparisons, at: Coefficients) -> Derivatives:
-    """Derivatives of the log-likelihood of every row by its predictors."""
-    here = evaluate(single(rows, data.outcome), at)
-    own_slope = None if here.own_slope is None else -data.weight * here.own_slope
-    return here._replace(slope=-data.weight * here.slope, own_slope=own_slope)
+def _gradients(rows: Design, at: Coefficients) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Gradient of the log-likelihood of every row by the scores and by the linear coefficients."""
+    here, terms, n_columns = evaluate(rows, at), rows.terms, rows.n_judges * rows.n_items
+    by_scores = _sparse(np.column_stack([rows.first_entry, rows.second_entry]), [-here.slope, here.slope], n_columns)
+    by_shared = weighted(rows.shared_terms, terms.shared_moves, here.slope, here.own_slope)
+    by_own = weighted(rows.judge_terms, terms.own_moves, here.slope, here.own_slope)
+    shared, own = np.split(np.arange(rows.n_shared_terms + rows.n_judge_terms), [rows.n_shared_terms])
+    columns = np.hstack([np.tile(shared, (len(by_own), 1)), rows.judge[:, None] * rows.n_judge_terms + own])
+    return by_scores, _sparse(columns, [-by_shared, -by_own], len(rows.is_free))
+
+
+def _sparse(columns: np.ndarray, values: list[np.ndarray], n_columns: int) -> sparse.csr_array:
+    """A matrix with as many entries in each row, given by their columns and values."""
+    n_rows, width = columns.shape
+    return sparse.csr_array(
+        (np.column_stack(values).ravel(), columns.ravel(), width * np.arange(n_rows + 1)), shape=(n_rows, n_columns)
+    )

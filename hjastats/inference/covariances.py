@@ -12,21 +12,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from .. import limits
-from ..data.cells import take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError
 from ..fit import CovarianceChoice, Fit, Observations
 from ..model.design import Coefficients, Design
 from ..model.information import expected_information, free_information
-from ..model.likelihood import evaluate, weighted
-from ..model.responses import Derivatives
+from ..model.likelihood import evaluate
 from ..model.tangent import TangentBasis
 from ..solve.precision import Covariance, DenseCovariance, FreeCovariance, LargeCovariance
 from ..words import quoted
-from .contributions import Contributions, single, weighted_slopes
+from .contributions import Contributions, single
 
 
 @dataclass(frozen=True)
@@ -75,24 +72,22 @@ def _of_comparisons(fit: Fit, observations: Observations | None, options: dict[s
     if fit.layout.n_free > limits.LARGEST_SANDWICH:
         covariance = Sandwich(bread, Contributions.of_comparisons(rows, data, at), tangent)
     else:
-        covariance = DenseCovariance(_sandwich(bread.covariance, single_meat(rows, data, at, tangent)))
+        covariance = DenseCovariance(DenseCovariance(single_meat(rows, data, at, tangent)).of(bread.covariance))
     return CovarianceChoice("HC0", "Standard errors are heteroscedasticity robust (HC0).", covariance)
 
 
 def _of_clusters(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
     assert observations is not None
-    rows, data, at, tangent, bread = observations.rows, observations.data, fit.at, fit.tangent, fit.model_covariance
+    rows, data = observations.rows, observations.data
     cluster, labels, name = cluster_codes(options.get("groups"), data)
     n, g, k = data.n_comparisons, len(labels), fit.layout.n_free
     check_clusters(cluster, g, data, k, has_judge_parameters=fit.layout.has_judge_parameters)
     use_correction = options.get("use_correction", True)
     correction = (g / (g - 1.0)) * ((n - 1.0) / (n - k)) if use_correction else 1.0
-    covariance: Covariance
-    if k > limits.LARGEST_SANDWICH:
-        covariance = Sandwich(bread, Contributions.of_clusters(rows, data, at, cluster, g), tangent, correction)
-    else:
-        meat = cluster_meat(rows, data, at, tangent, cluster, g)
-        covariance = DenseCovariance(correction * _sandwich(bread.covariance, meat))
+    contributions = Contributions.of_clusters(rows, data, fit.at, cluster, g)
+    covariance: Covariance = Sandwich(fit.model_covariance, contributions, fit.tangent, correction)
+    if k <= limits.LARGEST_SANDWICH:
+        covariance = DenseCovariance(covariance.covariance)
     by = f" ({name})" if name else ""
     return CovarianceChoice(
         "cluster",
@@ -148,11 +143,6 @@ class Sandwich:
         return self.correction * np.concatenate([np.zeros(0), *squares])
 
 
-def _sandwich(bread: np.ndarray, meat: np.ndarray) -> np.ndarray:
-    covariance = bread @ meat @ bread
-    return 0.5 * (covariance + covariance.T)
-
-
 def single_meat(rows: Design, data: Comparisons, at: Coefficients, tangent: TangentBasis) -> np.ndarray:
     """Sum over single comparisons of the squares of their gradients, shape (n_free, n_free).
 
@@ -167,51 +157,6 @@ def single_meat(rows: Design, data: Comparisons, at: Coefficients, tangent: Tang
             cross=data.weight * here.slope * here.own_slope, own_curvature=data.weight * products
         )
     return free_information(expected_information(rows, squares, tangent), rows)
-
-
-def cluster_meat(
-    rows: Design, data: Comparisons, at: Coefficients, tangent: TangentBasis, cluster: np.ndarray, n_clusters: int
-) -> np.ndarray:
-    """Sum over clusters of the squares of their gradients, shape (n_free, n_free); some clusters at a time."""
-    here = weighted_slopes(rows, data, at)
-    order = np.argsort(cluster, kind="stable")
-    ends = np.searchsorted(cluster[order], np.arange(n_clusters + 1))
-    n_free = rows.n_linear + tangent.n_free
-    at_once = max(limits.ENTRIES_AT_ONCE // n_free, 1)
-    meat = np.zeros((n_free, n_free))
-    for start in range(0, n_clusters, at_once):
-        stop = min(start + at_once, n_clusters)
-        some = order[ends[start] : ends[stop]]
-        slopes = here._replace(
-            slope=here.slope[some], own_slope=None if here.own_slope is None else here.own_slope[:, some]
-        )
-        sums = cluster_scores(take(rows, some), slopes, tangent, cluster[some] - start, stop - start)
-        meat += sums.T @ sums
-    return meat
-
-
-def cluster_scores(
-    rows: Design, here: Derivatives, tangent: TangentBasis, cluster: np.ndarray, n_clusters: int
-) -> np.ndarray:
-    """Sums of the slopes of rows times their design, by cluster, shape (n_clusters, n_free).
-
-    Nothing is larger than the rows or the result: a row touches its judge's own coordinates and, through two items, the shared.
-    """
-    n_rows, n_judges = len(rows.n), rows.n_judges
-    each = np.arange(n_rows), np.ones(n_rows)
-    by_judge = sparse.csr_array((each[1], (cluster * n_judges + rows.judge, each[0])), (n_clusters * n_judges, n_rows))
-    by_cluster = sparse.csr_array((each[1], (cluster, each[0])), (n_clusters, n_rows))
-    own_items = here.slope[:, None] * (tangent.judge_items[rows.first] - tangent.judge_items[rows.second])
-    own_terms = weighted(rows.judge_terms, rows.terms.own_moves, here.slope, here.own_slope)
-    all_terms = weighted(rows.shared_terms, rows.terms.shared_moves, here.slope, here.own_slope)
-    linear = np.hstack([by_cluster @ all_terms, (by_judge @ own_terms).reshape(n_clusters, -1)])[:, rows.is_free]
-    shared = []
-    for weights in tangent.shared_judges.T:
-        slope = here.slope * weights[rows.judge]
-        places = np.concatenate([cluster, cluster]), np.concatenate([rows.first, rows.second])
-        items = sparse.csr_array((np.concatenate([slope, -slope]), places), (n_clusters, rows.n_items))
-        shared.append(tangent.along_shared(items.toarray()))
-    return np.hstack([linear, (by_judge @ own_items).reshape(n_clusters, -1), *shared])
 
 
 def cluster_codes(groups: Any, data: Comparisons) -> tuple[np.ndarray, np.ndarray, str | None]:

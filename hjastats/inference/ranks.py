@@ -197,7 +197,8 @@ def quasi_variances(covariance: np.ndarray) -> np.ndarray:
     """
     n = len(covariance)
     low, high = np.triu_indices(n, 1)
-    target = pairwise_differences(np.zeros(n), covariance).std_err[low, high] ** 2
+    spread = pairwise_differences(np.zeros(n), covariance).std_err ** 2
+    target = spread[low, high]
     if n < 3 or not np.isfinite(target).all() or (target <= 0).any():
         return np.full(n, target.mean() / 2.0 if np.isfinite(target).all() else np.nan)
 
@@ -205,21 +206,15 @@ def quasi_variances(covariance: np.ndarray) -> np.ndarray:
         q = np.exp(log_q)
         return np.log(q[low] + q[high]) - np.log(target)
 
-    rows = np.arange(len(low))
+    places = np.tile(np.arange(len(low)), 2), np.concatenate([low, high])
 
     def jacobian(log_q: np.ndarray) -> sparse.csr_array:
         q = np.exp(log_q)
-        total = q[low] + q[high]
-        values, places = (
-            np.concatenate([q[low] / total, q[high] / total]),
-            (np.tile(rows, 2), np.concatenate([low, high])),
-        )
-        return sparse.csr_array((values, places), shape=(len(rows), n))
+        shares = np.concatenate([q[low], q[high]]) / np.tile(q[low] + q[high], 2)
+        return sparse.csr_array((shares, places), shape=(len(low), n))
 
-    means = np.zeros(n)
-    np.add.at(means, low, target)
-    np.add.at(means, high, target)
-    start = np.log(np.maximum(means / (n - 1) - target.mean() / 2.0, 0.05 * target.mean()))
+    means = spread.sum(axis=1) / (n - 1)
+    start = np.log(np.maximum(means - target.mean() / 2.0, 0.05 * target.mean()))
     fit = least_squares(
         residual,
         start,

@@ -11,6 +11,7 @@ from .functions import FUNCTIONS
 
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
 _NAME = re.compile(r"[^\W\d]\w*")
+_QUOTED = re.compile(r"""\s*(['"])((?:(?!\1).|\1\1)*)\1(?!\1)\s*""", re.DOTALL)
 _OPERATORS = ("**", "+", "-", "*", "/", "^", "(", ")", "=")
 
 
@@ -147,35 +148,22 @@ def _quoted_labels(text: str, at: int) -> tuple[tuple[str, ...], int]:
     """Labels in single or double quotes (a doubled quote stands for itself), or plain up to the next comma."""
     labels: list[str] = []
     while True:
-        while at < len(text) and text[at].isspace():
-            at += 1
-        if text[at : at + 1] in ("'", '"'):
-            label, at = _quoted_label(text, at)
+        found = _QUOTED.match(text, at)
+        if found is not None:
+            quote, inner = found.groups()
+            label, at = inner.replace(2 * quote, quote), found.end()
         else:
-            end = min((i for i in (text.find(",", at), text.find("]", at)) if i >= 0), default=len(text))
-            label, at = text[at:end].strip(), end
+            at += len(text[at:]) - len(text[at:].lstrip())
+            if text[at : at + 1] in ("'", '"'):
+                raise ContrastError(f"the quote opened at position {at + 1} of {excerpt(text)} is not closed.")
+            label = text[at:].partition("]")[0].partition(",")[0]
+            label, at = label.strip(), at + len(label)
         labels.append(label)
-        while at < len(text) and text[at].isspace():
-            at += 1
         if text[at : at + 1] == "]":
             return tuple(labels), at + 1
         if text[at : at + 1] != ",":
             raise ContrastError(f"expected ',' or ']' after {label!r} at position {at + 1} of {excerpt(text)}.")
         at += 1
-
-
-def _quoted_label(text: str, at: int) -> tuple[str, int]:
-    quote, start = text[at], at
-    pieces: list[str] = []
-    at += 1
-    while True:
-        end = text.find(quote, at)
-        if end < 0:
-            raise ContrastError(f"the quote opened at position {start + 1} of {excerpt(text)} is not closed.")
-        pieces.append(text[at:end])
-        if text[end + 1 : end + 2] != quote:
-            return quote.join(pieces), end + 1
-        at = end + 2
 
 
 def excerpt(text: str) -> str:

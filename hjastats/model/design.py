@@ -69,6 +69,13 @@ class Design(Cells):
         """Which of the judges' own coefficients are parameters, shape (n_judges, e)."""
         return self.terms.is_parameter(self.n_judges)
 
+    def coefficients(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Linear coefficients (..., n_linear) as those of the judges (..., n_judges, e), zero where held, and shared (..., m)."""
+        linear = np.zeros((*free.shape[:-1], len(self.is_free)))
+        linear[..., self.is_free] = free
+        shared, own = np.split(linear, [self.n_shared_terms], axis=-1)
+        return own.reshape(*free.shape[:-1], self.n_judges, self.n_judge_terms), shared
+
     @cached_property
     def judge_terms_by_predictor(self) -> list[tuple[np.ndarray | slice, np.ndarray]]:
         """For the log-odds and every parameter of the response: which own terms move it, and their columns."""

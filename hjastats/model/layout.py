@@ -194,8 +194,7 @@ class Layout:
 
     def derivative(self, free: np.ndarray, tangent: TangentBasis, parts: Decomposition) -> np.ndarray:
         """Change of the reported parameters along one movement of the free coordinates, to first order: ``jacobian`` times it."""
-        own, shared = tangent.split(free[self.n_linear :])
-        change = own @ tangent.judge_items.T + tangent.shared_judges @ tangent.to_items(shared)
+        change = tangent.scores(free[self.n_linear :])
         judge = self._own_coefficients(free, np.zeros(len(self.terms.own)))
         linear = [free[: len(self.terms.shared)], judge.T.ravel()[self.own_by_term]]
         return np.concatenate([*linear, self.structure.derivative(parts, change)])

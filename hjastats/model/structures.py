@@ -6,6 +6,7 @@ nowhere else.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -112,15 +113,42 @@ def _signed(cells: Cells) -> np.ndarray:
     return signed
 
 
+class _Flat(ABC):
+    """A structure whose members are a linear space: movements lead to members and never turn the tangent basis."""
+
+    rank = 0
+    has_sensitivities = False
+
+    @abstractmethod
+    def tangent(self, scores: np.ndarray) -> TangentBasis:
+        """Directions of the space."""
+
+    @abstractmethod
+    def nearest(self, scores: np.ndarray) -> np.ndarray:
+        """Projection on the space."""
+
+    def move(
+        self, scores: np.ndarray, tangent: TangentBasis, own: np.ndarray, shared: np.ndarray
+    ) -> tuple[np.ndarray, TangentBasis]:
+        """Add the step."""
+        return scores + tangent.movement(own, shared), tangent
+
+    def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
+        """The nearest member with its tangent basis."""
+        return self.nearest(scores), self.tangent(scores)
+
+    def from_free(self, free: np.ndarray, tangent: TangentBasis) -> np.ndarray:
+        """Scores from coordinates; the map is linear."""
+        return tangent.scores(free)
+
+
 @dataclass(frozen=True)
-class Pooled:
+class Pooled(_Flat):
     """All judges share one score vector (Bradley-Terry-Luce)."""
 
     kind = "pooled"
     name = "BTL"
     title = "Bradley-Terry-Luce ranking"
-    rank = 0
-    has_sensitivities = False
     judges_differ = False
 
     def level(self, n_judges: int, n_items: int) -> int:
@@ -138,23 +166,9 @@ class Pooled:
         basis = centred_basis(n_items) if n_items <= limits.BASIS_ITEMS else None
         return TangentBasis(np.zeros((n_items, 0)), weights, np.zeros(0), basis)
 
-    def move(
-        self, scores: np.ndarray, tangent: TangentBasis, own: np.ndarray, shared: np.ndarray
-    ) -> tuple[np.ndarray, TangentBasis]:
-        """Add the shared step to every row."""
-        return scores + tangent.shared_judges @ tangent.to_items(shared), tangent
-
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Mean over judges."""
         return np.broadcast_to(centred(scores.mean(axis=0, keepdims=True)), scores.shape).copy()
-
-    def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
-        """The mean over judges with its tangent basis."""
-        return self.nearest(scores), self.tangent(scores)
-
-    def from_free(self, free: np.ndarray, tangent: TangentBasis) -> np.ndarray:
-        """Scores from coordinates; the map is linear."""
-        return tangent.shared_judges @ tangent.to_items(tangent.split(free)[1])
 
     def blocks(self, judges: tuple[str, ...], items: tuple[str, ...]) -> dict[str, list[str]]:
         """One score per item."""
@@ -199,14 +213,12 @@ class Pooled:
 
 
 @dataclass(frozen=True)
-class Unrestricted:
+class Unrestricted(_Flat):
     """Every judge has a score vector of its own (judge-wise Bradley-Terry-Luce)."""
 
     kind = "unrestricted"
     name = "judge-wise BTL"
     title = "Judge-wise Bradley-Terry-Luce ranking"
-    rank = 0
-    has_sensitivities = False
     judges_differ = True
 
     def level(self, n_judges: int, n_items: int) -> int:
@@ -222,23 +234,9 @@ class Unrestricted:
         n_judges, n_items = scores.shape
         return TangentBasis(centred_basis(n_items), np.zeros((n_judges, 0)), np.zeros(0), np.zeros((n_items, 0)))
 
-    def move(
-        self, scores: np.ndarray, tangent: TangentBasis, own: np.ndarray, shared: np.ndarray
-    ) -> tuple[np.ndarray, TangentBasis]:
-        """Add each judge's step."""
-        return scores + own @ tangent.judge_items.T, tangent
-
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """The scores themselves, centred."""
         return centred(scores)
-
-    def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
-        """The centred scores with their tangent basis."""
-        return self.nearest(scores), self.tangent(scores)
-
-    def from_free(self, free: np.ndarray, tangent: TangentBasis) -> np.ndarray:
-        """Scores from coordinates; the map is linear."""
-        return tangent.split(free)[0] @ tangent.judge_items.T
 
     def blocks(self, judges: tuple[str, ...], items: tuple[str, ...]) -> dict[str, list[str]]:
         """One score per judge and item."""

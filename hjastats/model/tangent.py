@@ -139,6 +139,14 @@ class TangentBasis:
         shared = self.along_shared(self.shared_judges.T @ scores)
         return np.concatenate([own.ravel(), shared.ravel()])
 
+    def scores(self, free: np.ndarray) -> np.ndarray:
+        """The movement of the scores with the given free coordinates, shape (n_judges, n_items)."""
+        return self.movement(*self.split(free))
+
+    def movement(self, own: np.ndarray, shared: np.ndarray) -> np.ndarray:
+        """The same of judges' own (n_judges, f) and shared coordinates (g, n_shared)."""
+        return own @ self.judge_items.T + self.shared_judges @ self.to_items(shared)
+
     def split(self, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Free coordinates as (n_judges, f) of the judges and (g, n_shared) of the shared movements."""
         n_own = self.n_judges * self.judge_items.shape[1]

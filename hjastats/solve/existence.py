@@ -191,15 +191,11 @@ def _informed(possible: np.ndarray) -> np.ndarray:
 
 
 def _separation(step: np.ndarray, cells: Design, tangent: TangentBasis, open_covariance: np.ndarray) -> Separation:
-    m, e = cells.n_shared_terms, cells.n_judge_terms
-    linear = np.zeros(len(cells.is_free))
-    n_linear = int(cells.is_free.sum())
-    linear[cells.is_free] = step[:n_linear]
-    own, shared = tangent.split(step[n_linear:])
-    scores = own @ tangent.judge_items.T + tangent.shared_judges @ tangent.to_items(shared)
+    scores = tangent.scores(step[cells.n_linear :])
+    judge, shared = cells.coefficients(step[: cells.n_linear])
     # Coefficients count by the change of log-odds they make in a typical comparison.
-    judge_terms = linear[m:].reshape(tangent.n_judges, e) * np.abs(cells.judge_terms).mean(axis=0)
-    shared_terms = linear[:m] * np.abs(cells.shared_terms).mean(axis=0)
+    judge_terms = judge * np.abs(cells.judge_terms).mean(axis=0)
+    shared_terms = shared * np.abs(cells.shared_terms).mean(axis=0)
     parts = (scores, judge_terms, shared_terms)
     largest = max(float(np.abs(part).max(initial=0.0)) for part in parts) or 1.0
     return Separation(scores / largest, judge_terms / largest, shared_terms / largest, step / largest, open_covariance)

@@ -248,19 +248,11 @@ class LargeCovariance:
 
     def _in_arrow(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows over free coordinates (m, n_free) as judges' (m, n_judges * (f + e)) and shared coordinates (m, s)."""
-        cells, tangent = self.cells, self.tangent
-        m, e, f = cells.n_shared_terms, cells.n_judge_terms, tangent.judge_items.shape[1]
-        n_linear, n_own = cells.n_linear, tangent.n_judges * f
-        linear = np.zeros((len(rows), len(cells.is_free)))
-        linear[:, cells.is_free] = rows[:, :n_linear]
-        own = np.concatenate(
-            [
-                rows[:, n_linear : n_linear + n_own].reshape(len(rows), tangent.n_judges, f),
-                linear[:, m:].reshape(len(rows), tangent.n_judges, e),
-            ],
-            axis=2,
-        )
-        return own.reshape(len(rows), -1), np.hstack([rows[:, n_linear + n_own :], linear[:, :m]])
+        cells, f = self.cells, self.tangent.judge_items.shape[1]
+        linear, own, shared = np.split(rows, np.cumsum([cells.n_linear, cells.n_judges * f]), axis=1)
+        of_judges, of_all = cells.coefficients(linear)
+        own = np.concatenate([own.reshape(len(rows), cells.n_judges, f), of_judges], axis=2)
+        return own.reshape(len(rows), -1), np.hstack([shared, of_all])
 
 
 def covariance_at(

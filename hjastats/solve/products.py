@@ -215,8 +215,8 @@ def movement(own: np.ndarray, shared: np.ndarray, tangent: TangentBasis) -> Coef
     """What a step in these coordinates does to scores and linear coefficients."""
     f, g = tangent.judge_items.shape[1], tangent.shared_judges.shape[1]
     moves = g * tangent.n_shared
-    items = tangent.to_items(shared[:moves].reshape(g, tangent.n_shared))
-    return Coefficients(own[:, :f] @ tangent.judge_items.T + tangent.shared_judges @ items, own[:, f:], shared[moves:])
+    scores = tangent.movement(own[:, :f], shared[:moves].reshape(g, tangent.n_shared))
+    return Coefficients(scores, own[:, f:], shared[moves:])
 
 
 def in_free_order(own: np.ndarray, shared: np.ndarray, cells: Design) -> np.ndarray:

@@ -9,7 +9,7 @@ from statsmodels.stats.sandwich_covariance import cov_cluster, cov_white_simple
 import hjastats as hja
 from hjastats.errors import ComparisonError, CovarianceWarning, IdentificationError
 from hjastats.inference.contributions import Contributions, single
-from hjastats.inference.covariances import Sandwich, cluster_meat, single_meat
+from hjastats.inference.covariances import Sandwich, single_meat
 from hjastats.model.likelihood import cell_scores, evaluate, free_moves, free_regressors
 from tests import panels
 
@@ -172,9 +172,6 @@ def test_squares_of_gradients_are_those_of_the_rows(clustered_panel, options, se
     by_cluster = Contributions.of_clusters(rows, clustered_panel, at, cluster, 60)
     for entries in (10, 500, 10**6):
         set_limits(ENTRIES_AT_ONCE=entries)
-        np.testing.assert_allclose(
-            cluster_meat(rows, clustered_panel, at, tangent, cluster, 60), sums.T @ sums, **close
-        )
         np.testing.assert_allclose(by_cluster.along(movements, tangent), sums @ movements.T, **close)
         for found, meat in ((by_comparison, expected), (by_cluster, sums.T @ sums)):
             products = movements @ meat @ movements.T
