@@ -13,6 +13,7 @@ import pandas as pd
 from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..data.readers import read_comparisons
+from ..errors import InputError
 from ..model.responses import RESPONSES
 from ..model.terms import OPTIONS, SCOPES
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
@@ -23,7 +24,7 @@ from ..words import either
 MODELS = {"btl": BTLModel, "ja": JAModel, "hja": HJAModel, "judgewise": JudgewiseBTLModel}
 
 
-class UsageError(ValueError):
+class UsageError(InputError):
     """Options that contradict each other or cannot be read."""
 
 
@@ -229,7 +230,7 @@ def advice(options: argparse.Namespace, result: HJAResults) -> list[str]:
     found = []
     if not result.converged and options.ridge is None:
         found.append(
-            "--ridge 0.1 fits with shrinkage (--ridge-terms: of position effects too), --pool-judges 50 joins light judges, "
+            "--ridge 0.1 fits with shrinkage (--ridge-terms: of position effects too), --pool-judges N joins light judges, "
             "--without-judges NAME leaves one out"
         )
     elif not result.converged and not options.ridge_terms:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from patsy import PatsyError, dmatrix
 
-from ..errors import ComparisonError, Hint
+from ..errors import ComparisonError, Hint, OptionError
 from ..words import either, quoted
 from .comparisons import Comparisons
 
@@ -78,7 +78,7 @@ class UserArrays:
     def checked(self, missing: str) -> UserArrays:
         """Drop or refuse rows with missing values."""
         if missing not in ("none", "drop", "raise"):
-            raise ValueError(f"missing must be 'none', 'drop' or 'raise', got {missing!r}.")
+            raise OptionError(f"missing must be 'none', 'drop' or 'raise', got {missing!r}.")
         gaps = {name: _gaps(part) for name, part in self._parts.items() if name != "columns"}
         gone = np.logical_or.reduce(list(gaps.values()))
         if gone.any():
@@ -189,10 +189,10 @@ def check_option(name: str, value: Any, known: tuple[Any, ...]) -> None:
 
     Raises
     ------
-    ValueError
+    OptionError
     """
     if not any(value is option or (isinstance(value, str) and value == option) for option in known):
-        raise ValueError(f"{name} must be {either([*map(repr, known)])}, got {value!r}.")
+        raise OptionError(f"{name} must be {either([*map(repr, known)])}, got {value!r}.")
 
 
 def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFrame | None:
