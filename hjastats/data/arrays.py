@@ -77,8 +77,7 @@ class UserArrays:
 
     def checked(self, missing: str) -> UserArrays:
         """Drop or refuse rows with missing values."""
-        if missing not in ("none", "drop", "raise"):
-            raise OptionError(f"missing must be 'none', 'drop' or 'raise', got {missing!r}.")
+        check_option("missing", missing, ("none", "drop", "raise"))
         gaps = {name: _gaps(part) for name, part in self._parts.items() if name != "columns"}
         gone = np.logical_or.reduce(list(gaps.values()))
         if gone.any():

@@ -31,7 +31,9 @@ def drawable(text: str) -> str:
 
     matplotlib would draw the same box, but only after a warning for every character and every draw.
     """
-    known = _characters(_families())
+    from matplotlib import rcParams
+
+    known = _characters(tuple(rcParams["font.family"]))
     visible = (letter for letter in text if unicodedata.category(letter) not in ("Cc", "Cf") and letter != "\ufe0f")
     return "".join(letter if ord(letter) in known else MISSING_GLYPH for letter in visible)
 
@@ -188,12 +190,6 @@ def _is_nearest(box: Bbox, own: np.ndarray, points: np.ndarray) -> bool:
     gap = np.maximum(np.maximum(box.min - own_and_all, own_and_all - box.max), 0.0)
     distance = np.hypot(gap[:, 0], gap[:, 1])
     return bool(distance[0] <= distance[1:].min() + 1e-6)
-
-
-def _families() -> tuple[str, ...]:
-    from matplotlib import rcParams
-
-    return tuple(rcParams["font.family"])
 
 
 @cache
