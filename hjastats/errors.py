@@ -74,7 +74,21 @@ class Message:
         return [piece for piece in self.args if isinstance(piece, Hint)]
 
 
-class ComparisonError(Message, ValueError):
+class InputError(Message, ValueError):
+    """What was asked for cannot be done, and the user can put it right; every error of this package is one.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> try:
+    ...     hja.read_comparisons("verdicts.csv")
+    ... except hja.InputError as error:
+    ...     print(type(error).__name__)
+    ComparisonError
+    """
+
+
+class ComparisonError(InputError):
     """The table of verdicts cannot be read as comparisons.
 
     Examples
@@ -87,7 +101,7 @@ class ComparisonError(Message, ValueError):
     """
 
 
-class IdentificationError(Message, ValueError):
+class IdentificationError(InputError):
     """The data or the parameter values do not determine what was asked for.
 
     Examples
@@ -100,7 +114,7 @@ class IdentificationError(Message, ValueError):
     """
 
 
-class ContrastError(Message, ValueError):
+class ContrastError(InputError):
     """A contrast or hypothesis cannot be read, or says nothing that could be tested.
 
     Examples
@@ -114,7 +128,20 @@ class ContrastError(Message, ValueError):
     """
 
 
-class SizeError(Message, ValueError):
+class OptionError(InputError):
+    """An argument has a value that it cannot have, or one that does not fit the model.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit(maxiter=0)
+    Traceback (most recent call last):
+        ...
+    hjastats.errors.OptionError: maxiter must be a positive integer, got 0.
+    """
+
+
+class SizeError(InputError):
     """What was asked for would take hours, or more memory than there is.
 
     Examples

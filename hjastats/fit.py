@@ -19,7 +19,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from . import limits
 from .data.comparisons import Comparisons
-from .errors import ContrastError, CovarianceWarning, IdentificationError, SizeError
+from .errors import ContrastError, CovarianceWarning, IdentificationError, OptionError, SizeError
 from .model.decomposition import AnchoringError, Decomposition
 from .model.design import Coefficients, Design
 from .model.jacobians import anchor_jacobian, mean_rows
@@ -553,12 +553,12 @@ def which_information(information: str | None, cov_type: str) -> str:
 
     Raises
     ------
-    ValueError
+    OptionError
     """
     if information is None:
         return "expected" if cov_type == "nonrobust" else "observed"
     if information not in ("expected", "observed"):
-        raise ValueError(f"information must be 'expected' or 'observed', got {information!r}.")
+        raise OptionError(f"information must be 'expected' or 'observed', got {information!r}.")
     return information
 
 

@@ -135,9 +135,7 @@ def _model(options: dict[str, Any], stored: dict[str, Any]) -> HJAModel:
     if cls is None:
         raise ComparisonError(f"the file holds a model called {options['class']!r}; known are {', '.join(MODELS)}.")
     data = _comparisons(stored)
-    terms = {
-        name: None if stored[name] is None else _frame(stored[name], data.n_rows) for name in ("exog", "judge_exog")
-    }
+    terms = {name: _frame(stored[name], pd.RangeIndex(data.n_rows)) for name in ("exog", "judge_exog")}
     # Ties that were dropped are not in the file; terms that a file does not know were not there.
     arguments: dict[str, Any] = {name: options.get(name) for name in OPTIONS} | {"tie": options["tie"]}
     arguments["ties"] = "half" if options["ties"] == "drop" else options["ties"]
@@ -151,7 +149,6 @@ def _model(options: dict[str, Any], stored: dict[str, Any]) -> HJAModel:
 
 def _comparisons(stored: dict[str, Any]) -> Comparisons:
     judges, items = np.asarray(stored["judges"], dtype=object), np.asarray(stored["items"], dtype=object)
-    n_rows = len(stored["outcome"])
     codes = {}
     for name, labels in (("judge", judges), ("first", items), ("second", items)):
         codes[name] = np.asarray(stored[name])
@@ -163,25 +160,20 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
         items[codes["second"]],
         np.asarray(stored["outcome"], dtype=float),
         np.asarray(stored["weight"], dtype=float),
-        columns=_frame(stored["columns"], n_rows),
-        dropped=_frame(stored["dropped"], None),
+        columns=_frame(stored["columns"], pd.RangeIndex(len(stored["outcome"]))),
+        dropped=_frame(stored["dropped"]),
     )
     if (data.judges, data.items) != (tuple(stored["judges"]), tuple(stored["items"])):
         raise IdentificationError("the labels in the file are not those of its comparisons")
     # Files written before there was metadata have none.
-    known = {
-        f"{role}s": None if stored.get(f"{role}_metadata") is None else _labelled(stored[f"{role}_metadata"], labels)
-        for role, labels in (("judge", data.judges), ("item", data.items))
-    }
-    return data.with_metadata(**known)
+    return data.with_metadata(
+        judges=_frame(stored.get("judge_metadata"), data.judges), items=_frame(stored.get("item_metadata"), data.items)
+    )
 
 
-def _labelled(columns: list[dict[str, Any]], labels: tuple[str, ...]) -> pd.DataFrame:
-    return pd.DataFrame({column["name"]: column["values"] for column in columns}, index=list(labels))
-
-
-def _frame(columns: list[dict[str, Any]], n_rows: int | None) -> pd.DataFrame:
-    index = None if n_rows is None else pd.RangeIndex(n_rows)
+def _frame(columns: list[dict[str, Any]] | None, index: Any = None) -> pd.DataFrame | None:
+    if columns is None:
+        return None
     return pd.DataFrame({column["name"]: column["values"] for column in columns}, index=index)
 
 

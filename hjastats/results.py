@@ -21,7 +21,7 @@ from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Finding, find
-from .errors import ComparisonError
+from .errors import ComparisonError, OptionError
 from .export import text_or_file, to_document
 from .fit import Fit, which_information
 from .inference import estimates as tables
@@ -569,7 +569,7 @@ class HJAResults(GenericLikelihoodModelResults):
         -mu[model-H] + mu[model-I] = 0  0.352    0.119  2.962
         """
         if use_t:
-            raise ValueError("use_t is not available: the tests are asymptotic.")
+            raise OptionError("use_t is not available: the tests are asymptotic.")
         return t_test(self.fit, r_matrix, cov_p)
 
     def wald_test(
@@ -603,7 +603,7 @@ class HJAResults(GenericLikelihoodModelResults):
         (2, 116.9)
         """
         if invcov is not None or use_f or df_constraints is not None:
-            raise ValueError("wald_test supports neither invcov, use_f nor df_constraints: the test is chi-squared.")
+            raise OptionError("wald_test supports neither invcov, use_f nor df_constraints: the test is chi-squared.")
         return wald_test(self.fit, r_matrix, cov_p)
 
     def wald_test_terms(
@@ -626,7 +626,7 @@ class HJAResults(GenericLikelihoodModelResults):
         mu         382.1            9.0
         """
         if extra_constraints is not None or combine_terms is not None:
-            raise ValueError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
+            raise OptionError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
         return WaldTestResults(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
 
     @property
@@ -688,7 +688,7 @@ class HJAResults(GenericLikelihoodModelResults):
             check_options(n, "parametric")
             larger, data = self.model.with_rank(self.fit.layout.rank + 1).fit().fit, self.model.observations.data
             return bootstrap_rank_test(self.fit, larger, data, n=n, rng=rng, n_jobs=n_jobs, progress=progress)
-        raise ValueError(f"method must be 'saturated' or 'bootstrap', got {method!r}.")
+        raise OptionError(f"method must be 'saturated' or 'bootstrap', got {method!r}.")
 
     def bootstrap(
         self,

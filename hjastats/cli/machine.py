@@ -11,6 +11,8 @@ import pandas as pd
 from ..results import HJAResults
 from ..selection import RankSelection
 
+FACTS = ("converged", "llf", "df_model", "nobs", "aic", "bic")
+
 
 def described(
     result: HJAResults, ranking: pd.DataFrame | None, selection: RankSelection | None, contrasts: list[Any]
@@ -18,19 +20,8 @@ def described(
     """The fit as nested dicts and lists."""
     model = result.model
     document = {
-        "model": {
-            "class": type(model).__name__,
-            **model.options,
-            "cov_type": result.cov_type,
-        },
-        "fit": {
-            "converged": bool(result.converged),
-            "llf": float(result.llf),
-            "df_model": float(result.df_model),
-            "nobs": float(result.nobs),
-            "aic": float(result.aic),
-            "bic": float(result.bic),
-        },
+        "model": {"class": type(model).__name__, **model.options, "cov_type": result.cov_type},
+        "fit": {name: _plain(getattr(result, name)) for name in FACTS},
         "consensus": records(result.consensus, "item"),
         "ranking": None if ranking is None else records(ranking, "item"),
         "sensitivity": records(result.sensitivity, "judge"),

@@ -9,8 +9,8 @@ import traceback
 from collections.abc import Sequence
 
 from .. import __version__
-from ..errors import ComparisonError, ContrastError, IdentificationError, SizeError
-from . import commands, options
+from ..errors import InputError
+from . import commands
 from .hints import told
 
 DESCRIPTION = """\
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         return _stop(chosen, "interrupted", 130)
-    except (ComparisonError, IdentificationError, ContrastError, SizeError, OSError, options.UsageError) as error:
+    except (InputError, OSError) as error:
         return _stop(chosen, error, 2)
     except Exception as error:
         reason = f"internal error, {type(error).__name__}: {error} (run again with --debug and report what it prints)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -13,6 +12,7 @@ import pandas as pd
 from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..data.readers import read_comparisons
+from ..errors import InputError
 from ..model.responses import RESPONSES
 from ..model.terms import OPTIONS, SCOPES
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
@@ -23,38 +23,18 @@ from ..words import either
 MODELS = {"btl": BTLModel, "ja": JAModel, "hja": HJAModel, "judgewise": JudgewiseBTLModel}
 
 
-class UsageError(ValueError):
+class UsageError(InputError):
     """Options that contradict each other or cannot be read."""
 
 
-@dataclass(frozen=True)
-class TermOption:
-    """An option of the model that takes one of a few words; none means that the model goes without."""
-
-    name: str
-    choices: tuple[str, ...]
-    default: str
-    help: str
-
-
-TERM_OPTIONS = (
-    *(
-        TermOption(
-            kind.name,
-            ("none", *SCOPES[1:]),
-            "none",
-            f"{kind.help}: none (default), the same for all judges, or one per judge",
-        )
-        for kind in OPTIONS.values()
-    ),
-    TermOption(
-        "ties",
-        tuple(RESPONSES),
-        "half",
-        "ties are half a win for each (default), left out, or an outcome of their own",
-    ),
-    TermOption("tie", SCOPES[1:], "common", "tie propensity with --ties davidson"),
-)
+# Options of the model that take one of a few words: the words, the default, and the help. None means that the model goes without.
+TERM_OPTIONS = {
+    kind.name: (("none", *SCOPES[1:]), "none", f"{kind.help}: none, the same for all judges, or one per judge")
+    for kind in OPTIONS.values()
+} | {
+    "ties": (tuple(RESPONSES), "half", "ties are half a win for each, left out, or an outcome of their own"),
+    "tie": (SCOPES[1:], "common", "tie propensity with --ties davidson"),
+}
 # Arguments of read_comparisons that are one text.
 TEXT_OPTIONS = {
     "judge": ("COLUMN", "who judged"),
@@ -164,7 +144,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--rank", default="auto", metavar="N", help="number of disagreement directions, or auto (default) to choose it"
     )
     group.add_argument("--criterion", choices=CRITERIA, default="bic", help="how --rank auto chooses (default bic)")
-    add_terms(group, [term.name for term in TERM_OPTIONS])
+    add_terms(group, list(TERM_OPTIONS))
     group.add_argument("--ridge", type=_positive, metavar="ALPHA", help="shrink the scores, as fit_regularized(ALPHA)")
     group.add_argument(
         "--ridge-terms", action="store_true", help="with --ridge: shrink position effects and tie propensities, too"
@@ -177,14 +157,14 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def add_terms(parser: argparse._ActionsContainer, names: list[str]) -> None:
     """Options for some of the terms of the model."""
-    for term in [term for term in TERM_OPTIONS if term.name in names]:
-        text = f"{term.help} (default {term.default})"
-        parser.add_argument(f"--{term.name}", choices=term.choices, default=term.default, help=text)
+    for name in names:
+        choices, default, meaning = TERM_OPTIONS[name]
+        parser.add_argument(f"--{name}", choices=choices, default=default, help=f"{meaning} (default {default})")
 
 
 def terms(options: argparse.Namespace) -> dict[str, Any]:
     """The terms that were asked for, as arguments of a model."""
-    chosen = {term.name: getattr(options, term.name) for term in TERM_OPTIONS if term.name in options}
+    chosen = {name: getattr(options, name) for name in TERM_OPTIONS if name in options}
     return {name: None if word == "none" else word for name, word in chosen.items()}
 
 
@@ -229,7 +209,7 @@ def advice(options: argparse.Namespace, result: HJAResults) -> list[str]:
     found = []
     if not result.converged and options.ridge is None:
         found.append(
-            "--ridge 0.1 fits with shrinkage (--ridge-terms: of position effects too), --pool-judges 50 joins light judges, "
+            "--ridge 0.1 fits with shrinkage (--ridge-terms: of position effects too), --pool-judges N joins light judges, "
             "--without-judges NAME leaves one out"
         )
     elif not result.converged and not options.ridge_terms:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from patsy import PatsyError, dmatrix
 
-from ..errors import ComparisonError, Hint
+from ..errors import ComparisonError, Hint, OptionError
 from ..words import either, quoted
 from .comparisons import Comparisons
 
@@ -77,8 +77,7 @@ class UserArrays:
 
     def checked(self, missing: str) -> UserArrays:
         """Drop or refuse rows with missing values."""
-        if missing not in ("none", "drop", "raise"):
-            raise ValueError(f"missing must be 'none', 'drop' or 'raise', got {missing!r}.")
+        check_option("missing", missing, ("none", "drop", "raise"))
         gaps = {name: _gaps(part) for name, part in self._parts.items() if name != "columns"}
         gone = np.logical_or.reduce(list(gaps.values()))
         if gone.any():
@@ -144,20 +143,16 @@ def numeric_frame(exog: Any) -> pd.DataFrame | None:
         return None
     if isinstance(exog, pd.Series):
         exog = exog.to_frame(exog.name or "x1")
-    if isinstance(exog, pd.DataFrame):
-        frame = exog
-    else:
-        array = np.asarray(exog)
-        if array.ndim > 2:
+    if not isinstance(exog, pd.DataFrame):
+        if np.ndim(exog) > 2:
             raise ComparisonError(
-                f"exog must have one row per comparison and one column per covariate, got {array.ndim} axes."
+                f"exog must have one row per comparison and one column per covariate, got {np.ndim(exog)} axes."
             )
-        frame = pd.DataFrame(array)
-        frame.columns = pd.Index([f"x{i + 1}" for i in range(frame.shape[1])])
-    if frame.shape[1] == 0:
+        exog = pd.DataFrame(np.asarray(exog)).rename(columns=lambda i: f"x{i + 1}")
+    if exog.shape[1] == 0:
         return None
     try:
-        return frame.astype(float)
+        return exog.astype(float)
     except (TypeError, ValueError):
         raise ComparisonError("exog must be numeric: code categories with a formula, HJAModel.from_formula.") from None
 
@@ -189,10 +184,10 @@ def check_option(name: str, value: Any, known: tuple[Any, ...]) -> None:
 
     Raises
     ------
-    ValueError
+    OptionError
     """
     if not any(value is option or (isinstance(value, str) and value == option) for option in known):
-        raise ValueError(f"{name} must be {either([*map(repr, known)])}, got {value!r}.")
+        raise OptionError(f"{name} must be {either([*map(repr, known)])}, got {value!r}.")
 
 
 def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFrame | None:
@@ -202,10 +197,7 @@ def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFra
     ------
     ComparisonError
     """
-    if isinstance(covariates, str):
-        covariates = [covariates]
-    if isinstance(covariates, list) and covariates and all(isinstance(column, str) for column in covariates):
-        covariates = columns_of(data.columns, covariates)
+    covariates = _named_columns(covariates, data.columns)
     frame = numeric_frame(covariates)
     if frame is None:
         return None
@@ -218,6 +210,14 @@ def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFra
     if not np.isfinite(frame.to_numpy()).all():
         raise ComparisonError(f"{name} has missing or infinite values: leave those comparisons out or fill them in.")
     return frame.reset_index(drop=True)
+
+
+def _named_columns(covariates: Any, frame: pd.DataFrame) -> Any:
+    """The columns of a frame that were named; anything but names as it is."""
+    names = [covariates] if isinstance(covariates, str) else covariates
+    if isinstance(names, list) and names and all(isinstance(name, str) for name in names):
+        return columns_of(frame, names)
+    return covariates
 
 
 def columns_of(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
@@ -267,9 +267,5 @@ def judge_columns(judge_exog: Any, data: pd.DataFrame) -> pd.DataFrame | None:
             return dmatrix(judge_exog, data, return_type="dataframe", NA_action="raise")
         except PatsyError as error:
             raise ComparisonError(f"cannot build judge_exog={judge_exog!r}: {str(error).splitlines()[0]}") from None
-    if isinstance(judge_exog, str):
-        judge_exog = [judge_exog]
-    if isinstance(judge_exog, list) and judge_exog and all(isinstance(name, str) for name in judge_exog):
-        return columns_of(data, judge_exog)
-    frame = numeric_frame(judge_exog)
+    frame = numeric_frame(_named_columns(judge_exog, data))
     return None if frame is None else frame.set_axis(data.index)

@@ -12,6 +12,10 @@ from scipy import sparse
 
 from .. import limits
 
+# The fields of cells with one entry, or one row, for each.
+_VECTORS = ("judge", "first", "second", "n", "y")
+_BLOCKS = ("judge_terms", "shared_terms", "counts")
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -45,7 +49,7 @@ class Cells:
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
-        for name in ("judge_terms", "shared_terms", "counts"):
+        for name in _BLOCKS:
             block = getattr(self, name)
             if len(block) == len(self.n):
                 continue
@@ -208,17 +212,7 @@ def _without_order(totals: list[np.ndarray]) -> list[np.ndarray]:
 
 def take(rows: AnyCells, index: np.ndarray) -> AnyCells:
     """The rows at some positions."""
-    return replace(
-        rows,
-        judge=rows.judge[index],
-        first=rows.first[index],
-        second=rows.second[index],
-        n=rows.n[index],
-        y=rows.y[index],
-        judge_terms=rows.judge_terms[index],
-        shared_terms=rows.shared_terms[index],
-        counts=rows.counts[index],
-    )
+    return replace(rows, **{name: getattr(rows, name)[index] for name in (*_VECTORS, *_BLOCKS)})
 
 
 def distinct_rows(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -233,7 +227,5 @@ def distinct_rows(columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     for column in columns[1:]:
         _, own = np.unique(column, return_inverse=True)
         # Recoded after every column, so that the product of codes never overflows.
-        _, some, code = np.unique(
-            code.reshape(-1) * (int(own.max()) + 1) + own.reshape(-1), return_index=True, return_inverse=True
-        )
-    return code.reshape(-1), some
+        _, some, code = np.unique(code * (int(own.max()) + 1) + own, return_index=True, return_inverse=True)
+    return code, some

@@ -82,12 +82,10 @@ class Comparisons:
         *,
         columns: pd.DataFrame | None = None,
         dropped: pd.DataFrame | None = None,
-        table_rows: np.ndarray | None = None,
     ) -> Comparisons:
         """Code and check one array per field; labels are compared as text and sorted.
 
-        A text in place of the judges is the only judge. ``table_rows`` is for messages: the number of rows of the user's table
-        behind each row, when equal ones were counted.
+        A text in place of the judges is the only judge.
 
         Raises
         ------
@@ -117,7 +115,7 @@ class Comparisons:
             )
         if columns is not None and len(columns) != n_rows:
             raise ComparisonError(f"columns has {len(columns)} rows but outcome has {n_rows}: pass one per comparison.")
-        rows = TableRows(table_rows)
+        rows = TableRows()
         labels = [first, second] if isinstance(judge, str) else [first, second, judge]
         first_code, second_code, *judge_code = code_columns(labels)
         pairs = coded_pairs(judge if isinstance(judge, str) else judge_code[0], first_code, second_code, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -52,7 +53,11 @@ class Connectivity:
     @cached_property
     def judge_groups(self) -> dict[str, tuple[tuple[str, ...], ...]]:
         """Groups of linked items of the judges whose own graph is not connected."""
-        return _judge_groups(self.cells, self.judges, self._names)
+        cells, shape = self.cells, (len(self.judges), len(self.items))
+        # All judges at once: their graphs are disjoint parts of one graph on (judge, item) nodes.
+        labels = _components(cells.first_entry, cells.second_entry, math.prod(shape)).reshape(shape)
+        is_split = (labels != labels[:, :1]).any(axis=1)
+        return {self.judges[k]: _named(labels[k], self._names) for k in np.flatnonzero(is_split)}
 
     @cached_property
     def winning_groups(self) -> tuple[tuple[str, ...], ...]:
@@ -95,17 +100,12 @@ class Connectivity:
         return len(self.winning_groups) == 1
 
     def __repr__(self) -> str:
-        n_items = len(self.items)
+        lines = [f"Connectivity of {len(self.items)} items and {len(self.judges)} judges: the pooled comparisons "]
         if self.is_connected:
-            lines = [
-                f"Connectivity of {n_items} items and {len(self.judges)} judges: the pooled comparisons link all items."
-            ]
+            lines[0] += "link all items."
         else:
-            lines = [
-                f"Connectivity of {n_items} items and {len(self.judges)} judges: the pooled comparisons fall into "
-                f"{len(self.pooled_groups)} groups that are never compared with each other:",
-                *(f"  {quoted(group)}" for group in self.pooled_groups[:5]),
-            ]
+            lines[0] += f"fall into {len(self.pooled_groups)} groups that are never compared with each other:"
+            lines += [f"  {quoted(group)}" for group in self.pooled_groups[:5]]
         if self.is_connected_for_every_judge:
             lines.append("Every judge links all items by itself.")
         else:
@@ -181,13 +181,6 @@ def _links_all(cells: Cells) -> bool:
         further = links[new].any(axis=0)
         new, reached = further & ~reached, further | reached
     return bool(reached.all())
-
-
-def _judge_groups(cells: Cells, judges: tuple[str, ...], names: np.ndarray) -> dict[str, tuple[tuple[str, ...], ...]]:
-    """All judges at once: their graphs are disjoint parts of one graph on (judge, item) nodes."""
-    size = cells.n_judges * cells.n_items
-    labels = _components(cells.first_entry, cells.second_entry, size).reshape(cells.n_judges, cells.n_items)
-    return {judges[k]: _named(labels[k], names) for k in np.flatnonzero((labels != labels[:, :1]).any(axis=1))}
 
 
 def _components(tail: np.ndarray, head: np.ndarray, size: int, strong: bool = False) -> np.ndarray:

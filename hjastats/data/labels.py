@@ -222,12 +222,18 @@ def numbers(name: str, values: object) -> np.ndarray:
     return result
 
 
+def label_text(label: object) -> str:
+    """A label as text. A numeric id column with a missing value is read as float: 58.0 is the id 58.
+
+    Examples
+    --------
+    >>> label_text(58.0), label_text(3.5), label_text("58.0")
+    ('58', '3.5', '58.0')
+    """
+    return str(int(label)) if isinstance(label, float | np.floating) and label.is_integer() else str(label)
+
+
 def _as_text(name: str, label: object) -> str:
-    if isinstance(label, str):
-        return label
     if isinstance(label, (list, tuple, set, dict)):
         raise ComparisonError(f"{name} labels must be text or numbers, got {type(label).__name__}: {label!r}.")
-    if isinstance(label, float | np.floating) and label.is_integer():
-        # A numeric id column with a missing value is read as float: 58.0 is the id 58.
-        return str(int(label))
-    return str(label)
+    return label_text(label)

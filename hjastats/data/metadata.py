@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..errors import ComparisonError
 from ..words import quoted
+from .labels import label_text
 
 
 def aligned_metadata(frame: Any, role: str, labels: Sequence[str]) -> pd.DataFrame:
@@ -48,24 +49,19 @@ def aligned_metadata(frame: Any, role: str, labels: Sequence[str]) -> pd.DataFra
         )
     if role in frame.columns:
         frame = frame.set_index(role)
-    names = [str(name) for name in frame.columns]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
+    names = pd.Index([str(name) for name in frame.columns], dtype=object)
+    if names.has_duplicates:
+        repeated = sorted(names[names.duplicated()].unique())
         raise ComparisonError(f"metadata of {role}s has several columns called {quoted(repeated)}: rename them.")
-    index = pd.Index([_as_text(label) for label in frame.index], dtype=object)
+    index = pd.Index([label_text(label) for label in frame.index], dtype=object)
     frame = frame.set_axis(index, axis=0).set_axis(names, axis=1)
     absent = [label for label in labels if label not in index]
     if absent:
         raise ComparisonError(f"metadata has no row for {role} {quoted(absent)}.{_hint(frame, role, labels)}")
-    several = [label for label in labels if index.tolist().count(label) > 1]
+    several = [label for label in labels if label in index[index.duplicated()]]
     if several:
         raise ComparisonError(f"metadata has several rows for {role} {quoted(several)}: keep one of each.")
     return frame.loc[list(labels)].set_axis(pd.Index(labels, name=role), axis=0)
-
-
-def _as_text(label: object) -> str:
-    """Labels as the comparisons have them: 58.0 is the id 58."""
-    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
 def _hint(frame: pd.DataFrame, role: str, labels: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ..errors import ComparisonError, Hint
 from ..words import and_more, counted
-from .labels import Coding, Pairs, TableRows
+from .labels import Coding, Pairs, TableRows, label_text
 
 Codes = Mapping[Any, Any] | Literal["unit", "alpacaeval", "names"]
 BothBad = Literal["tie", "drop", "error"]
@@ -377,11 +377,7 @@ def _key(label: object) -> float | str:
 
 def _text(label: object) -> str:
     """The label as shown to the user, and as compared with item names."""
-    if isinstance(label, str):
-        return label
-    if label is None or label is pd.NA or label is pd.NaT or (isinstance(label, float) and np.isnan(label)):
-        return ""
-    return str(int(label)) if isinstance(label, float | np.floating) and label.is_integer() else str(label)
+    return "" if label is None or label is pd.NA or label is pd.NaT or label != label else label_text(label)
 
 
 def _listing(labels: list[object], counts: np.ndarray, limit: int = 5) -> str:

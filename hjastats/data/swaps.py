@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ComparisonError, Hint
-from ..words import quoted
-from .cells import distinct_rows
+from .arrays import columns_of
 from .comparisons import Comparisons
 
 PROMPT_COLUMNS = ("question_id", "prompt_id", "prompt", "instruction", "uid")
@@ -15,13 +14,10 @@ PROMPT_COLUMNS = ("question_id", "prompt_id", "prompt", "instruction", "uid")
 
 def prompt_column(data: Comparisons, prompt: str | None) -> str | None:
     """The column that says which prompt a comparison was about; None if there is none."""
-    if prompt is not None:
-        if prompt not in data.columns:
-            raise ComparisonError(
-                f"no column is called {prompt!r}; there are {quoted(data.columns.columns, 10) or 'none'}."
-            )
-        return prompt
-    return next((name for name in PROMPT_COLUMNS if name in data.columns), None)
+    if prompt is None:
+        return next((name for name in PROMPT_COLUMNS if name in data.columns), None)
+    columns_of(data.columns, [prompt])
+    return prompt
 
 
 def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
@@ -65,28 +61,30 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     if (prompts < 0).any():
         # A verdict on nobody knows which prompt has no counterpart.
         data, prompts = data.subset(prompts >= 0), prompts[prompts >= 0]
-    low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
-    code, some = distinct_rows([data.judge_index, low, high, prompts])
     is_low_first = data.first_index < data.second_index
-    size = len(some)
+    verdicts = pd.DataFrame(
+        {
+            "judge": data.judge_index,
+            "low": np.minimum(data.first_index, data.second_index),
+            "high": np.maximum(data.first_index, data.second_index),
+            "prompt": prompts,
+            "is_low_first": is_low_first,
+            "preference": np.where(is_low_first, data.outcome, 1.0 - data.outcome),
+        }
+    )
     # One verdict per order: the mean over repetitions, as a preference for the lower of the two items.
-    preference = np.where(is_low_first, data.outcome, 1.0 - data.outcome)
-    shown_low = np.bincount(code[is_low_first], minlength=size)
-    shown_high = np.bincount(code[~is_low_first], minlength=size)
-    both = (shown_low > 0) & (shown_high > 0)
-    when_low = np.bincount(code[is_low_first], preference[is_low_first], minlength=size)[both] / shown_low[both]
-    when_high = np.bincount(code[~is_low_first], preference[~is_low_first], minlength=size)[both] / shown_high[both]
+    means = verdicts.pivot_table("preference", ["judge", "low", "high", "prompt"], "is_low_first")
+    both = means.reindex(columns=[True, False]).dropna()
+    when_low, when_high = both[True], both[False]
     kinds = {
         "consistent": (np.sign(when_low - 0.5) == np.sign(when_high - 0.5)) & (when_low != 0.5),
         "first": (when_low > 0.5) & (when_high < 0.5),
         "second": (when_low < 0.5) & (when_high > 0.5),
     }
     kinds["tied"] = ~(kinds["consistent"] | kinds["first"] | kinds["second"])
-    judge = data.judge_index[some][both]
-    table = pd.DataFrame(
-        {kind: np.bincount(judge, of_kind, minlength=data.n_judges) for kind, of_kind in kinds.items()},
-        index=pd.Index(data.judges, name="judge"),
-    )
+    counts = pd.DataFrame(kinds, index=both.index).groupby(level="judge").sum()
+    table = counts.reindex(range(data.n_judges), fill_value=0).astype(float)
+    table = table.set_axis(pd.Index(data.judges, name="judge"))
     table.insert(0, "swapped", table.sum(axis=1))
     decided = table["consistent"] + table["first"] + table["second"]
     table["flip_rate"] = (table["first"] + table["second"]) / decided.where(decided > 0)

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
+from ..errors import OptionError
+
 
 def calibration_table(
     predicted: np.ndarray,
@@ -44,7 +46,7 @@ def calibration_table(
     1          2.0        0.8      1.00      0.34       1.0
     """
     if n_bins < 1:
-        raise ValueError(f"n_bins must be at least 1, got {n_bins}.")
+        raise OptionError(f"n_bins must be at least 1, got {n_bins}.")
     predicted, outcome = np.asarray(predicted, dtype=float), np.asarray(outcome, dtype=float)
     weight = np.ones(len(predicted)) if weight is None else np.asarray(weight, dtype=float)
     group = _groups(predicted, weight, n_bins)

@@ -24,16 +24,13 @@ def tasks(files: list[str]) -> list[dict[str, Any]]:
 
 def run(file: str) -> list[dict[str, Any]]:
     """Sensitivity and leverage of every judge in every variant."""
-    rows = []
+    tables = []
     for variant, result in fits(file).items():
-        facts = result.judges.leverage().assign(
-            gamma=result.sensitivity["estimate"], std_err=result.sensitivity["std_err"]
-        )
-        for judge, row in facts[["gamma", "std_err", "h", "rho"]].to_dict("index").items():
-            rows.append(
-                {"variant": variant, "judge": str(judge), **{str(name): float(value) for name, value in row.items()}}
-            )
-    return rows
+        table = result.sensitivity[["estimate", "std_err"]].rename(columns={"estimate": "gamma"})
+        table = table.join(result.judges.leverage()[["h", "rho"]]).rename_axis("judge").reset_index()
+        table.insert(0, "variant", variant)
+        tables.append(table)
+    return pd.concat(tables).to_dict("records")  # type: ignore[return-value]
 
 
 def fits(file: str) -> dict[str, HJAResults]:

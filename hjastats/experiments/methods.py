@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
 from ..model.design import Design
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
-from ..results import HJAResults
 from ..solve.alternating import alternate
 from ..solve.search import no_terms
 from ..solve.starts import initialise
@@ -44,15 +44,9 @@ class Fitted:
 
 
 def structured(model: HJAModel, ridge: float | None = None) -> Fitted:
-    """A fit of the family."""
-    result = (
-        model.fit(warn_convergence=False) if ridge is None else model.fit_regularized(ridge, warn_convergence=False)
-    )
-    return of_result(result)
-
-
-def of_result(result: HJAResults) -> Fitted:
-    """Scores and errors of a fitted model, also of one that does not exist."""
+    """A fit of the family, also one that does not exist."""
+    fit = model.fit if ridge is None else partial(model.fit_regularized, ridge)
+    result = fit(warn_convergence=False)
     scores = result.fit.at.scores
     errors = result.judges.score_errors().to_numpy() if result.converged else None
     return Fitted(scores, scores.mean(axis=0), errors, result.converged)

@@ -26,15 +26,13 @@ POSITIONS = {"": None, " + position": "judge"}
 
 def tasks(files: list[str], seeds: int, steps: int, volume: float) -> list[dict[str, Any]]:
     """Held-out and robustness repetitions for every file."""
-    held_out: list[dict[str, Any]] = [
-        {"part": "held-out", "file": file, "seed": seed} for file in files for seed in range(seeds)
-    ]
-    noise = [
-        {"part": "robustness", "file": file, "seed": seed, "steps": steps, "volume": volume}
+    parts: dict[str, dict[str, Any]] = {"held-out": {}, "robustness": {"steps": steps, "volume": volume}}
+    return [
+        {"part": part, "file": file, "seed": seed, **options}
+        for part, options in parts.items()
         for file in files
         for seed in range(seeds)
     ]
-    return held_out + noise
 
 
 def run(part: str, file: str, seed: int, steps: int = 0, volume: float = 0.0) -> list[dict[str, Any]]:
@@ -108,24 +106,23 @@ def _accuracy(p: np.ndarray, outcome: np.ndarray) -> float:
 
 def near_ties(train: Comparisons, test: Comparisons) -> dict[str, np.ndarray]:
     """Decided test records of the pairs closest to even in the training data, in thirds."""
-    frame = train.to_frame()
-    low, high = np.minimum(frame["first"], frame["second"]), np.maximum(frame["first"], frame["second"])
-    share = np.where(frame["first"] == low, frame["outcome"], 1.0 - frame["outcome"])
-    pairs = (
-        pd.DataFrame({"low": low, "high": high, "share": share}).groupby(["low", "high"])["share"].agg(["mean", "size"])
-    )
+    # Items are in the order of their names, so that the first of a pair is the same in both parts.
+    share = np.where(train.first_index < train.second_index, train.outcome, 1.0 - train.outcome)
+    pairs = pd.Series(share, _pairs(train)).groupby(level=["low", "high"]).agg(["mean", "size"])
     pairs = pairs[pairs["size"] >= NEAR_TIE_RECORDS]
     distance = (pairs["mean"] - 0.5).abs().sort_values(kind="stable").head(NEAR_TIE_PAIRS)
-    other = test.to_frame()
-    key = pd.MultiIndex.from_arrays(
-        [np.minimum(other["first"], other["second"]), np.maximum(other["first"], other["second"])]
-    )
-    decided = other["outcome"].to_numpy() != 0.5
     thirds = np.array_split(np.arange(len(distance)), 3)
     return {
-        name: np.flatnonzero(key.isin(distance.index[third]) & decided)
+        name: np.flatnonzero(_pairs(test).isin(distance.index[third]) & (test.outcome != 0.5))
         for name, third in zip(("closest", "middle", "farthest"), thirds, strict=True)
     }
+
+
+def _pairs(data: Comparisons) -> pd.MultiIndex:
+    """The two items of every record, whichever was shown first."""
+    frame = data.to_frame()
+    low, high = np.minimum(frame["first"], frame["second"]), np.maximum(frame["first"], frame["second"])
+    return pd.MultiIndex.from_arrays([low, high], names=["low", "high"])
 
 
 def robustness(data: Comparisons, rng: np.random.Generator, steps: int, volume: float) -> list[dict[str, Any]]:
@@ -148,11 +145,9 @@ def with_noisy_judge(data: Comparisons, name: str, n_records: int, rng: np.rando
     items = np.asarray(data.items, dtype=object)
     first = rng.integers(data.n_items, size=n_records)
     second = (first + rng.integers(1, data.n_items, size=n_records)) % data.n_items
-    frame = data.to_frame()
-    return Comparisons.from_arrays(
-        np.concatenate([frame["judge"].to_numpy(dtype=object), np.full(n_records, name, dtype=object)]),
-        np.concatenate([frame["first"].to_numpy(dtype=object), items[first]]),
-        np.concatenate([frame["second"].to_numpy(dtype=object), items[second]]),
-        np.concatenate([data.outcome, rng.integers(2, size=n_records).astype(float)]),
-        np.concatenate([data.weight, np.ones(n_records)]),
+    coins = rng.integers(2, size=n_records)
+    noise = pd.DataFrame(
+        {"judge": name, "first": items[first], "second": items[second], "outcome": coins, "weight": 1.0}
     )
+    frame = pd.concat([data.to_frame()[noise.columns], noise], ignore_index=True)
+    return Comparisons.from_arrays(frame["judge"], frame["first"], frame["second"], frame["outcome"], frame["weight"])

@@ -24,11 +24,6 @@ def recovery(frame: pd.DataFrame, folder: Path, name: str = "synthetic") -> str:
     return f"{_shown(table)}\n\n{note}\n{_shown(paired)}"
 
 
-def ablation(frame: pd.DataFrame, folder: Path) -> str:
-    """As :func:`recovery`, for the variants of HJA."""
-    return recovery(frame, folder, "ablation")
-
-
 def sensitivity_only(frame: pd.DataFrame, folder: Path) -> str:
     """Means over repetitions along the sample sizes."""
     table = averages(frame, ["n", "method"])

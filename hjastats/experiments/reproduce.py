@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources, util
 from pathlib import Path
 from typing import Any
@@ -70,14 +71,12 @@ class Experiment:
 
 
 def _recovery_tasks(settings: Settings) -> list[dict[str, Any]]:
-    if settings.quick:
-        return synthetic.recovery_tasks((400, 1600), (0.0, 1.0), 8)
-    return synthetic.recovery_tasks(synthetic.SIZES, synthetic.HETEROGENEITY, 50)
+    levels = (0.0, 1.0) if settings.quick else synthetic.HETEROGENEITY
+    return synthetic.recovery_tasks(_sizes(settings), levels, settings.seeds(50, 8))
 
 
-def _sensitivity_tasks(settings: Settings) -> list[dict[str, Any]]:
-    sizes = (400, 1600) if settings.quick else synthetic.SIZES
-    return synthetic.sensitivity_only_tasks(sizes, settings.seeds(50, 8))
+def _sizes(settings: Settings) -> tuple[int, ...]:
+    return (400, 1600) if settings.quick else synthetic.SIZES
 
 
 def _bic_tasks(settings: Settings) -> list[dict[str, Any]]:
@@ -94,13 +93,13 @@ EXPERIMENTS = {
     "synthetic": Experiment(
         "recovery of scores and ranking on the main process (fig:synthetic)",
         _recovery_tasks,
-        synthetic.run_recovery,
+        partial(synthetic.run_recovery, methods=synthetic.MAIN),
         reports.recovery,
     ),
     "ja-dgp": Experiment(
         "the same without any disagreement (fig:sim-ja-dgp)",
-        _sensitivity_tasks,
-        synthetic.run_sensitivity_only,
+        lambda settings: synthetic.recovery_tasks(_sizes(settings), (), settings.seeds(50, 8)),
+        partial(synthetic.run_recovery, methods=synthetic.WITHOUT_DISAGREEMENT, rank=0),
         reports.sensitivity_only,
     ),
     "bic": Experiment(
@@ -118,8 +117,8 @@ EXPERIMENTS = {
     "ablation": Experiment(
         "HJA without re-anchoring, and without structure (fig:ablation)",
         _recovery_tasks,
-        synthetic.run_ablation,
-        reports.ablation,
+        partial(synthetic.run_recovery, methods=synthetic.ABLATED),
+        partial(reports.recovery, name="ablation"),
     ),
     "table1": Experiment(
         "noisy judges, held-out records and close pairs on real verdicts (tab:dataset_comparison)",

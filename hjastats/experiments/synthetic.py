@@ -20,6 +20,11 @@ SIZES = (400, 800, 1200, 1600, 2000, 2500, 3000)
 HETEROGENEITY = (0.0, 0.5, 1.0, 2.0)
 BIC_SIZES = (400, 800, 1600, 3200, 6400, 12800)
 MEASURES = ("mse", "spearman", "ndcg", "coverage", "sign accuracy")
+MAIN = ("HJA", "HJA ridge", "JA", "BTL", "BTL+SVD", "BTL+SVD ridge")
+# Without re-anchoring, and every judge by itself with truncation.
+ABLATED = ("HJA", "BTL+SVD", "BTL+SVD ridge", "HJA without re-anchoring")
+# One direction too many against the models that are right or too small.
+WITHOUT_DISAGREEMENT = ("HJA", "HJA ridge", "JA", "BTL")
 
 
 def draw(n: int, h: float, seed: int, rank: int = RANK) -> tuple[Decomposition, Comparisons]:
@@ -52,31 +57,12 @@ def recovery_tasks(sizes: tuple[int, ...], levels: tuple[float, ...], seeds: int
     return tasks + [{"sweep": "h", "n": 800, "h": h, "seed": seed} for h in levels for seed in range(seeds)]
 
 
-def run_recovery(sweep: str, n: int, h: float, seed: int) -> list[dict[str, Any]]:
-    """All methods on one panel of the main process."""
-    truth, data = draw(n, h, seed)
-    methods = ("HJA", "HJA ridge", "JA", "BTL", "BTL+SVD", "BTL+SVD ridge")
+def run_recovery(
+    sweep: str, n: int, h: float, seed: int, *, methods: tuple[str, ...], rank: int = RANK
+) -> list[dict[str, Any]]:
+    """Some methods on one panel of the main process, which may have another rank than they are told."""
+    truth, data = draw(n, h, seed, rank)
     return [{"method": method} | judged(fitted(method, data, RANK), truth) for method in methods]
-
-
-def run_ablation(sweep: str, n: int, h: float, seed: int) -> list[dict[str, Any]]:
-    """HJA, its variant without re-anchoring, and the judge-wise estimate with truncation."""
-    truth, data = draw(n, h, seed)
-    methods = ("HJA", "BTL+SVD", "BTL+SVD ridge", "HJA without re-anchoring")
-    return [{"method": method} | judged(fitted(method, data, RANK), truth) for method in methods]
-
-
-def sensitivity_only_tasks(sizes: tuple[int, ...], seeds: int) -> list[dict[str, Any]]:
-    """Panels without disagreement."""
-    return [{"sweep": "n", "n": n, "seed": seed} for n in sizes for seed in range(seeds)]
-
-
-def run_sensitivity_only(sweep: str, n: int, seed: int) -> list[dict[str, Any]]:
-    """HJA with one direction too many against the models that are right or too small."""
-    truth, data = draw(n, 1.0, seed, rank=0)
-    return [
-        {"method": method} | judged(fitted(method, data, RANK), truth) for method in ("HJA", "HJA ridge", "JA", "BTL")
-    ]
 
 
 def bic_tasks(sizes: tuple[int, ...], seeds: int) -> list[dict[str, Any]]:
@@ -103,24 +89,16 @@ def run_convergence(n: int, seed: int) -> list[dict[str, Any]]:
     best = model.fit(warn_convergence=False)
     if not best.converged:
         return []
-    rows = []
+    paths = {}
     for tau in (PAPER_TAU, 0.01):
-        solver = f"alternating, tau = {tau:g}"
         run = model.fit(method="alternating", warn_convergence=False, tau=tau, tolerance=PAPER_TOLERANCE)
-        history = run.mle_retvals["history"]
-        rows.append(
-            {"solver": solver, "iterations": len(history.values) - 1, "path": list(history.values), "best": -best.llf}
-        )
+        paths[f"alternating, tau = {tau:g}"] = list(run.mle_retvals["history"].values)
     single = model.fit(model.start_params, warn_convergence=False)
-    rows.append(
-        {
-            "solver": "default (Newton)",
-            "iterations": single.mle_retvals["iterations"],
-            "path": list(single.mle_retvals["path"]),
-            "best": -best.llf,
-        }
-    )
-    return rows
+    paths["default (Newton)"] = list(single.mle_retvals["path"])
+    return [
+        {"solver": solver, "iterations": len(path) - 1, "path": path, "best": -best.llf}
+        for solver, path in paths.items()
+    ]
 
 
 def averages(frame: pd.DataFrame, by: list[str], measures: tuple[str, ...] = MEASURES) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ..errors import ContrastError
+from ..errors import ContrastError, OptionError
 from ..fit import Fit, Observations
 from ..model.decomposition import AnchoringError
 from ..model.design import Coefficients
@@ -196,9 +196,9 @@ def check_options(n: Any, kind: str) -> None:
 
     Raises
     ------
-    ValueError
+    OptionError
     """
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
-        raise ValueError(f"the number of replications must be an integer of at least 2, got {n!r}.")
+        raise OptionError(f"the number of replications must be an integer of at least 2, got {n!r}.")
     if kind not in ("parametric", "rows", "cluster"):
-        raise ValueError(f"kind must be 'parametric', 'rows' or 'cluster', got {kind!r}.")
+        raise OptionError(f"kind must be 'parametric', 'rows' or 'cluster', got {kind!r}.")

@@ -15,7 +15,7 @@ import pandas as pd
 
 from .. import limits
 from ..data.comparisons import Comparisons
-from ..errors import ComparisonError, CovarianceWarning, IdentificationError
+from ..errors import ComparisonError, CovarianceWarning, IdentificationError, OptionError
 from ..fit import CovarianceChoice, Fit, Observations
 from ..model.design import Coefficients, Design
 from ..model.information import expected_information, free_information
@@ -42,17 +42,17 @@ def choose_covariance(
 
     Raises
     ------
-    ValueError
+    OptionError
         For a kind or options that do not exist.
     """
     if kind not in COVARIANCES:
         *others, last = COVARIANCES
-        raise ValueError(f"cov_type must be {', '.join(map(repr, others))} or {last!r}, got {kind!r}.")
+        raise OptionError(f"cov_type must be {', '.join(map(repr, others))} or {last!r}, got {kind!r}.")
     how, given = COVARIANCES[kind], options or {}
     if not how.options and given:
-        raise ValueError(f"cov_type={kind!r} takes no cov_kwds, got {sorted(given)}.")
+        raise OptionError(f"cov_type={kind!r} takes no cov_kwds, got {sorted(given)}.")
     if unknown := sorted(set(given) - set(how.options)):
-        raise ValueError(f"cov_kwds has unknown entries {quoted(unknown)}; known are {quoted(how.options)}.")
+        raise OptionError(f"cov_kwds has unknown entries {quoted(unknown)}; known are {quoted(how.options)}.")
     return replace(fit, choice=how.choose(fit, observations() if how.needs_rows else None, given))
 
 
@@ -169,7 +169,7 @@ def cluster_codes(groups: Any, data: Comparisons) -> tuple[np.ndarray, np.ndarra
     """
     name = None
     if groups is None:
-        raise ValueError(
+        raise OptionError(
             "cov_type='cluster' needs cov_kwds={'groups': ...}: labels, or the name of a column of the data."
         )
     if isinstance(groups, str):

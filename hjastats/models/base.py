@@ -14,7 +14,7 @@ from ..data.arrays import UserArrays, check_option, column, covariate_frame, jud
 from ..data.cells import collapse, take
 from ..data.comparisons import Comparisons
 from ..data.readers import read_comparisons
-from ..errors import ComparisonError, IdentificationError
+from ..errors import ComparisonError, IdentificationError, OptionError
 from ..fit import Observations
 from ..model.decomposition import max_rank
 from ..model.design import Coefficients, Design, assemble
@@ -325,7 +325,7 @@ class ComparisonModel(GenericLikelihoodModel):
     def _checked(self, params: Any) -> np.ndarray:
         values = np.asarray(params, dtype=float)
         if values.shape != (self.nparams,):
-            raise ValueError(f"expected {self.nparams} parameters (see model.param_names), got shape {values.shape}.")
+            raise OptionError(f"expected {self.nparams} parameters (see model.param_names), got shape {values.shape}.")
         return values
 
     @property

@@ -11,7 +11,7 @@ import pandas as pd
 from ..data.arrays import check_option
 from ..data.comparisons import Comparisons
 from ..diagnostics.ending import warn
-from ..errors import IdentificationError
+from ..errors import IdentificationError, OptionError
 from ..fit import Fit, assess, which_information
 from ..inference.covariances import choose_covariance, cluster_codes
 from ..model.design import Coefficients
@@ -217,7 +217,7 @@ class HJAModel(ComparisonModel):
             return [delegate(self.design, self.layout, start, method, settings, options) for start in begin], None
         if method != "trust":
             choices = ", ".join(repr(name) for name in ("trust", "alternating", *STATSMODELS_METHODS))
-            raise ValueError(f"method must be one of {choices}; got {method!r}.")
+            raise OptionError(f"method must be one of {choices}; got {method!r}.")
         if options:
             raise TypeError(f"method 'trust' takes no option called {quoted(options)}.")
         return starts, None
@@ -309,7 +309,7 @@ class HJAModel(ComparisonModel):
     @staticmethod
     def _ridge_weight(alpha: Any) -> float:
         if isinstance(alpha, bool) or not isinstance(alpha, (int, float, np.number)) or not 0 < alpha < np.inf:
-            raise ValueError(f"alpha must be a positive number or 'cv', got {alpha!r}.")
+            raise OptionError(f"alpha must be a positive number or 'cv', got {alpha!r}.")
         return float(alpha)
 
     def folds(self, groups: Any, n_folds: int, rng: np.random.Generator) -> list[Fold]:
@@ -325,11 +325,11 @@ class HJAModel(ComparisonModel):
             raise IdentificationError("the data of this model were removed: cross-validation needs them.")
         if groups is None and (data.weight != 1.0).any():
             if not 2 <= n_folds <= data.n_comparisons:
-                raise ValueError(f"n_folds must lie between 2 and the number of comparisons, got {n_folds!r}.")
+                raise OptionError(f"n_folds must lie between 2 and the number of comparisons, got {n_folds!r}.")
             return split_comparisons(self.row_design(), n_folds, rng)
         code = np.arange(data.n_rows) if groups is None else cluster_codes(groups, data)[0]
         if not 2 <= n_folds <= len(np.unique(code)):
-            raise ValueError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")
+            raise OptionError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")
         return split(self.row_design(), code, n_folds, rng)
 
     def with_rank(self, rank: int) -> HJAModel:
@@ -423,12 +423,12 @@ class HJAModel(ComparisonModel):
     def _start_at(self, params: Any) -> Coefficients:
         values = self._checked(params)
         if not np.isfinite(values).all():
-            raise ValueError("start_params must be finite.")
+            raise OptionError("start_params must be finite.")
         return self.layout.unpack(values)
 
     def _alternate(self, starts: list[Coefficients] | None, maxiter: int, **options: Any) -> AlternatingRun:
         if not self.structure.has_sensitivities:
-            raise ValueError(
+            raise OptionError(
                 f"method 'alternating' needs judge sensitivities; {type(self).__name__} is concave: use 'trust'."
             )
         start = starts[0] if starts else no_terms(self.design, initialise(self.design, self.rank))
@@ -524,8 +524,8 @@ def _refuse_rank(options: dict[str, Any], reason: str) -> None:
 
 def _check_fit_options(use_t: bool, maxiter: int | None) -> None:
     if use_t:
-        raise ValueError(
+        raise OptionError(
             "use_t is not available: the inference is asymptotic, with normal and chi-squared distributions."
         )
     if maxiter is not None and (isinstance(maxiter, bool) or not isinstance(maxiter, (int, np.integer)) or maxiter < 1):
-        raise ValueError(f"maxiter must be a positive integer, got {maxiter!r}.")
+        raise OptionError(f"maxiter must be a positive integer, got {maxiter!r}.")

@@ -15,6 +15,7 @@ from ..diagnostics.biclustering import bicluster
 from ..diagnostics.calibration import calibration_table
 from ..diagnostics.findings import outlying
 from ..diagnostics.preferences import comparison_counts, preference_probabilities
+from ..errors import OptionError
 from ..fit import Fit, Observations
 from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
 from ..inference.ranks import ranking
@@ -149,7 +150,7 @@ class FitPlots:
         ['judge-first', 'judge-1']
         """
         if self._fit.layout.terms.named("position") is None:
-            raise ValueError("this model has no position effects: fit it with position='judge' or position='common'.")
+            raise OptionError("this model has no position effects: fit it with position='judge' or position='common'.")
         table, title = _ends(effects(self._fit, "position"), max_rows, "judges")
         return plots.plot_intervals(
             table,
@@ -306,7 +307,7 @@ class FitPlots:
         if self._fit.history is not None:
             paths = {"alternating": self._fit.history.values, **paths}
         if not paths:
-            raise ValueError("the steps of this fit were not kept: fit the model again to see them.")
+            raise OptionError("the steps of this fit were not kept: fit the model again to see them.")
         title = "Convergence of every start; one that comes near an optimum already found ends there"
         return plots.plot_convergence(paths, title=title, ax=ax)
 
@@ -374,7 +375,7 @@ class FitPlots:
 
     def _judge(self, judge: str) -> str:
         if judge not in self._fit.layout.judges:
-            raise ValueError(f"no judge is called {judge!r}; the judges are {quoted(self._fit.layout.judges, 10)}.")
+            raise OptionError(f"no judge is called {judge!r}; the judges are {quoted(self._fit.layout.judges, 10)}.")
         return judge
 
     def _family(self, family: Family | str | None, *roles: str) -> Family | None:
@@ -392,14 +393,14 @@ class FitPlots:
 
     def _need_sensitivity(self) -> None:
         if not self._fit.layout.structure.judges_differ:
-            raise ValueError(
+            raise OptionError(
                 "all judges of this model have the same scores: fit JAModel or HJAModel to tell them apart."
             )
 
     def _need_disagreement(self) -> None:
         self._need_sensitivity()
         if not self._fit.layout.rank and self._fit.layout.structure.has_sensitivities:
-            raise ValueError("this model has no disagreement: fit HJAModel with rank 1 or more.")
+            raise OptionError("this model has no disagreement: fit HJAModel with rank 1 or more.")
 
 
 def _ends(table: Any, max_rows: int, what: str) -> tuple[Any, str]:

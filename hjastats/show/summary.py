@@ -143,15 +143,10 @@ def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) ->
         z = (estimate - null) / error
     p_value = 2.0 * stats.norm.sf(np.abs(z))
     half = stats.norm.ppf(1 - alpha / 2) * error
-    columns = [
-        [words.number(value) for value in estimate],
-        [words.number(value) for value in error],
-        ["-" if np.isnan(value) else f"{value:.3f}" for value in z],
-        [words.p_value(value) for value in p_value],
-        [words.number(value) for value in estimate - half],
-        [words.number(value) for value in estimate + half],
+    return [
+        [*map(words.number, (b, se)), words.number(ratio, ".3f"), words.p_value(p), *map(words.number, (b - h, b + h))]
+        for b, se, ratio, p, h in zip(estimate, error, z, p_value, half, strict=True)
     ]
-    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def shown_rows(n: int, max_rows: int) -> np.ndarray:

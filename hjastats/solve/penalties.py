@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import IdentificationError
+from ..errors import IdentificationError, OptionError
 from ..model.design import Coefficients, Design
 from ..model.structures import ScoreStructure
 from .firth import firth
@@ -69,12 +69,12 @@ class BiasReduction(Penalty):
 
         Raises
         ------
-        ValueError
+        OptionError
             For other models.
         """
         is_plain = structure.has_sensitivities or not structure.judges_differ
         if design.response.parameters or structure.rank or not is_plain:
-            raise ValueError("penalty='firth' is available for BTL and JA with ties as half wins.")
+            raise OptionError("penalty='firth' is available for BTL and JA with ties as half wins.")
         return firth(design, structure)
 
     def refit(self, design: Design, structure: ScoreStructure, near: Coefficients) -> Optimum | None:

@@ -255,3 +255,10 @@ def test_of_too_many_items_the_leading_ones_are_ranked(verdicts, capsys, set_lim
     assert main(["fit", verdicts]) == 0
     text = capsys.readouterr().out
     assert "The leading 3 of 10 items, compared among themselves:" in text
+
+
+def test_data_too_small_for_what_was_asked_are_no_bug(tmp_path, capsys):
+    path = tmp_path / "few.csv"
+    path.write_text("judge,model_a,model_b,winner\nj,x,y,model_a\nj,y,x,model_a\nk,x,y,model_b\n")
+    assert main(["fit", str(path), "--criterion", "cv"]) == 2
+    assert "n_folds must lie between 2 and the number of" in capsys.readouterr().err

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from .canvas import FONT_SIZE, axes, open_frame
+from .canvas import axes
 from .colours import PLAIN
-from .labels import write_title
+from .labels import write_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,8 +45,6 @@ def plot_calibration(
     share = table["comparisons"] / table["comparisons"].max()
     ax.scatter(table["predicted"], table["observed"], s=12.0 + 48.0 * share, color=PLAIN, zorder=3, clip_on=False)
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
-    ax.set_xlabel("predicted probability that the first item is preferred", fontsize=FONT_SIZE + 1)
-    ax.set_ylabel("observed share (ties count one half)", fontsize=FONT_SIZE + 1)
-    write_title(ax, title)
-    open_frame(ax)
+    xlabel = "predicted probability that the first item is preferred"
+    write_words(ax, title, xlabel, "observed share (ties count one half)")
     return ax

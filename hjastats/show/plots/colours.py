@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -134,14 +135,14 @@ def mark_families(ax: Axes, styles: list[Style], axis: Literal["x", "y"]) -> Non
     is_row = axis == "y"
     base = ax.get_yaxis_transform() if is_row else ax.get_xaxis_transform()
     transform = beside(ax, base, right=-6.0 if is_row else 0.0, up=0.0 if is_row else -6.0)
-    for position, style in enumerate(styles):
-        ax.plot(
-            *((0.0, position) if is_row else (position, 0.0)),
-            marker=style.marker,
-            color=style.colour,
-            markersize=5,
-            transform=transform,
-            clip_on=False,
-            linestyle="none",
-        )
+    along, across = range(len(styles)), [0.0] * len(styles)
+    x, y = (across, along) if is_row else (along, across)
+    draw_markers(ax, x, y, styles, markersize=5, transform=transform, clip_on=False)
     ax.tick_params(axis=axis, pad=11)
+
+
+def draw_markers(ax: Axes, x: Iterable[float], y: Iterable[float], styles: list[Style], **how: Any) -> None:
+    """A marker in its style at every point whose coordinates are known."""
+    for point_x, point_y, style in zip(x, y, styles, strict=True):
+        if math.isfinite(point_x) and math.isfinite(point_y):
+            ax.plot(point_x, point_y, marker=style.marker, color=style.colour, linestyle="none", **how)

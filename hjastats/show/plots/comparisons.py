@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .canvas import FONT_SIZE, LINE, axes, label_inches
-from .colours import Family, families, family_legend, name_legend
+from .colours import Family, draw_markers, families, family_legend, name_legend
 from .labels import LITERAL, names, write_title
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def plot_comparisons(
     place = radius * np.column_stack([np.cos(angle), np.sin(angle)])
     styles, legend = families(counts.index, family)
     _draw_lines(ax, counts.to_numpy(float), place, has_legend=not legend)
-    for point, style in zip(place, styles, strict=True):
-        ax.plot(*point, marker=style.marker, color=style.colour, markersize=6, zorder=3)
+    draw_markers(ax, place[:, 0], place[:, 1], styles, markersize=6, zorder=3)
     _write_names(ax, texts, angle, radius + 0.12)
     ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     ax.axis("off")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import FONT_SIZE, axes, open_frame, whole_numbers
+from .canvas import axes, whole_numbers
 from .colours import MARKERS, PALE, PALETTE, name_legend
-from .labels import write_title
+from .labels import write_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,10 +56,7 @@ def plot_convergence(
             zorder=3 if is_coloured else 2,
         )
     ax.set_yscale("log")
-    ax.set_xlabel("iteration", fontsize=FONT_SIZE + 1)
-    ax.set_ylabel("distance from the best log-likelihood reached", fontsize=FONT_SIZE + 1)
-    write_title(ax, title)
-    open_frame(ax)
+    write_words(ax, title, "iteration", "distance from the best log-likelihood reached")
     whole_numbers(ax.xaxis)
     named = list(lines)[: MAX_COLOURS + 1]
     hidden = len(lines) - MAX_COLOURS

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _BAR_LABEL = "disagreement with the consensus (log-odds)\nred: judge prefers the item more than the consensus does"
 _COLUMN = 0.155
-# Points that the numbers and the words beside a colour bar take.
-_BAR_WIDTH = 62.0
+# Points that the numbers beside a colour bar take, and a line of its words.
+_BAR_NUMBERS, _BAR_LINE = 38.0, 12.0
 
 
 def plot_heatmap(
@@ -50,14 +50,8 @@ def plot_heatmap(
     width, height = _body_size(residual)
     extra = label_inches(names(residual.columns)), label_inches(names(residual.index))
     ax = axes(ax, width + extra[1] + 1.6 + legend_inches(family), height + extra[0] + 0.8)
-    image = _draw_matrix(ax, residual)
-    legend = _draw_families(ax, residual, family)
-    figure: Any = ax.get_figure()
-    bar = figure.colorbar(image, ax=ax, location="right", shrink=0.8, pad=0.02)
-    bar.set_label(_BAR_LABEL, fontsize=FONT_SIZE)
-    bar.ax.tick_params(labelsize=FONT_SIZE)
-    write_title(ax, title)
-    family_legend(bar.ax, legend, shift=_BAR_WIDTH)
+    image = _draw_residual(ax, residual)
+    finish_matrix(ax, residual, image, _BAR_LABEL, title, family)
     return ax
 
 
@@ -111,7 +105,7 @@ def plot_disagreement(
     )
     grid = figure.add_gridspec(2, 3, width_ratios=[width, margin, margin], height_ratios=[top, height])
     heatmap = figure.add_subplot(grid[1, 0], label="heatmap")
-    image = _draw_matrix(heatmap, residual)
+    image = _draw_residual(heatmap, residual)
     legend = _draw_families(heatmap, residual, family)
     _draw_consensus(figure.add_subplot(grid[0, 0], label="consensus", sharex=heatmap), consensus.loc[residual.columns])
     _draw_sensitivity(
@@ -132,29 +126,41 @@ def _body_size(residual: pd.DataFrame) -> tuple[float, float]:
     return max(3.5, column * n_columns), max(1.6, (LINE + 0.02) * n_rows)
 
 
-def _draw_matrix(ax: Axes, residual: pd.DataFrame) -> AxesImage:
-    values = residual.to_numpy(float)
-    largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    image = ax.imshow(
-        np.ma.masked_invalid(values),
-        cmap=diverging(),
-        vmin=-largest,
-        vmax=largest,
-        aspect="auto",
-        interpolation="nearest",
-    )
-    label_rows(ax, residual.index)
-    label_columns(ax, residual.columns)
-    mark_missing(ax, np.flatnonzero(np.isnan(values).all(axis=1)))
+def _draw_residual(ax: Axes, residual: pd.DataFrame) -> AxesImage:
+    """The residual in colours symmetric around zero."""
+    largest = float(np.nanmax(residual.abs().to_numpy(float), initial=0.0)) or 1.0
+    return draw_matrix(ax, residual, -largest, largest)
+
+
+def draw_matrix(ax: Axes, table: pd.DataFrame, lowest: float, highest: float) -> AxesImage:
+    """The values in colours from the lowest to the highest, under the names of rows and columns."""
+    values = np.ma.masked_invalid(table.to_numpy(float))
+    image = ax.imshow(values, cmap=diverging(), vmin=lowest, vmax=highest, aspect="auto", interpolation="nearest")
+    label_rows(ax, table.index)
+    label_columns(ax, table.columns)
+    mark_missing(ax, np.flatnonzero(table.isna().all(axis=1)))
     return image
 
 
-def _draw_families(ax: Axes, residual: pd.DataFrame, family: Family | None) -> dict[str, Style]:
+def finish_matrix(
+    ax: Axes, table: pd.DataFrame, image: AxesImage, meaning: str, title: str, family: Family | None
+) -> None:
+    """A bar that says what the colours mean, the title, and the families of rows and columns."""
+    figure: Any = ax.get_figure()
+    bar = figure.colorbar(image, ax=ax, shrink=0.8, pad=0.02)
+    bar.set_label(meaning, fontsize=FONT_SIZE)
+    bar.ax.tick_params(labelsize=FONT_SIZE)
+    write_title(ax, title)
+    width = _BAR_NUMBERS + _BAR_LINE * len(meaning.splitlines())
+    family_legend(bar.ax, _draw_families(ax, table, family), shift=width)
+
+
+def _draw_families(ax: Axes, table: pd.DataFrame, family: Family | None) -> dict[str, Style]:
     """Markers beside the labels of those sides that have families; judges and items share one set of colours."""
     if family is None:
         return {}
     known = set(pd.Series(family).index)
-    sides: dict[Literal["x", "y"], pd.Index] = {"y": residual.index, "x": residual.columns}
+    sides: dict[Literal["x", "y"], pd.Index] = {"y": table.index, "x": table.columns}
     told = {axis: labels for axis, labels in sides.items() if known & set(labels)}
     styles, legend = families([label for labels in told.values() for label in labels], family)
     for axis, labels in told.items():

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, open_frame, row_axes
-from .colours import Family, Style, families, family_legend
-from .labels import label_rows, mark_missing, names, write_title
+from .canvas import row_axes
+from .colours import Family, Style, draw_markers, families, family_legend
+from .labels import label_rows, mark_missing, names, write_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,33 +64,19 @@ def draw_intervals(
     ax: Axes, lower: pd.Series, upper: pd.Series, styles: list[Style], *, width: float = 1.4, alpha: float = 1.0
 ) -> None:
     """One horizontal line per row; rows without an interval get none."""
-    rows = np.arange(len(lower))
     colours = [style.colour for style in styles]
-    is_known = np.isfinite(lower.to_numpy(float)) & np.isfinite(upper.to_numpy(float))
-    ax.hlines(
-        rows[is_known],
-        lower.to_numpy(float)[is_known],
-        upper.to_numpy(float)[is_known],
-        colors=[colour for colour, known in zip(colours, is_known, strict=True) if known],
-        linewidth=width,
-        alpha=alpha,
-        zorder=2,
-    )
+    ax.hlines(range(len(lower)), lower, upper, colors=colours, linewidth=width, alpha=alpha, zorder=2)
 
 
 def draw_dots(ax: Axes, estimate: pd.Series, styles: list[Style]) -> None:
     """One dot per row that has an estimate."""
-    for row, (value, style) in enumerate(zip(estimate, styles, strict=True)):
-        if np.isfinite(value):
-            ax.plot(value, row, marker=style.marker, color=style.colour, markersize=5, linestyle="none", zorder=4)
+    draw_markers(ax, estimate, range(len(estimate)), styles, markersize=5, zorder=4)
 
 
 def finish_rows(ax: Axes, estimate: pd.Series, xlabel: str, title: str) -> None:
     """Names of the rows, notes where there is no estimate, axis and title."""
     label_rows(ax, estimate.index)
     mark_missing(ax, np.flatnonzero(~np.isfinite(estimate.to_numpy(float))))
-    ax.set_xlabel(xlabel, fontsize=FONT_SIZE + 1)
-    write_title(ax, title)
+    write_words(ax, title, xlabel)
     ax.grid(axis="y", color="0.92", linewidth=0.6)
     ax.set_axisbelow(True)
-    open_frame(ax)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .canvas import FONT_SIZE, root_figure
+from ...words import shortened
+from .canvas import FONT_SIZE, open_frame, root_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation, Text
+    from matplotlib.transforms import Bbox
 
 MAX_LETTERS = 40
 # A name beside a point has less room than one beside a row.
@@ -24,25 +26,14 @@ MISSING_GLYPH = "□"
 LITERAL: dict[str, Any] = {"parse_math": False, "usetex": False}
 
 
-def shorten(label: object, width: int = MAX_LETTERS) -> str:
-    """Cut a long name in the middle.
-
-    Examples
-    --------
-    >>> shorten("organisation/a-model-with-a-long-name-v2", width=20)
-    'organisati…g-name-v2'
-    """
-    text = " ".join(str(label).split())
-    tail = (width - 1) // 2
-    return text if len(text) <= width else f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
-
-
 def drawable(text: str) -> str:
     """The text without invisible controls, and with a box for what no font in use can draw.
 
     matplotlib would draw the same box, but only after a warning for every character and every draw.
     """
-    known = _characters(_families())
+    from matplotlib import rcParams
+
+    known = _characters(tuple(rcParams["font.family"]))
     visible = (letter for letter in text if unicodedata.category(letter) not in ("Cc", "Cf") and letter != "\ufe0f")
     return "".join(letter if ord(letter) in known else MISSING_GLYPH for letter in visible)
 
@@ -55,7 +46,7 @@ def names(labels: Iterable[object], width: int = MAX_LETTERS) -> list[str]:
     >>> names(["judge-1", "x" * 30 + "1" + "x" * 30, "x" * 30 + "2" + "x" * 30], width=12)
     ['judge-1', 'xxxxxx…x (2)', 'xxxxxx…x (3)']
     """
-    texts = [drawable(shorten(label, width)) for label in labels]
+    texts = [drawable(shortened(label, width)) for label in labels]
     for text in {text for text in texts if texts.count(text) > 1}:
         for position in [i for i, other in enumerate(texts) if other == text]:
             number = f" ({position + 1})"
@@ -81,7 +72,15 @@ def label_columns(ax: Axes, labels: Iterable[object]) -> None:
 
 def write_title(ax: Axes, text: str) -> None:
     """A title over the left end of the axes; it may contain names."""
-    ax.set_title(drawable(shorten(text, 110)), fontsize=FONT_SIZE + 2, loc="left", **LITERAL)
+    ax.set_title(drawable(shortened(text, 110)), fontsize=FONT_SIZE + 2, loc="left", **LITERAL)
+
+
+def write_words(ax: Axes, title: str, xlabel: str, ylabel: str = "") -> None:
+    """Title and names of the axes, in an open frame."""
+    ax.set_xlabel(xlabel, fontsize=FONT_SIZE + 1)
+    ax.set_ylabel(ylabel, fontsize=FONT_SIZE + 1)
+    write_title(ax, title)
+    open_frame(ax)
 
 
 def mark_missing(ax: Axes, rows: Iterable[int]) -> None:
@@ -118,24 +117,26 @@ def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, labels: Sequence[object
     """
     if not len(x):
         return []
+    from matplotlib.transforms import Bbox
+
     figure = root_figure(ax)
     # The margins must be settled before distances on paper mean anything.
     figure.draw_without_rendering()
-    to_pixels = figure.dpi / 72.0
+    half = 5.0 * figure.dpi / 72.0
     points = ax.transData.transform(np.column_stack([x, y]))
-    taken = [_box(point, 5.0 * to_pixels) for point in points]
+    taken = [Bbox([point - half, point + half]) for point in points]
     written: list[Text] = []
     texts = names(labels, POINT_LETTERS)
     for i in sorted(range(len(texts)), key=lambda i: not must[i]):
         text = _place(ax, (float(x[i]), float(y[i])), texts[i], taken, points, is_needed=bool(must[i]))
         if text is not None:
             written.append(text)
-            taken.append(np.array(text.get_window_extent().extents))
+            taken.append(text.get_window_extent())
     return written
 
 
 def _place(
-    ax: Axes, point: tuple[float, float], text: str, taken: list[np.ndarray], points: np.ndarray, *, is_needed: bool
+    ax: Axes, point: tuple[float, float], text: str, taken: list[Bbox], points: np.ndarray, *, is_needed: bool
 ) -> Text | None:
     annotation = ax.annotate(
         text,
@@ -149,15 +150,16 @@ def _place(
     )
     # Otherwise the margins would move with the name and the name with the margins.
     annotation.set_in_layout(False)
-    inside, own = np.array(ax.get_window_extent().extents), ax.transData.transform(point)
+    inside, own = ax.get_window_extent(), ax.transData.transform(point)
     # Needed names stand clear of the ring around their point, and go further to find room.
     for distance in (9.0, 16.0, 26.0, 40.0, 60.0, 90.0) if is_needed else (6.0, 14.0):
         for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1)):
             _move(annotation, dx, dy, distance)
-            box = np.array(annotation.get_window_extent().extents)
+            box = annotation.get_window_extent()
             is_far = distance > 16.0
             is_clear = is_far or _is_nearest(box, own, points)
-            if is_clear and _contains(inside, box) and not any(_overlap(box, other) for other in taken):
+            is_inside = np.all(box.min >= inside.min) and np.all(box.max <= inside.max)
+            if is_clear and is_inside and not box.count_overlaps(taken):
                 if is_far:
                     _draw_leader(ax, point, annotation)
                 return annotation
@@ -182,29 +184,12 @@ def _draw_leader(ax: Axes, point: tuple[float, float], annotation: Annotation) -
     line.set_in_layout(False)
 
 
-def _box(point: np.ndarray, half: float) -> np.ndarray:
-    return np.array([point[0] - half, point[1] - half, point[0] + half, point[1] + half])
-
-
-def _is_nearest(box: np.ndarray, own: np.ndarray, points: np.ndarray) -> bool:
+def _is_nearest(box: Bbox, own: np.ndarray, points: np.ndarray) -> bool:
     """Whether no other point is nearer to the name than its own: without a line it would be read as the other's."""
-    gap = np.maximum(np.maximum(box[:2] - points, points - box[2:]), 0.0)
-    own_gap = np.maximum(np.maximum(box[:2] - own, own - box[2:]), 0.0)
-    return bool(np.hypot(*own_gap) <= np.hypot(gap[:, 0], gap[:, 1]).min() + 1e-6)
-
-
-def _overlap(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])
-
-
-def _contains(outer: np.ndarray, inner: np.ndarray) -> bool:
-    return bool((inner[:2] >= outer[:2]).all() and (inner[2:] <= outer[2:]).all())
-
-
-def _families() -> tuple[str, ...]:
-    from matplotlib import rcParams
-
-    return tuple(rcParams["font.family"])
+    own_and_all = np.vstack([own, points])
+    gap = np.maximum(np.maximum(box.min - own_and_all, own_and_all - box.max), 0.0)
+    distance = np.hypot(gap[:, 0], gap[:, 1])
+    return bool(distance[0] <= distance[1:].min() + 1e-6)
 
 
 @cache

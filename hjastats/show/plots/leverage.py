@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, axes, open_frame
-from .colours import STRONG, Family, families, family_legend
-from .labels import NO_ESTIMATE, drawable, label_points, shorten, write_title
+from ...words import and_more, shortened
+from .canvas import FONT_SIZE, axes
+from .colours import STRONG, Family, draw_markers, families, family_legend
+from .labels import LITERAL, NO_ESTIMATE, drawable, label_points, write_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,19 +57,13 @@ def plot_leverage(
     known = table[is_known]
     styles, legend = families(known.index, family)
     x, y = known["sensitivity"].to_numpy(float), known["h"].to_numpy(float)
-    for gamma, h, style in zip(x, y, styles, strict=True):
-        ax.plot(
-            gamma, h, marker=style.marker, color=style.colour, markersize=6, linestyle="none", clip_on=False, zorder=3
-        )
+    draw_markers(ax, x, y, styles, markersize=6, clip_on=False, zorder=3)
     is_outlier = known.index.isin(list(outliers))
     ax.plot(x[is_outlier], y[is_outlier], "o", markersize=13, markerfacecolor="none", markeredgecolor=STRONG)
     ax.axvline(1.0, color="0.4", linewidth=1.0, linestyle="--", zorder=1)
     ax.margins(x=0.12, y=0.12)
     ax.set_ylim(bottom=0.0)
-    ax.set_xlabel("sensitivity to the consensus", fontsize=FONT_SIZE + 1)
-    ax.set_ylabel("size of the disagreement h (log-odds)", fontsize=FONT_SIZE + 1)
-    write_title(ax, title)
-    open_frame(ax)
+    write_words(ax, title, "sensitivity to the consensus", "size of the disagreement h (log-odds)")
     family_legend(ax, legend)
     _list_missing(ax, list(table.index[~is_known]))
     order = np.lexsort([-y, ~is_outlier])
@@ -79,17 +74,6 @@ def plot_leverage(
 
 def _list_missing(ax: Axes, judges: list[str]) -> None:
     if judges:
-        listed = ", ".join(drawable(shorten(judge, 25)) for judge in judges[:4])
-        more = f" and {len(judges) - 4} more" if len(judges) > 4 else ""
-        ax.text(
-            0.0,
-            -0.16,
-            f"{NO_ESTIMATE}: {listed}{more}",
-            transform=ax.transAxes,
-            fontsize=FONT_SIZE,
-            style="italic",
-            color="0.45",
-            va="top",
-            parse_math=False,
-            usetex=False,
-        )
+        listed = and_more([drawable(shortened(judge, 25)) for judge in judges], 4)
+        note: dict[str, Any] = {"fontsize": FONT_SIZE, "style": "italic", "color": "0.45", **LITERAL}
+        ax.text(0.0, -0.16, f"{NO_ESTIMATE}: {listed}", transform=ax.transAxes, va="top", **note)

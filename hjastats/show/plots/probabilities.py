@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from .canvas import FONT_SIZE, LINE, axes, label_inches
-from .colours import Family, diverging, families, family_legend, legend_inches, mark_families
-from .labels import label_columns, label_rows, mark_missing, names, write_title
+from .colours import Family, legend_inches
+from .disagreement import draw_matrix, finish_matrix
+from .labels import names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Up to this many items the numbers fit into the cells.
 MAX_NUMBERS = 20
-# Points that the numbers and the words beside a colour bar take.
-_BAR_WIDTH = 50.0
 
 
 def plot_probabilities(
@@ -54,24 +53,10 @@ def plot_probabilities(
     cell = 0.34 if n <= MAX_NUMBERS else LINE - 0.02
     side = max(2.4, cell * n)
     ax = axes(ax, side + room + 1.6 + legend_inches(family), side + room + 0.6)
-    image = ax.imshow(
-        np.ma.masked_invalid(values), cmap=diverging(), vmin=0.0, vmax=1.0, aspect="auto", interpolation="nearest"
-    )
-    label_rows(ax, probability.index)
-    label_columns(ax, probability.columns)
+    image = draw_matrix(ax, probability, 0.0, 1.0)
     if n <= MAX_NUMBERS:
         _write_numbers(ax, values)
-    mark_missing(ax, np.flatnonzero(np.isnan(values).all(axis=1)))
-    figure: Any = ax.get_figure()
-    bar = figure.colorbar(image, ax=ax, shrink=0.8, pad=0.02)
-    bar.set_label("probability of being preferred", fontsize=FONT_SIZE)
-    bar.ax.tick_params(labelsize=FONT_SIZE)
-    write_title(ax, title)
-    styles, legend = families(probability.index, family)
-    if family is not None:
-        mark_families(ax, styles, "y")
-        mark_families(ax, styles, "x")
-        family_legend(bar.ax, legend, shift=_BAR_WIDTH)
+    finish_matrix(ax, probability, image, "probability of being preferred", title, family)
     return ax
 
 

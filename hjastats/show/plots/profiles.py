@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from .canvas import FONT_SIZE, open_frame, row_axes
+from .canvas import row_axes
 from .colours import MARKERS, PALE, PALETTE, Family, families, name_legend
-from .labels import label_rows, names, write_title
+from .labels import label_rows, names, write_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,10 +74,8 @@ def plot_profiles(
     entries |= _draw_others(ax, scores, list(highlight))
     ax.axvline(0.0, color="0.6", linewidth=0.8, linestyle=":", zorder=1)
     label_rows(ax, consensus.index)
-    ax.set_xlabel(xlabel, fontsize=FONT_SIZE + 1)
-    write_title(ax, title)
+    write_words(ax, title, xlabel)
     ax.grid(axis="y", color="0.92", linewidth=0.6)
-    open_frame(ax)
     name_legend(ax, list(entries.values()), list(entries))
     return ax
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, axes, open_frame, pyplot, whole_numbers
+from .canvas import axes, pyplot, whole_numbers
 from .colours import PLAIN, STRONG
-from .labels import write_title
+from .labels import write_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def plot_scree(values: np.ndarray, *, rank: int | None = None, ax: Axes | None =
         ax.axvline(rank + 0.5, color="0.4", linewidth=1.0, linestyle="--")
     whole_numbers(ax.xaxis)
     ax.set_ylim(bottom=0.0)
-    _finish(ax, "direction", "singular value (log-odds)", "Strength of the directions of disagreement")
+    write_words(ax, "Strength of the directions of disagreement", "direction", "singular value (log-odds)")
     return ax
 
 
@@ -84,7 +84,7 @@ def plot_criterion(table: pd.DataFrame, criterion: str, *, ax: Axes | None = Non
         ax.plot(best, values.iloc[position], "o", markersize=12, markerfacecolor="none", markeredgecolor=STRONG)
         title = f"{name}: smallest at rank {best}"
     whole_numbers(ax.xaxis)
-    _finish(ax, "rank of the disagreement", name, title)
+    write_words(ax, title, "rank of the disagreement", name)
     return ax
 
 
@@ -112,10 +112,3 @@ def plot_criteria(table: pd.DataFrame) -> Figure:
     for number, criterion in enumerate(present, start=1):
         plot_criterion(table, criterion, ax=figure.add_subplot(1, len(present), number))
     return figure
-
-
-def _finish(ax: Axes, xlabel: str, ylabel: str, title: str) -> None:
-    ax.set_xlabel(xlabel, fontsize=FONT_SIZE + 1)
-    ax.set_ylabel(ylabel, fontsize=FONT_SIZE + 1)
-    write_title(ax, title)
-    open_frame(ax)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ...data.comparisons import Comparisons
+from ...words import and_more, counted
 from ..plots.ranking import group_letters
 
 # Items named in a sentence before the rest is counted.
@@ -13,16 +14,15 @@ NAMED = 5
 
 def verdict(data: Comparisons, ranking: pd.DataFrame | None) -> list[str]:
     """What a reader in a hurry should take away."""
-    counted = (
-        f"{data.n_comparisons:,.0f} verdicts of {_counted(data.n_judges, 'judge')} on {_counted(data.n_items, 'item')}."
-    )
+    who = f"{counted(data.n_judges, 'judge')} on {counted(data.n_items, 'item')}"
+    size = f"{counted(data.n_comparisons, 'verdict')} of {who}."
     if ranking is None:
         return [
             "There is no ranking to report: the maximum likelihood estimate does not exist or is not determined. "
             "What follows shows what can be said; a regularised fit ranks all items.",
-            counted,
+            size,
         ]
-    sentences = [leadership(ranking), resolution(ranking), counted]
+    sentences = [leadership(ranking), resolution(ranking), size]
     if len(ranking) < data.n_items:
         sentences.insert(2, f"These are the {len(ranking)} items with the highest scores, compared among themselves.")
     return sentences
@@ -64,9 +64,5 @@ def resolution(ranking: pd.DataFrame) -> str:
 
 def _listed(names: list[str]) -> str:
     if len(names) > NAMED:
-        return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
+        return and_more(names, NAMED)
     return " and ".join(", ".join(names).rsplit(", ", 1))
-
-
-def _counted(n: int, word: str) -> str:
-    return f"{n} {word}{'' if n == 1 else 's'}"

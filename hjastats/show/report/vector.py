@@ -49,10 +49,10 @@ def picture(draw: Any, caption: str, name: str) -> Picture:
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Date": None})
         plt.close(figure)
-    return Picture(_inline(file.getvalue(), name, caption), caption)
+    return Picture(_inline(file.getvalue(), name), caption)
 
 
-def _inline(svg: str, name: str, caption: str) -> str:
+def _inline(svg: str, name: str) -> str:
     """Drop what only a file of its own needs, and make identifiers unique on the page."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
