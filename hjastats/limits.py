@@ -91,6 +91,8 @@ DRAWN_DIFFERENCES = 1e9
 
 # Clusters below which cluster-robust standard errors are said to be too small.
 FEW_CLUSTERS = 20
+# Clusters of a judge below which those of its own parameters are: in 5 of 100 clusters they covered 0.92, in 10 of them 0.94.
+FEW_OF_A_JUDGE = 10
 # Characters and levels of parentheses of a contrast string.
 CONTRAST_LENGTH = 20_000
 CONTRAST_DEPTH = 60

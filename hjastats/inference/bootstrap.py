@@ -18,9 +18,10 @@ from ..model.quantities import Quantities
 from ..model.structures import ScoreStructure
 from ..solve.penalties import Penalty
 from ..solve.trust import Optimum, maximise
+from .clusters import Clusters, check_clusters
 from .contrasts import Contrast, Spec, contrast_at
 from .contributions import Contributions
-from .covariances import Sandwich, check_clusters, cluster_codes
+from .covariances import Sandwich
 from .resampling import ParametricDraw, RowDraw, replicate
 
 
@@ -177,10 +178,9 @@ def _source(
         return ParametricDraw.from_fit(fit.design, data, fit.at), None
     if kind == "rows":
         return RowDraw.from_data(rows, data), Contributions.of_comparisons(rows, data, fit.at)
-    cluster, labels, _ = cluster_codes(groups, data)
-    has_own = fit.layout.has_judge_parameters
-    check_clusters(cluster, len(labels), data, fit.layout.n_free, has_judge_parameters=has_own)
-    return RowDraw.from_data(rows, data, cluster), Contributions.of_clusters(rows, data, fit.at, cluster, len(labels))
+    clusters = Clusters.of(groups, data)
+    check_clusters(clusters, data, fit.layout.n_free, has_judge_parameters=fit.layout.has_judge_parameters)
+    return RowDraw.from_data(rows, data, clusters.code), Contributions.of_clusters(rows, data, fit.at, clusters)
 
 
 def _can_be_anchored(layout: Layout, at: Coefficients) -> bool:

@@ -18,6 +18,7 @@ from ..data.comparisons import Comparisons
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, weighted
 from ..model.tangent import TangentBasis
+from .clusters import Clusters
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,14 @@ class Contributions:
 
     @classmethod
     def of_clusters(
-        cls, rows: Design, data: Comparisons, at: Coefficients, cluster: np.ndarray, n_clusters: int
+        cls, rows: Design, data: Comparisons, at: Coefficients, clusters: Clusters, scale: np.ndarray | None = None
     ) -> Contributions:
-        """The comparisons of a cluster together."""
-        places = cluster, np.arange(data.n_rows)
-        together = sparse.csr_array((data.weight, places), shape=(n_clusters, data.n_rows))
+        """The comparisons of a cluster together; each judge's times its ``scale``, if given."""
+        weight = data.weight if scale is None else data.weight * scale[data.judge_index]
+        places = clusters.code, np.arange(data.n_rows)
+        together = sparse.csr_array((weight, places), shape=(clusters.n, data.n_rows))
         by_scores, by_terms = _gradients(single(rows, data.outcome), at)
-        return cls(rows, together @ by_scores, together @ by_terms, np.ones(n_clusters))
+        return cls(rows, together @ by_scores, together @ by_terms, np.ones(clusters.n))
 
     def along(self, movements: np.ndarray, tangent: TangentBasis) -> np.ndarray:
         """Contribution of every unit along movements (m, n_free) of the free coordinates, shape (n_units, m)."""

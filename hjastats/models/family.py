@@ -13,7 +13,8 @@ from ..data.comparisons import Comparisons
 from ..diagnostics.ending import warn
 from ..errors import IdentificationError, OptionError
 from ..fit import Fit, assess, which_information
-from ..inference.covariances import choose_covariance, cluster_codes
+from ..inference.clusters import Clusters
+from ..inference.covariances import choose_covariance
 from ..model.design import Coefficients
 from ..model.structures import Pooled, ScoreStructure, Unrestricted
 from ..results import HJAResults
@@ -327,7 +328,7 @@ class HJAModel(ComparisonModel):
             if not 2 <= n_folds <= data.n_comparisons:
                 raise OptionError(f"n_folds must lie between 2 and the number of comparisons, got {n_folds!r}.")
             return split_comparisons(self.row_design(), n_folds, rng)
-        code = np.arange(data.n_rows) if groups is None else cluster_codes(groups, data)[0]
+        code = np.arange(data.n_rows) if groups is None else Clusters.of(groups, data).code
         if not 2 <= n_folds <= len(np.unique(code)):
             raise OptionError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")
         return split(self.row_design(), code, n_folds, rng)

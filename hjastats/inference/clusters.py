@@ -1,0 +1,143 @@
+"""Rows that hang together: by prompt, by pair of items, or by any labels, in one way or in two."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .. import limits
+from ..data.comparisons import Comparisons
+from ..errors import ComparisonError, CovarianceWarning, IdentificationError
+from ..words import counted, quoted
+
+# Clusters that go by a name although they are no column of the data.
+IMPLIED = ("judge", "pair")
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """One way in which rows hang together.
+
+    Attributes
+    ----------
+    code : ndarray of int, shape (n_rows,)
+    n : int
+        Number of clusters.
+    name : str or None
+        Of the column they come from; None for labels that were passed.
+    """
+
+    code: np.ndarray
+    n: int
+    name: str | None = None
+
+    @classmethod
+    def of(cls, groups: Any, data: Comparisons) -> Clusters:
+        """Read labels, or the name of a column.
+
+        Raises
+        ------
+        ComparisonError
+            When the column does not exist, or the labels do not match the rows.
+
+        Examples
+        --------
+        >>> data = Comparisons.from_arrays("j", list("abca"), list("bcac"), [1, 0, 1, 1])
+        >>> Clusters.of("pair", data).code.tolist()
+        [0, 1, 2, 2]
+        """
+        name = groups if isinstance(groups, str) else None
+        if name is not None:
+            groups = _labels(name, data)
+        code, labels = pd.factorize(pd.Series(np.asarray(groups)))
+        if len(code) != data.n_rows:
+            raise ComparisonError(
+                f"groups has {len(code)} labels but there are {data.n_rows} rows in the fit: name a column of the data instead, "
+                "which follows when rows are left out."
+            )
+        if (code < 0).any():
+            raise ComparisonError(f"groups has {int((code < 0).sum())} missing labels: every row needs its cluster.")
+        return cls(code, len(labels), name)
+
+    def within(self, other: Clusters) -> Clusters:
+        """Rows that hang together in both ways."""
+        labels, code = np.unique(self.code.astype(np.int64) * other.n + other.code, return_inverse=True)
+        return Clusters(code, len(labels))
+
+    def per_judge(self, data: Comparisons) -> np.ndarray:
+        """Number of clusters each judge appears in, shape (n_judges,)."""
+        pairs = np.unique(data.judge_index.astype(np.int64) * self.n + self.code)
+        return np.bincount(pairs // self.n, minlength=data.n_judges)
+
+
+def _labels(name: str, data: Comparisons) -> Any:
+    if name in data.columns:
+        return data.columns[name]
+    if name not in IMPLIED:
+        raise ComparisonError(
+            f"no column is called {name!r}; there are {quoted([*data.columns.columns, *IMPLIED], 10)}."
+        )
+    if name == "judge":
+        return data.judge_index
+    low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
+    return low * data.n_items + high
+
+
+def read_clusters(groups: Any, data: Comparisons) -> tuple[Clusters, ...]:
+    """The one or two ways in which rows hang together.
+
+    Parameters
+    ----------
+    groups : str, array_like, or two of them
+        A column, ``"pair"`` (of items, in either order) or ``"judge"``; labels; or two of these as a list, or as two columns.
+    """
+    if groups is None:
+        raise ComparisonError(
+            "cov_type='cluster' needs cov_kwds={'groups': ...}: labels, or the name of a column of the data."
+        )
+    if isinstance(groups, pd.DataFrame) or (isinstance(groups, np.ndarray) and groups.ndim == 2):
+        groups = list(np.asarray(groups).T)
+    elif not (isinstance(groups, list | tuple) and len(groups) <= 2 and data.n_rows > 2):
+        groups = [groups]
+    if len(groups) > 2:
+        raise ComparisonError(f"clusters in {len(groups)} ways: expected labels, a column, or two of them.")
+    return tuple(Clusters.of(way, data) for way in groups)
+
+
+def check_clusters(clusters: Clusters, data: Comparisons, n_free: int, *, has_judge_parameters: bool) -> None:
+    """Refuse clusters that leave a judge's parameters without variance, and warn of too few.
+
+    Raises
+    ------
+    IdentificationError
+    """
+    if clusters.n < 2:
+        raise IdentificationError("clustering needs at least two clusters, got one.")
+    if has_judge_parameters:
+        in_clusters = clusters.per_judge(data)
+        if names := [data.judges[k] for k in np.flatnonzero(in_clusters == 1)]:
+            raise IdentificationError(
+                f"all comparisons of {len(names)} judges ({quoted(names, 3)}) fall in one cluster each. At the estimate the "
+                "scores of a judge's own parameters sum to zero over the judge, so these clusters would leave them no "
+                "variance at all. Cluster by prompt instead, or leave these judges out."
+            )
+        few = np.flatnonzero(in_clusters < limits.FEW_OF_A_JUDGE)
+        if len(few) and clusters.n >= limits.FEW_CLUSTERS:
+            names = [f"{data.judges[k]} ({in_clusters[k]})" for k in few]
+            warnings.warn(
+                f"{counted(len(few), 'judge')} with verdicts in fewer than {limits.FEW_OF_A_JUDGE} clusters: {quoted(names)}. "
+                "Standard errors of their own parameters are too small.",
+                CovarianceWarning,
+                stacklevel=5,
+            )
+    if clusters.n < limits.FEW_CLUSTERS or clusters.n <= n_free:
+        warnings.warn(
+            f"{clusters.n} clusters for {n_free} free parameters: cluster-robust standard errors are too small with so few, "
+            "and joint tests of many parameters are not available.",
+            CovarianceWarning,
+            stacklevel=5,
+        )
