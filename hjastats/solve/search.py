@@ -164,12 +164,12 @@ def _best_of_many(optima: _Optima, structure: ScoreStructure, n_random: int, rng
     is_saturated = structure.n_free(cells.n_judges, cells.n_items) >= cells.n_judges * (cells.n_items - 1)
     if not is_saturated and (_is_sparse(cells, structure) or not found.best.converged):
         best = found.best.at
-        scattered = scattered_scores(cells, rank, min(limits.SCATTERED, limits.FEWEST + n_affordable), rng)
+        scattered = scattered_scores(cells, rank, min(limits.SCATTERED, max(limits.FEWEST, n_affordable)), rng)
         found = optima.after(_with_scores(best, scattered))
         if rank > 0:
             found = optima.after(stacked([one_direction_more(cells, rank, best)]))
     if found.best.converged and not optima.ridge:
-        outward = breakaway_scores(cells, rank, min(limits.BREAKAWAYS, limits.FEWEST + n_affordable), rng)
+        outward = breakaway_scores(cells, rank, min(limits.BREAKAWAYS, max(limits.FEWEST, n_affordable)), rng)
         found = optima.after(no_terms(cells, outward)) if len(outward) else found
     return found
 

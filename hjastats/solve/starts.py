@@ -278,16 +278,13 @@ def _cuts(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     own = [(k, row >= level) for k, row in enumerate(levels) for level in range(1, int(row.max()) + 1)]
     if not own:
         return np.zeros((0, levels.shape[1])), np.zeros((0, len(levels)))
-    cuts = np.array([cut for _, cut in own])
-    distinct = np.unique(cuts ^ cuts[:, :1], axis=0)
-    upper, lower = distinct[:, None], ~distinct[:, None]
-
-    def parts(high: np.ndarray, low: np.ndarray) -> np.ndarray:
-        return np.where(high, levels, np.inf).min(axis=2) > np.where(low, levels, -np.inf).max(axis=2)
-
-    sides = parts(upper, lower).astype(float) - parts(lower, upper)
+    judge, cuts = np.array([k for k, _ in own]), np.array([cut for _, cut in own])
+    # The same cut whichever part is the upper one: the first item's part is the lower.
+    distinct, which = np.unique(cuts ^ cuts[:, :1], axis=0, return_inverse=True)
+    sides = np.zeros((len(distinct), len(levels)))
+    sides[which.ravel(), judge] = np.where(cuts[:, 0], -1.0, 1.0)
     is_shared = np.count_nonzero(sides, axis=1) > 1
-    alone = np.eye(len(levels))[[k for k, _ in own]]
+    alone = np.eye(len(levels))[judge]
     return np.concatenate([cuts, distinct[is_shared]]).astype(float), np.concatenate([alone, sides[is_shared]])
 
 
