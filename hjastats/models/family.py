@@ -227,9 +227,10 @@ class HJAModel(ComparisonModel):
         self, fit: Fit, cov_type: str, cov_kwds: dict[str, Any] | None, warn_convergence: bool = False
     ) -> HJAResults:
         """The fit with the covariance asked for, as the user holds it."""
+        fit = choose_covariance(fit, cov_type, cov_kwds, lambda: self.observations)
         if warn_convergence:
             warn(fit)
-        return self.results_class(self, choose_covariance(fit, cov_type, cov_kwds, lambda: self.observations))
+        return self.results_class(self, fit)
 
     def fit_regularized(
         self,
