@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.cells import take
 from ..model.design import Coefficients, Design
-from ..model.information import Arrow, expected_information
+from ..model.information import Arrow, bent, expected_information
 from ..model.likelihood import Gradient, evaluate, gradient
 from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
@@ -71,7 +71,7 @@ def one_step(cells: Design, at: Coefficients, tangent: TangentBasis, judge: int,
     if ridge:
         slopes = ridge.add_to_gradient(rest, slopes, without)
     expected, note = _information(rest, here, tangent, judge, ridge), ""
-    step = _newton_step(_bent(expected, tangent, slopes), slopes, tangent, rest, judge)
+    step = _newton_step(bent(expected, tangent, slopes.scores @ tangent.shared_items), slopes, tangent, rest, judge)
     if step is None:
         step = _newton_step(expected, slopes, tangent, rest, judge)
         note = "Step with the expected information, the observed one being indefinite."
@@ -108,17 +108,6 @@ def _information(rest: Design, here: Derivatives, tangent: TangentBasis, judge: 
     shared = arrow.shared.copy()
     shared[:moves, :moves] -= ridge.scores * np.kron(np.outer(weights, weights), np.eye(n_shared))
     return Arrow(arrow.judge, arrow.coupling, shared)
-
-
-def _bent(arrow: Arrow, tangent: TangentBasis, slopes: Gradient) -> Arrow:
-    """Add the second derivatives of the chart times the gradient by the scores."""
-    if not tangent.strength.size:
-        return arrow
-    along = slopes.scores @ tangent.shared_items
-    coupling, n_shared = arrow.coupling.copy(), along.shape[1]
-    for direction, strength in enumerate(tangent.strength):
-        coupling[:, direction, direction * n_shared : (direction + 1) * n_shared] += along / strength
-    return Arrow(arrow.judge, coupling, arrow.shared)
 
 
 def _moved(at: Coefficients, tangent: TangentBasis, step: np.ndarray, cells: Design) -> Coefficients:

@@ -98,14 +98,21 @@ def observed_information(expected: Arrow, tangent: TangentBasis, scores_gradient
     Only pairs of an own and a shared coordinate of the same direction bend the scores, by 1 / strength; flat structures
     are returned unchanged.
     """
-    if not tangent.strength.size:
-        return expected
+    return bent(expected, tangent, outside(tangent, scores_gradient)) if tangent.strength.size else expected
+
+
+def outside(tangent: TangentBasis, scores_gradient: np.ndarray) -> np.ndarray:
+    """The gradient by the scores outside the structure's own directions, shape (n_judges, n_shared)."""
     weights = tangent.shared_judges
-    outside = tangent.along_shared(scores_gradient - weights @ (weights.T @ scores_gradient))
-    coupling, n_shared = expected.coupling.copy(), outside.shape[1]
+    return tangent.along_shared(scores_gradient - weights @ (weights.T @ scores_gradient))
+
+
+def bent(arrow: Arrow, tangent: TangentBasis, along: np.ndarray) -> Arrow:
+    """Add second derivatives of the scores times their gradient along shared directions (n_judges, n_shared)."""
+    coupling, n_shared = arrow.coupling.copy(), along.shape[1]
     for direction, strength in enumerate(tangent.strength):
-        coupling[:, direction, direction * n_shared : (direction + 1) * n_shared] += outside / strength
-    return Arrow(expected.judge, coupling, expected.shared)
+        coupling[:, direction, direction * n_shared : (direction + 1) * n_shared] += along / strength
+    return arrow._replace(coupling=coupling)
 
 
 def _term_blocks(

@@ -7,10 +7,15 @@ Jacobian.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .decomposition import Decomposition
 from .tangent import TangentBasis
+
+# Vectors in columns (n, m) to their products with movements, shape (m, n of the other side, n_movements).
+Along = Callable[[np.ndarray], np.ndarray]
 
 
 def consensus_jacobian(tangent: TangentBasis) -> np.ndarray:
@@ -53,22 +58,7 @@ def decomposition_jacobian(parts: Decomposition, tangent: TangentBasis) -> np.nd
 
     Arrays have axes (direction, ..., free coordinate), in this order in memory: all products are matrix products.
     """
-    gamma, mu, residual = parts.gamma, parts.mu, parts.residual
-    if parts.rank == 0:
-        return anchor_jacobian(gamma, mu, residual, tangent)
-    n_judges, root = tangent.n_judges, np.sqrt(tangent.n_items)
-    left, strength, right = _singular_vectors(parts)
-    along_items = tangent.direction_times(np.column_stack([mu, right]))
-    along_judges = tangent.transposed_direction_times(np.column_stack([np.full(n_judges, 1.0 / n_judges), left]))
-    d_mu = along_judges[0]
-    d_gamma = _sensitivity_jacobian(gamma, mu, residual, along_items[0], d_mu)
-    # The residual moves by dR = H - dgamma mu' - gamma dmu'; only its products with the singular vectors are needed.
-    d_right = along_items[1:] - gamma[:, None] * (right.T @ d_mu)[:, None]
-    d_left = along_judges[1:] - mu[:, None] * (left.T @ d_gamma)[:, None] - (gamma @ left)[:, None, None] * d_mu
-    d_U, d_V = _factor_jacobian(left, right, strength, d_left, d_right)
-    return np.concatenate(
-        [d_gamma, d_mu, d_U.reshape(-1, tangent.n_free) / root, d_V.reshape(-1, tangent.n_free) * root]
-    )
+    return _derivatives(parts, tangent.direction_times, tangent.transposed_direction_times)
 
 
 def decomposition_derivative(parts: Decomposition, change: np.ndarray) -> np.ndarray:
@@ -76,16 +66,27 @@ def decomposition_derivative(parts: Decomposition, change: np.ndarray) -> np.nda
 
     The product of ``decomposition_jacobian`` with that movement, without the matrix.
     """
+    return _derivatives(
+        parts, lambda items: (change @ items).T[..., None], lambda judges: (judges.T @ change)[..., None]
+    )[:, 0]
+
+
+def _derivatives(parts: Decomposition, along_items: Along, along_judges: Along) -> np.ndarray:
+    """Change of (gamma, mu, U, V) along movements H given by their products with item and with judge vectors."""
     gamma, mu, residual = parts.gamma, parts.mu, parts.residual
-    d_mu = change.mean(axis=0)
-    d_gamma = _sensitivity_jacobian(gamma, mu, residual, change @ mu, d_mu)
+    n_judges, root = len(gamma), np.sqrt(len(mu))
+    left, strength, right = _singular_vectors(parts)
+    by_items = along_items(np.column_stack([mu, right]))
+    by_judges = along_judges(np.column_stack([np.full(n_judges, 1.0 / n_judges), left]))
+    d_mu = by_judges[0]
+    d_gamma = _sensitivity_jacobian(gamma, mu, residual, by_items[0], d_mu)
     if parts.rank == 0:
         return np.concatenate([d_gamma, d_mu])
-    left, strength, right = _singular_vectors(parts)
-    moved = change - np.outer(d_gamma, mu) - np.outer(gamma, d_mu)
-    d_U, d_V = _factor_jacobian(left, right, strength, (left.T @ moved)[:, :, None], (moved @ right).T[:, :, None])
-    root = np.sqrt(len(mu))
-    return np.concatenate([d_gamma, d_mu, d_U.ravel() / root, d_V.ravel() * root])
+    # The residual moves by dR = H - dgamma mu' - gamma dmu'; only its products with the singular vectors are needed.
+    d_right = by_items[1:] - gamma[:, None] * (right.T @ d_mu)[:, None]
+    d_left = by_judges[1:] - mu[:, None] * (left.T @ d_gamma)[:, None] - (gamma @ left)[:, None, None] * d_mu
+    d_U, d_V = _factor_jacobian(left, right, strength, d_left, d_right)
+    return np.concatenate([d_gamma, d_mu, *(d_U / root), *(d_V * root)])
 
 
 def _factor_jacobian(

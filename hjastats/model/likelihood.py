@@ -112,17 +112,18 @@ def free_regressors(design: Design, tangent: TangentBasis) -> np.ndarray:
     """Derivative of the predictor that each free coordinate moves (``free_moves``), shape (n_cells, n_free)."""
     n_cells = len(design.n)
     own = by_judge(tangent.judge_items[design.first] - tangent.judge_items[design.second], design)
-    if tangent.complement is not None:
-        items = tangent.complement[design.first] - tangent.complement[design.second]
-    else:
-        # All directions of many items would be a matrix of items by items.
-        signed, rows = np.zeros((n_cells, design.n_items)), np.arange(n_cells)
-        signed[rows, design.first], signed[rows, design.second] = 1.0, -1.0
-        items = tangent.along_shared(signed)
+    items = tangent.along_shared(signed_items(design))
     shared = np.einsum("cg,cs->cgs", tangent.shared_judges[design.judge], items).reshape(n_cells, -1)
     terms = by_judge(design.judge_terms, design)
     linear = np.hstack([design.shared_terms, terms.reshape(n_cells, -1)])[:, design.is_free]
     return np.hstack([linear, own.reshape(n_cells, -1), shared])
+
+
+def signed_items(cells: Cells) -> np.ndarray:
+    """One for the first item of each cell and minus one for the second, shape (n_cells, n_items)."""
+    signed, rows = np.zeros((len(cells.n), cells.n_items)), np.arange(len(cells.n))
+    signed[rows, cells.first], signed[rows, cells.second] = 1.0, -1.0
+    return signed
 
 
 def by_judge(columns: np.ndarray, cells: Cells) -> np.ndarray:

@@ -17,7 +17,7 @@ from .. import limits
 from ..data.cells import Cells
 from .decomposition import AnchoringError, Decomposition, canonical, max_rank
 from .jacobians import consensus_jacobian, decomposition_derivative, decomposition_jacobian, scores_jacobian
-from .likelihood import by_judge
+from .likelihood import by_judge, signed_items
 from .tangent import TangentBasis, centred, centred_basis, complement_of, from_centred_basis, in_centred_basis
 
 
@@ -104,13 +104,6 @@ class ScoreStructure(Protocol):
 
     def bending(self, by_scores: np.ndarray) -> np.ndarray:
         """Second derivatives of the scores by the reported parameters times a gradient by the scores."""
-
-
-def _signed(cells: Cells) -> np.ndarray:
-    """One for the first item of each cell and minus one for the second, shape (n_cells, n_items)."""
-    signed, rows = np.zeros((len(cells.n), cells.n_items)), np.arange(len(cells.n))
-    signed[rows, cells.first], signed[rows, cells.second] = 1.0, -1.0
-    return signed
 
 
 class _Flat(ABC):
@@ -201,7 +194,7 @@ class Pooled(_Flat):
 
     def regressors(self, values: np.ndarray, cells: Cells) -> np.ndarray:
         """Signed items."""
-        return _signed(cells)
+        return signed_items(cells)
 
     def chain(self, values: np.ndarray, by_scores: np.ndarray) -> np.ndarray:
         """Sums over judges."""
@@ -273,7 +266,7 @@ class Unrestricted(_Flat):
 
     def regressors(self, values: np.ndarray, cells: Cells) -> np.ndarray:
         """Signed items of the cell's judge."""
-        return by_judge(_signed(cells), cells).reshape(len(cells.n), -1)
+        return by_judge(signed_items(cells), cells).reshape(len(cells.n), -1)
 
     def chain(self, values: np.ndarray, by_scores: np.ndarray) -> np.ndarray:
         """The gradient itself."""
@@ -432,7 +425,7 @@ class LowRank:
     def regressors(self, values: np.ndarray, cells: Cells) -> np.ndarray:
         """By judges' parameters the items' differences, by items' parameters the judge's."""
         judges, items = self._factors(values, cells.n_judges, cells.n_items)
-        signed = _signed(cells)
+        signed = signed_items(cells)
         to_judges = [by_judge((signed @ item)[:, None], cells)[:, :, 0] for item in items]
         to_items = [judge[cells.judge][:, None] * signed for judge in judges]
         return np.hstack([to_judges[0], to_items[0], *to_judges[1:], *to_items[1:]])

@@ -437,7 +437,20 @@ class HJAModel(ComparisonModel):
         return alternate(self.design, self.rank, start, maxiter=maxiter, **options)
 
 
-class JAModel(HJAModel):
+class _RankByDefinition(HJAModel):
+    """A model whose rank is no argument."""
+
+    takes_rank = False
+    rank_by_definition = "no rank"
+
+    def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
+        if "rank" in kwargs:
+            has = f"{type(self).__name__} has {self.rank_by_definition}"
+            raise TypeError(f"{has}: use HJAModel(..., rank={kwargs['rank']!r}).")
+        super().__init__(endog, exog, rank=0, **kwargs)
+
+
+class JAModel(_RankByDefinition):
     """Judge-aware ranking: one consensus, judges differ in their sensitivity to it (HJA of rank 0).
 
     Examples
@@ -451,14 +464,10 @@ class JAModel(HJAModel):
     Name: estimate, dtype: float64
     """
 
-    takes_rank = False
-
-    def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
-        _refuse_rank(kwargs, "JAModel has rank 0")
-        super().__init__(endog, exog, rank=0, **kwargs)
+    rank_by_definition = "rank 0"
 
 
-class BTLModel(HJAModel):
+class BTLModel(_RankByDefinition):
     """Bradley-Terry-Luce: all judges share one score per item; there are no sensitivities among the parameters.
 
     Examples
@@ -469,17 +478,11 @@ class BTLModel(HJAModel):
     {'model-I': 0.923, 'model-H': 0.627}
     """
 
-    takes_rank = False
-
-    def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
-        _refuse_rank(kwargs, "BTLModel has no rank")
-        super().__init__(endog, exog, rank=0, **kwargs)
-
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
         return Pooled()
 
 
-class JudgewiseBTLModel(HJAModel):
+class JudgewiseBTLModel(_RankByDefinition):
     """Bradley-Terry-Luce for every judge separately: the unrestricted score matrix all other models are nested in.
 
     Examples
@@ -491,12 +494,6 @@ class JudgewiseBTLModel(HJAModel):
     >>> result.df_model
     72.0
     """
-
-    takes_rank = False
-
-    def __init__(self, endog: Any, exog: Any = None, **kwargs: Any) -> None:
-        _refuse_rank(kwargs, "JudgewiseBTLModel has no rank")
-        super().__init__(endog, exog, rank=0, **kwargs)
 
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
         return Unrestricted()
@@ -517,11 +514,6 @@ class JudgewiseBTLModel(HJAModel):
                 f"{quoted(groups[-1])} stands apart. Leave these judges out (data.without_judges) or fit HJAModel, which "
                 "borrows strength across judges."
             )
-
-
-def _refuse_rank(options: dict[str, Any], reason: str) -> None:
-    if "rank" in options:
-        raise TypeError(f"{reason}: use HJAModel(..., rank={options['rank']!r}).")
 
 
 def _check_fit_options(use_t: bool, maxiter: int | None) -> None:

@@ -13,6 +13,7 @@ from scipy.linalg import eigvalsh_tridiagonal
 
 from .. import limits
 from ..model.design import Coefficients, Design
+from ..model.information import outside
 from ..model.likelihood import Gradient, gradient, log_odds, own_predictors
 from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
@@ -151,8 +152,7 @@ class ProductSystem:
         """The gradient outside the structure's own directions, shape (n_judges, n_shared)."""
         if self.bending is None or not self.tangent.strength.size:
             return None
-        weights = self.tangent.shared_judges
-        return self.tangent.along_shared(self.bending - weights @ (weights.T @ self.bending))
+        return outside(self.tangent, self.bending)
 
     def _product(
         self, own: np.ndarray, shared: np.ndarray, outside: np.ndarray | None
