@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from .fit import Fit, Observations
@@ -62,10 +61,7 @@ def to_document(model: str, options: dict[str, Any], fit: Fit, observed: Observa
             "method": fit.method,
             "information": fit.information,
             "cov_type": chosen.kind,
-            "cov_kwds": {
-                name: value.tolist() if isinstance(value, np.ndarray) else value
-                for name, value in options_of_covariance.items()
-            },
+            "cov_kwds": options_of_covariance,
             "iterations": int(fit.optimum.iterations),
             "diverges": bool(fit.optimum.diverges),
             "objective": fit.optimum.value,

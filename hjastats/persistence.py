@@ -110,10 +110,7 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
     best = _optimum(model, at, fit, penalty)
     found = Search(best, tuple(fit["optima"]), tuple(fit["starts"]), int(fit["unfinished"]))
     record = assess(layout, design, found, method=fit["method"], information=fit["information"], penalty=penalty)
-    options = {
-        name: np.array(value) if isinstance(value, list) else value for name, value in dict(fit["cov_kwds"]).items()
-    }
-    chosen = choose_covariance(record, fit["cov_type"], options, lambda: model.observations)
+    chosen = choose_covariance(record, fit["cov_type"], dict(fit["cov_kwds"]), lambda: model.observations)
     return model.results_class(model, chosen)
 
 

@@ -19,6 +19,7 @@ from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodMode
 from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
+from .data.arrays import check_option
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Finding, find
 from .errors import ComparisonError, OptionError
@@ -30,15 +31,10 @@ from .inference.contrasts import Contrast, Spec, contrast
 from .inference.covariances import choose_covariance
 from .inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
 from .inference.hypotheses import t_test, wald_test, wald_test_kinds
-from .inference.likelihood_ratio import (
-    RankTest,
-    bootstrap_rank_test,
-    check_rank,
-    compare_lr_test,
-    saturated_rank_test,
-)
-from .inference.nesting import Candidate, comparison_table
+from .inference.likelihood_ratio import compare_lr_test, comparison_table
+from .inference.nesting import Candidate, check_nested
 from .inference.pairs import pairwise
+from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
 from .inference.ranks import ranking
 from .judges import JudgeQuestions
 from .show.figures import FitPlots
@@ -130,7 +126,7 @@ class HJAResults(GenericLikelihoodModelResults):
     @property
     def llr_pvalue(self) -> float:
         """Chi-squared p-value of ``llr``; not a number with sensitivities, which coin flips leave undefined."""
-        if self.fit.layout.structure.has_sensitivities:
+        if self.fit.layout.structure.has_sensitivities or self._candidate.has_soft_preferences:
             return np.nan
         return float(stats.chi2.sf(self.llr, self.df_model))
 
@@ -634,14 +630,32 @@ class HJAResults(GenericLikelihoodModelResults):
         """The fit as one to be compared with others."""
         return Candidate(self.fit, None if self.model.comparisons is None else self.model.observations)
 
-    def compare_lr_test(self, restricted: HJAResults) -> CompareLRTestResult:
+    def compare_lr_test(
+        self,
+        restricted: HJAResults,
+        method: str = "chi2",
+        *,
+        n: int = 199,
+        rng: int | np.random.Generator | None = 0,
+        n_jobs: int = 1,
+        progress: bool = False,
+    ) -> CompareLRTestResult:
         """Likelihood-ratio test of a restricted model fitted to the same data against this one.
+
+        Parameters
+        ----------
+        restricted : HJAResults
+        method : {"chi2", "bootstrap"}
+            "chi2" counts the clusters of the fits' standard errors, if they have any, by the correction of Rao and Scott.
+            "bootstrap" draws data from the restricted model.
+        n, rng, n_jobs, progress
+            Replications, randomness, parallel jobs and progress bar of the bootstrap.
 
         Returns
         -------
         CompareLRTestResult
-            statistic, pvalue, df_diff. Without p-value, and with a warning, when the models differ in the number of
-            disagreement directions: that test is not chi-squared.
+            statistic, pvalue, df_diff. Without p-value, and with a warning, where chi-squared would reject too often: when the
+            models differ in the number of disagreement directions, or when judges tell too little of the consensus.
 
         Examples
         --------
@@ -652,7 +666,15 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> round(test.statistic, 1), test.df_diff
         (162.6, 7)
         """
-        return compare_lr_test(self._candidate, restricted._candidate)
+        check_option("method", method, ("chi2", "bootstrap"))
+        candidate, other = self._candidate, _result(restricted)._candidate
+        if method == "chi2":
+            return compare_lr_test(candidate, other)
+        check_nested(other, candidate)
+        check_options(n, "parametric")
+        data = self.model.observations.data
+        test = bootstrap_ratio_test(other.fit, self.fit, data, n=n, rng=rng, n_jobs=n_jobs, progress=progress)
+        return CompareLRTestResult(test.statistic, test.p_value, int(self.fit.df - other.fit.df))
 
     def rank_test(
         self,
@@ -681,14 +703,13 @@ class HJAResults(GenericLikelihoodModelResults):
         Rank test (saturated): JA + position against judge-wise BTL + position
           LR = 310.252, chi2(56), p = 6.661e-37
         """
+        check_option("method", method, ("saturated", "bootstrap"))
         check_rank(self.fit, type(self.model).__name__)
         if method == "saturated":
-            return saturated_rank_test(self.fit, self.model.unrestricted().fit().fit)
-        if method == "bootstrap":
-            check_options(n, "parametric")
-            larger, data = self.model.with_rank(self.fit.layout.rank + 1).fit().fit, self.model.observations.data
-            return bootstrap_rank_test(self.fit, larger, data, n=n, rng=rng, n_jobs=n_jobs, progress=progress)
-        raise OptionError(f"method must be 'saturated' or 'bootstrap', got {method!r}.")
+            return saturated_rank_test(self._candidate, self.model.unrestricted().fit()._candidate)
+        check_options(n, "parametric")
+        larger, data = self.model.with_rank(self.fit.layout.rank + 1).fit().fit, self.model.observations.data
+        return bootstrap_ratio_test(self.fit, larger, data, n=n, rng=rng, n_jobs=n_jobs, progress=progress)
 
     def bootstrap(
         self,
@@ -1068,6 +1089,12 @@ def compare(*results: HJAResults) -> pd.DataFrame:
     return comparison_table([result._candidate for result in results])
 
 
+def _result(result: Any) -> HJAResults:
+    if not isinstance(result, HJAResults):
+        raise ComparisonError(f"expected the result of a fit of this package, got {type(result).__name__}.")
+    return result
+
+
 def _return_values(fit: Fit) -> dict[str, Any]:
     """How the maximisation went, under the names statsmodels' optimisers use where they have one."""
     optimum, found = fit.optimum, fit.search
@@ -1091,7 +1118,8 @@ def _in_three_lines(results: HJAResults) -> str:
     first, *others = [layout.items[i] for i in order[np.isfinite(scores)][:3]] or ["no item"]
     n_warnings = sum(finding.is_warning for finding in results.findings)
     told = {0: "no warnings", 1: "1 warning"}.get(n_warnings, f"{n_warnings} warnings")
-    errors = fit.choice.description[:1].lower() + fit.choice.description[1:].rstrip(".")
+    errors = fit.choice.description.split(". The ")[0].rstrip(".")
+    errors = errors[:1].lower() + errors[1:]
     return (
         f"{layout.description}: {fit.n_comparisons:,.10g} comparisons of {len(layout.items)} items by "
         f"{len(layout.judges)} judges, log-likelihood {fit.loglike:.1f} with {fit.df:g} parameters\n"

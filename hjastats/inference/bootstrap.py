@@ -14,13 +14,14 @@ from ..fit import Fit, Observations
 from ..model.decomposition import AnchoringError
 from ..model.design import Coefficients
 from ..model.layout import Layout
+from ..model.likelihood import evaluate
 from ..model.quantities import Quantities
 from ..model.structures import ScoreStructure
 from ..solve.penalties import Penalty
 from ..solve.trust import Optimum, maximise
 from .clusters import Clusters, check_clusters
 from .contrasts import Contrast, Spec, contrast_at
-from .contributions import Contributions
+from .contributions import Contributions, single
 from .covariances import Sandwich
 from .resampling import ParametricDraw, RowDraw, replicate
 
@@ -180,7 +181,8 @@ def _source(
         return RowDraw.from_data(rows, data), Contributions.of_comparisons(rows, data, fit.at)
     clusters = Clusters.of(groups, data)
     check_clusters(clusters, data, fit.layout.n_free, has_judge_parameters=fit.layout.has_judge_parameters)
-    return RowDraw.from_data(rows, data, clusters.code), Contributions.of_clusters(rows, data, fit.at, clusters)
+    each = evaluate(single(rows, data.outcome), fit.at)
+    return RowDraw.from_data(rows, data, clusters.code), Contributions.of_clusters(rows, data, each, clusters)
 
 
 def _can_be_anchored(layout: Layout, at: Coefficients) -> bool:

@@ -17,6 +17,7 @@ from ..data.cells import distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, weighted
+from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
 from .clusters import Clusters
 
@@ -47,17 +48,24 @@ class Contributions:
         columns = [rows.judge, rows.first, rows.second, data.outcome, *rows.judge_terms.T, *rows.shared_terms.T]
         code, some = distinct_rows(columns)
         distinct, count = take(rows, some), np.bincount(code, data.weight, minlength=len(some))
-        return cls(distinct, *_gradients(single(distinct, data.outcome[some]), at), count)
+        each = evaluate(single(distinct, data.outcome[some]), at)
+        return cls(distinct, *_gradients(distinct, each), count)
 
     @classmethod
     def of_clusters(
-        cls, rows: Design, data: Comparisons, at: Coefficients, clusters: Clusters, scale: np.ndarray | None = None
+        cls, rows: Design, data: Comparisons, each: Derivatives, clusters: Clusters, scale: np.ndarray | None = None
     ) -> Contributions:
-        """The comparisons of a cluster together; each judge's times its ``scale``, if given."""
+        """The comparisons of a cluster together; each judge's times its ``scale``, if given.
+
+        Parameters
+        ----------
+        each : Derivatives
+            Of every row as one comparison.
+        """
         weight = data.weight if scale is None else data.weight * scale[data.judge_index]
         places = clusters.code, np.arange(data.n_rows)
         together = sparse.csr_array((weight, places), shape=(clusters.n, data.n_rows))
-        by_scores, by_terms = _gradients(single(rows, data.outcome), at)
+        by_scores, by_terms = _gradients(rows, each)
         return cls(rows, together @ by_scores, together @ by_terms, np.ones(clusters.n))
 
     def along(self, movements: np.ndarray, tangent: TangentBasis) -> np.ndarray:
@@ -105,9 +113,9 @@ def single(rows: Design, outcome: np.ndarray) -> Design:
     return replace(rows, n=np.ones(len(outcome)), y=outcome, counts=rows.response.counts(outcome))
 
 
-def _gradients(rows: Design, at: Coefficients) -> tuple[sparse.csr_array, sparse.csr_array]:
+def _gradients(rows: Design, here: Derivatives) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Gradient of the log-likelihood of every row by the scores and by the linear coefficients."""
-    here, terms, n_columns = evaluate(rows, at), rows.terms, rows.n_judges * rows.n_items
+    terms, n_columns = rows.terms, rows.n_judges * rows.n_items
     by_scores = _sparse(np.column_stack([rows.first_entry, rows.second_entry]), [-here.slope, here.slope], n_columns)
     by_shared = weighted(rows.shared_terms, terms.shared_moves, here.slope, here.own_slope)
     by_own = weighted(rows.judge_terms, terms.own_moves, here.slope, here.own_slope)

@@ -101,7 +101,7 @@ def _of_clusters(fit: Fit, observations: Observations | None, options: dict[str,
         values, vectors = np.linalg.eigh(one.covariance + others[0].covariance - both.covariance)
         covariance = DenseCovariance((vectors * np.maximum(values, 0.0)) @ vectors.T)
     by = " and ".join(f"{way.n} clusters" + (f" ({way.name})" if way.name else "") for way in ways)
-    named = [way.code if way.name is None else way.name for way in ways]
+    named = [way.code.tolist() if way.name is None else way.name for way in ways]
     return CovarianceChoice(
         "cluster",
         f"Standard errors are robust to correlation within {by}.{_held_up(fit, sparse_judges)}",
@@ -131,7 +131,8 @@ def _clustered(
         scale = in_clusters / np.maximum(in_clusters - 1.0, 1.0)
     elif use_correction:
         correction *= g / (g - 1.0)
-    contributions = Contributions.of_clusters(observed.rows, data, fit.at, clusters, scale)
+    each = evaluate(single(observed.rows, data.outcome), fit.at)
+    contributions = Contributions.of_clusters(observed.rows, data, each, clusters, scale)
     covariance = Sandwich.held_up(fit, contributions, sparse_judges, correction)
     return DenseCovariance(covariance.covariance) if k <= limits.LARGEST_SANDWICH else covariance
 

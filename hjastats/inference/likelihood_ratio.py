@@ -1,65 +1,148 @@
-"""Likelihood-ratio tests, and which of them chi-squared does not describe."""
+"""Likelihood ratios of nested fits: which of them chi-squared describes, what clusters do to them, and the table of all."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 from statsmodels.regression.linear_model import CompareLRTestResult
 
-from ..data.comparisons import Comparisons
-from ..errors import ComparisonError, IdentificationError, NonRegularWarning
+from .. import limits
+from ..data.swaps import prompt_column
+from ..errors import NonRegularWarning
 from ..fit import Fit
-from ..model.decomposition import max_rank
-from ..model.design import Coefficients
-from ..model.structures import LowRank
-from ..solve.search import no_terms, search
-from ..solve.starts import starting_scores
-from .nesting import Candidate, check_same_data, is_nested, is_regular
-from .resampling import ParametricDraw, replicate
+from ..model.design import Design
+from ..model.information import expected_information, free_information
+from ..model.likelihood import evaluate
+from ..model.tangent import TangentBasis
+from .clusters import Clusters, read_clusters
+from .contributions import Contributions, single
+from .nesting import Candidate, check_nested, check_same_data, is_nested, is_regular
+
+# Size that a test at 5% may have by what is known of its likelihood ratio, for its p-value to be given.
+LARGEST_SIZE = 0.065
+# Inflation by clusters beyond which a p-value that does not count them says so.
+NOTEWORTHY = 1.2
 
 
 @dataclass(frozen=True)
-class RankTest:
-    """Test that a number of disagreement directions is enough.
+class Ratio:
+    """A likelihood ratio, and its p-value where a chi-squared distribution gives one.
 
     Attributes
     ----------
-    null, alternative : str
     statistic : float
-        Likelihood ratio.
+    df : int
     p_value : float
-    df : int or None
-        Of the chi-squared distribution; None for the bootstrap.
-    method : str
-    n_replications : int
-    mc_error : float
-        Monte-Carlo standard error of a bootstrap p-value.
-    replications : ndarray
-        Bootstrap likelihood ratios.
+        Not a number where chi-squared would reject too often.
     note : str
+        Why there is none, or what the one there is takes for granted.
     """
 
-    null: str
-    alternative: str
     statistic: float
-    p_value: float
-    df: int | None
-    method: str
-    n_replications: int = 0
-    mc_error: float = 0.0
-    replications: np.ndarray | None = None
+    df: int
+    p_value: float = np.nan
     note: str = ""
 
-    def __repr__(self) -> str:
-        if self.df is not None:
-            how = f"chi2({self.df}), p = {self.p_value:.4g}"
-        else:
-            how = f"p = {self.p_value:.4g} (Monte-Carlo error {self.mc_error:.2g}, {self.n_replications} replications)"
-        text = f"Rank test ({self.method}): {self.null} against {self.alternative}\n  LR = {self.statistic:.3f}, {how}"
-        return f"{text}\n  {self.note}" if self.note else text
+
+def likelihood_ratio(small: Candidate, large: Candidate) -> Ratio:
+    """Test a model against a larger one that it is nested in."""
+    statistic, df = 2.0 * (large.fit.loglike - small.fit.loglike), int(large.fit.df - small.fit.df)
+    if statistic < -1e-6:
+        return Ratio(statistic, df, note="worse than the nested model: a local optimum")
+    if large.has_soft_preferences:
+        return Ratio(statistic, df, note="not chi-squared (soft preferences)")
+    if not is_regular(small, large):
+        return Ratio(statistic, df, note="not chi-squared")
+    size = _size(small.fit, df) if _adds_sensitivities(small, large) else 0.05
+    if size > LARGEST_SIZE:
+        told = f"chi-squared would reject {size:.0%} of true hypotheses at 5%"
+        return Ratio(statistic, df, note=f"judges tell too little of the consensus ({told})")
+    clusters = _in_use(large) or _in_use(small)
+    if clusters is not None:
+        inflation = _inflation(small, large, clusters, df)
+        by = f"{clusters.n} clusters" if clusters.name is None else clusters.name
+        p_value = float(stats.chi2.sf(statistic / inflation, df))
+        return Ratio(statistic, df, p_value, f"Rao-Scott, {inflation:.2f} by {by}")
+    return Ratio(statistic, df, float(stats.chi2.sf(statistic, df)), _not_counted(small, large, df))
+
+
+def _adds_sensitivities(small: Candidate, large: Candidate) -> bool:
+    return large.fit.layout.structure.judges_differ and not small.fit.layout.structure.judges_differ
+
+
+def _size(fit: Fit, df: int) -> float:
+    """Size at 5% of a test of a pooled fit against sensitivities of the judges.
+
+    Two things make the likelihood ratio too large. The consensus is estimated, so that sensitivities can lean on its errors: in
+    the singular values of scores plus noise their sum of squares is (N - 2) / W larger to second order, where W is the Wald
+    statistic of the consensus. And each judge's part is chi-squared only up to Lawley's factor, whose cumulants are
+    those of a logistic regression on the consensus.
+    """
+    design, mu = fit.design, fit.parts.mu
+    here, differences = evaluate(design, fit.at), mu[design.first] - mu[design.second]
+    share = here.curvature / design.n
+    skewness = np.sqrt(np.maximum(1.0 - 4.0 * np.minimum(share, 0.25), 0.0)) * np.sign(here.eta)
+
+    def by_judge(values: np.ndarray) -> np.ndarray:
+        return np.bincount(design.judge, here.curvature * values, design.n_judges)
+
+    second = np.maximum(by_judge(differences**2), 1e-300)
+    third, fourth = by_judge(differences**3 * skewness), by_judge(differences**4 * (1.0 - 6.0 * share))
+    judges = np.mean(5.0 * third**2 / second**3 - 3.0 * fourth / second**2) / 12.0
+    factor = 1.0 + (design.n_items - 2) / second.sum() + judges
+    return float(stats.chi2.sf(stats.chi2.isf(0.05, df) / max(factor, 1.0), df))
+
+
+def _in_use(candidate: Candidate) -> Clusters | None:
+    """The clusters that a fit's standard errors count; of two ways the first."""
+    choice = candidate.fit.choice
+    if choice.kind != "cluster" or candidate.data is None:
+        return None
+    return read_clusters(choice.facts["groups"], candidate.data)[0]
+
+
+def _not_counted(small: Candidate, large: Candidate, df: int) -> str:
+    """What to say of a p-value that takes verdicts on one prompt for independent."""
+    assert large.data is not None
+    name = prompt_column(large.data, None)
+    if name is None or large.fit.layout.n_free > limits.LARGEST_SANDWICH:
+        return ""
+    clusters = Clusters.of(name, large.data)
+    if not 1 < clusters.n < large.data.n_rows:
+        return ""
+    inflation = _inflation(small, large, clusters, df)
+    if not inflation > NOTEWORTHY:
+        return ""
+    return f"does not count {name}, which inflates it {inflation:.1f} times: use cov_type='cluster'"
+
+
+def _inflation(small: Candidate, large: Candidate, clusters: Clusters, df: int) -> float:
+    """By how much correlation within clusters inflates a likelihood ratio on average (Rao and Scott 1984).
+
+    The ratio is a sum of squares that the information makes independent; their variances under the clusters have as mean the
+    trace of the inverse information times the clusters' squared gradients, in the larger model less in the smaller. Both are
+    taken at the estimate of the smaller one: at their own estimates the test rejected up to 9.5% at 5%.
+    """
+    assert small.observed is not None
+    assert large.observed is not None
+    data, rows = small.observed.data, small.observed.rows
+    each, all_of_them = evaluate(single(rows, data.outcome), small.fit.at), evaluate(rows, small.fit.at)
+
+    def trace(rows: Design, tangent: TangentBasis) -> float:
+        contributions = Contributions.of_clusters(rows, data, each, clusters)
+        information = free_information(expected_information(rows, all_of_them, tangent), rows)
+        squares = contributions.products(np.eye(len(information)), tangent)
+        return float(np.trace(np.linalg.solve(information, squares)))
+
+    tangent = large.fit.layout.structure.tangent(small.fit.at.scores)
+    added = trace(large.observed.rows, tangent) - trace(rows, small.fit.tangent)
+    return max(added, 1e-300) / df * clusters.n / (clusters.n - 1.0)
 
 
 def compare_lr_test(large: Candidate, restricted: Candidate) -> CompareLRTestResult:
@@ -70,86 +153,47 @@ def compare_lr_test(large: Candidate, restricted: Candidate) -> CompareLRTestRes
     ComparisonError
         For different data, or models that are not nested.
     """
-    check_same_data([large, restricted])
-    if not is_nested(restricted, large) or restricted.fit.df >= large.fit.df:
-        raise ComparisonError(f"{restricted.name} is not nested in {large.name}.")
-    statistic, df = _ratio(restricted.fit, large.fit)
-    if large.has_soft_preferences or not is_regular(restricted, large):
-        soft = "soft preferences make the likelihood a quasi-likelihood"
-        bound = "an added direction is undefined, or a parameter on the boundary, under the smaller model"
+    check_nested(restricted, large)
+    ratio = likelihood_ratio(restricted, large)
+    if np.isnan(ratio.p_value):
         warnings.warn(
-            f"{restricted.name} against {large.name} is not a chi-squared test "
-            f"({soft if large.has_soft_preferences else bound}): no p-value is given. For ranks use rank_test('bootstrap').",
+            f"{restricted.name} against {large.name}: no p-value is given ({ratio.note}). Use method='bootstrap', or "
+            "rank_test('bootstrap') for ranks.",
             NonRegularWarning,
             stacklevel=3,
         )
-        return CompareLRTestResult(statistic, np.nan, df)
-    return CompareLRTestResult(statistic, float(stats.chi2.sf(statistic, df)), df)
+    elif "does not count" in ratio.note:
+        warnings.warn(f"the p-value {ratio.note}.", NonRegularWarning, stacklevel=3)
+    return CompareLRTestResult(ratio.statistic, ratio.p_value, ratio.df)
 
 
-def _ratio(small: Fit, large: Fit) -> tuple[float, int]:
-    """Twice the difference of log-likelihoods, and of numbers of parameters."""
-    return 2.0 * (large.loglike - small.loglike), int(large.df - small.df)
-
-
-def saturated_rank_test(fit: Fit, unrestricted: Fit) -> RankTest:
-    """The fitted rank against judge-wise BTL: regular, (K - 1 - r)(N - 2 - r) degrees of freedom."""
-    statistic, df = _ratio(fit, unrestricted)
-    p_value = float(stats.chi2.sf(statistic, df))
-    note = (
-        "" if unrestricted.converged else "judge-wise estimates do not exist for all judges: the p-value is approximate"
-    )
-    names = fit.layout.description, unrestricted.layout.description
-    return RankTest(*names, statistic, p_value, df, "saturated", note=note)
-
-
-def check_rank(fit: Fit, model: str) -> None:
-    """Refuse to test a rank that there is none of, or none above.
+def comparison_table(candidates: Sequence[Candidate]) -> pd.DataFrame:
+    """Analysis of deviance of models fitted to the same comparisons, from the smallest up.
 
     Raises
     ------
-    IdentificationError
+    ComparisonError
+        For different data.
     """
-    layout = fit.layout
-    if not layout.structure.has_sensitivities:
-        raise IdentificationError(f"{model} has no rank to test; compare models with compare_lr_test.")
-    if layout.rank >= max_rank(len(layout.judges), len(layout.items)):
-        raise IdentificationError(f"rank {layout.rank} is the largest possible: there is nothing to test it against.")
+    check_same_data(candidates)
+    ordered = sorted(candidates, key=lambda candidate: (candidate.fit.df, candidate.fit.loglike))
+    rows = [_row(candidate, ordered[:place]) for place, candidate in enumerate(ordered)]
+    table = pd.DataFrame(rows, index=[candidate.name for candidate in ordered])
+    return table.astype({"lr_df": "Int64"})
 
 
-@dataclass(frozen=True)
-class _LikelihoodRatio:
-    """One replication under the smaller model: draw, fit both, take the ratio."""
-
-    source: ParametricDraw
-    rank: int
-    start: Coefficients
-
-    def __call__(self, rng: np.random.Generator) -> float:
-        cells = self.source.draw(rng)
-        structure = LowRank(self.rank)
-        starts = [self.start, *(no_terms(cells, scores) for scores in starting_scores(cells, structure, 0, rng))]
-        small = search(cells, structure, starts=starts).best
-        large = search(cells, LowRank(self.rank + 1), n_random=0, rng=rng).best
-        return 2.0 * (small.negative_loglike - large.negative_loglike)
-
-
-def bootstrap_rank_test(
-    fit: Fit,
-    larger: Fit,
-    data: Comparisons,
-    *,
-    n: int,
-    rng: int | np.random.Generator | None,
-    n_jobs: int,
-    progress: bool,
-) -> RankTest:
-    """The fitted rank against one direction more, by parametric bootstrap under the fitted rank."""
-    statistic, _ = _ratio(fit, larger)
-    source = ParametricDraw.from_fit(fit.design, data, fit.at)
-    task = _LikelihoodRatio(source, fit.layout.rank, fit.at)
-    drawn = np.array(replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="rank test"))
-    p_value = (1.0 + float((drawn >= statistic).sum())) / (n + 1.0)
-    error = float(np.sqrt(p_value * (1.0 - p_value) / n))
-    names = fit.layout.description, larger.layout.description
-    return RankTest(*names, statistic, p_value, None, "bootstrap", n, error, replications=drawn)
+def _row(candidate: Candidate, smaller: list[Candidate]) -> dict[str, Any]:
+    fit = candidate.fit
+    row: dict[str, Any] = {"df": int(fit.df), "llf": fit.loglike, "aic": fit.aic, "bic": fit.bic}
+    row |= {"against": "", "lr": np.nan, "lr_df": None, "p_value": np.nan, "note": ""}
+    nested = [other for other in smaller if is_nested(other, candidate) and other.fit.df < fit.df]
+    if nested:
+        # Of several of the same size the best: it comes last.
+        ratio = likelihood_ratio(nested[-1], candidate)
+        row |= {"against": nested[-1].name, "lr": ratio.statistic, "lr_df": ratio.df}
+        row |= {"p_value": ratio.p_value, "note": ratio.note}
+    elif smaller:
+        row["note"] = "none above is nested"
+    if not fit.converged:
+        row["note"] = "; ".join(filter(None, [row["note"], "not converged"]))
+    return row

@@ -1,14 +1,11 @@
-"""Nested models side by side: which are nested, which likelihood-ratio tests are regular, and the table of both."""
+"""Which models are nested, which of them were fitted to the same data, and where a likelihood ratio is regular."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pandas as pd
-from scipy import stats
 
 from ..data.cells import Cells
 from ..data.comparisons import Comparisons
@@ -91,6 +88,18 @@ def is_regular(small: Candidate, large: Candidate) -> bool:
     return low == high or (low, high) == (-1, 0) or high == max_rank(len(layout.judges), len(layout.items))
 
 
+def check_nested(small: Candidate, large: Candidate) -> None:
+    """Refuse to test models of different data, or models of which the first is no special case of the second.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    check_same_data([large, small])
+    if not is_nested(small, large) or small.fit.df >= large.fit.df:
+        raise ComparisonError(f"{small.name} is not nested in {large.name}.")
+
+
 def check_same_data(candidates: Sequence[Candidate]) -> None:
     """Refuse to compare fits to different data.
 
@@ -136,42 +145,3 @@ def _same_cells(left: Cells, right: Cells) -> bool:
         np.array_equal(getattr(left, name), getattr(right, name)) for name in ("judge", "first", "second")
     )
     return same and np.allclose(left.n, right.n) and np.allclose(left.y, right.y)
-
-
-def comparison_table(candidates: Sequence[Candidate]) -> pd.DataFrame:
-    """Analysis of deviance of models fitted to the same comparisons, from the smallest up.
-
-    Raises
-    ------
-    ComparisonError
-        For different data.
-    """
-    check_same_data(candidates)
-    ordered = sorted(candidates, key=lambda candidate: (candidate.fit.df, -candidate.fit.loglike))
-    rows = [_row(candidate, ordered[:place]) for place, candidate in enumerate(ordered)]
-    table = pd.DataFrame(rows, index=[candidate.name for candidate in ordered])
-    return table.astype({"lr_df": "Int64"})
-
-
-def _row(candidate: Candidate, smaller: list[Candidate]) -> dict[str, Any]:
-    fit = candidate.fit
-    row: dict[str, Any] = {"df": int(fit.df), "llf": fit.loglike, "aic": fit.aic, "bic": fit.bic}
-    row |= {"against": "", "lr": np.nan, "lr_df": None, "p_value": np.nan, "note": ""}
-    nested = [other for other in smaller if is_nested(other, candidate) and other.fit.df < fit.df]
-    if nested:
-        against = nested[-1]
-        lr, df = 2.0 * (fit.loglike - against.fit.loglike), int(fit.df - against.fit.df)
-        row |= {"against": against.name, "lr": lr, "lr_df": df}
-        if lr < -1e-6:
-            row["note"] = "worse than the nested model: a local optimum"
-        elif candidate.has_soft_preferences:
-            row["note"] = "not chi-squared (soft preferences)"
-        elif is_regular(against, candidate):
-            row["p_value"] = float(stats.chi2.sf(lr, df))
-        else:
-            row["note"] = "not chi-squared"
-    elif smaller:
-        row["note"] = "none above is nested"
-    if not fit.converged:
-        row["note"] = "; ".join(filter(None, [row["note"], "not converged"]))
-    return row

@@ -170,7 +170,7 @@ def test_squares_of_gradients_are_those_of_the_rows(clustered_panel, options, se
     np.add.at(sums, cluster, clustered_panel.weight[:, None] * scores)
     movements = rng.normal(size=(4, scores.shape[1]))
     by_comparison = Contributions.of_comparisons(rows, clustered_panel, at)
-    by_cluster = Contributions.of_clusters(rows, clustered_panel, at, Clusters(cluster, 60))
+    by_cluster = Contributions.of_clusters(rows, clustered_panel, evaluate(each, at), Clusters(cluster, 60))
     for entries in (10, 500, 10**6):
         set_limits(ENTRIES_AT_ONCE=entries)
         np.testing.assert_allclose(by_cluster.along(movements, tangent), sums @ movements.T, **close)
