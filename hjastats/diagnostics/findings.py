@@ -22,10 +22,13 @@ from ..model.responses import is_soft
 from ..model.terms import POSITION, Term
 from ..solve.precision import covariance_at
 from ..words import quoted
+from .dependence import dependence
 from .ending import optima_text, separation_text
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
+# Clustered by prompt, standard errors this many times those of the model are worth a warning.
+HANGS_TOGETHER = 1.2
 # Condition number of the information beyond which standard errors lose their meaning.
 NEARLY_SINGULAR = 1e8
 # A disagreement this many times the panel's median stands out (and at least as large as the judge's consensus part).
@@ -59,6 +62,7 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
         Finding("optima", len(fit.search.values) > 1, optima_text(fit)),
         _connectivity(data),
         *_position(fit, observed),
+        *_dependence(fit, observed),
         _ties(fit, observed),
         _dropped(data),
         *_swaps(data),
@@ -200,6 +204,33 @@ def _order(data: Comparisons) -> Finding:
     return Finding("order", bool(n_both < 0.5 * expected), text)
 
 
+def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
+    """Whether verdicts on one prompt hang together, where prompts repeat."""
+    found = dependence(fit, observed)
+    if found is None:
+        return []
+    told = ", ".join(
+        f"{kind} {values.max():.1f} times (median {np.median(values):.1f})" for kind, values in found.ratios.items()
+    )
+    by = f"{found.column!r} ({found.n_prompts:,} prompts)"
+    if fit.choice.kind == "cluster":
+        return [
+            Finding(
+                "prompts",
+                False,
+                f"Clustered by {by}, standard errors are at most these multiples of the model's: {told}.",
+            )
+        ]
+    if found.largest <= HANGS_TOGETHER:
+        text = f"Clustering by {by} would hardly change standard errors, at most {found.largest:.1f} times."
+        return [Finding("prompts", False, text)]
+    text = (
+        f"Verdicts on the same {by} hang together: clustered by it, standard errors are larger, of {told}. Use "
+        f"cov_type='cluster' with groups={found.column!r}; those shown are too small."
+    )
+    return [Finding("prompts", True, text)]
+
+
 def _ties(fit: Fit, observed: Observations) -> Finding:
     data, terms = observed.data, fit.layout.terms
     share = float(np.average(data.outcome == 0.5, weights=data.weight))
@@ -217,7 +248,7 @@ def _ties(fit: Fit, observed: Observations) -> Finding:
     if share > 0.02:
         text = (
             f"{share:.1%} of the verdicts are ties, counted as half wins: they vary less than the model says, so model-based "
-            f"standard errors are off.{robust or ' The robust ones in use are right.'}"
+            f"standard errors are off.{robust or ' The robust ones in use do not rely on it.'}"
         )
         return Finding("ties", bool(robust) and share > 0.05, text)
     text = f"Ties are rare ({share:.1%}) and count as half wins." if share > 0 else "There are no ties."

@@ -88,23 +88,22 @@ def _of_clusters(fit: Fit, observations: Observations | None, options: dict[str,
     ways = read_clusters(options.get("groups"), data)
     for way in ways:
         check_clusters(way, data, n_free, has_judge_parameters=has_own)
-    use_correction = options.get("use_correction", "judge" if has_own else True)
+    use_correction = options.get("use_correction", _default_correction(fit))
     if use_correction not in (True, False, "judge"):
         raise OptionError(f"use_correction must be True, False or 'judge', got {use_correction!r}.")
-    sparse_judges = nearly_certain(fit)
-    one, *others = [_clustered(fit, observations, way, use_correction, sparse_judges) for way in ways]
+    one, *others = [clustered(fit, observations, way, use_correction) for way in ways]
     covariance: Covariance = one
     if others:
         # Inclusion and exclusion; what is not positive semi-definite by chance is cut off.
         fit.check_matrix(n_free)
-        both = _clustered(fit, observations, ways[0].within(ways[1]), use_correction, sparse_judges)
+        both = clustered(fit, observations, ways[0].within(ways[1]), use_correction)
         values, vectors = np.linalg.eigh(one.covariance + others[0].covariance - both.covariance)
         covariance = DenseCovariance((vectors * np.maximum(values, 0.0)) @ vectors.T)
     by = " and ".join(f"{way.n} clusters" + (f" ({way.name})" if way.name else "") for way in ways)
     named = [way.code.tolist() if way.name is None else way.name for way in ways]
     return CovarianceChoice(
         "cluster",
-        f"Standard errors are robust to correlation within {by}.{_held_up(fit, sparse_judges)}",
+        f"Standard errors are robust to correlation within {by}.{_held_up(fit, nearly_certain(fit))}",
         covariance,
         {
             "n_groups": min(way.n for way in ways),
@@ -114,8 +113,8 @@ def _of_clusters(fit: Fit, observations: Observations | None, options: dict[str,
     )
 
 
-def _clustered(
-    fit: Fit, observed: Observations, clusters: Clusters, use_correction: bool | str, sparse_judges: np.ndarray
+def clustered(
+    fit: Fit, observed: Observations, clusters: Clusters, use_correction: bool | str | None = None
 ) -> Covariance:
     """The covariance that counts what the rows of a cluster have in common.
 
@@ -123,6 +122,7 @@ def _clustered(
     clusters the judge appears in: what the jackknife over clusters does to parameters that only these clusters inform. ``True`` is
     the factor of statsmodels, which knows the number of all clusters only.
     """
+    use_correction = _default_correction(fit) if use_correction is None else use_correction
     data, g, k = observed.data, float(clusters.n), fit.layout.n_free
     correction = 1.0 if use_correction is False else (data.n_comparisons - 1.0) / (data.n_comparisons - k)
     scale = None
@@ -133,8 +133,12 @@ def _clustered(
         correction *= g / (g - 1.0)
     each = evaluate(single(observed.rows, data.outcome), fit.at)
     contributions = Contributions.of_clusters(observed.rows, data, each, clusters, scale)
-    covariance = Sandwich.held_up(fit, contributions, sparse_judges, correction)
+    covariance = Sandwich.held_up(fit, contributions, nearly_certain(fit), correction)
     return DenseCovariance(covariance.covariance) if k <= limits.LARGEST_SANDWICH else covariance
+
+
+def _default_correction(fit: Fit) -> bool | str:
+    return "judge" if fit.layout.has_judge_parameters else True
 
 
 def nearly_certain(fit: Fit) -> np.ndarray:

@@ -1,0 +1,72 @@
+"""Whether verdicts on one prompt hang together, and what that does to standard errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .. import limits
+from ..data.swaps import prompt_column
+from ..fit import CovarianceChoice, Fit, Observations
+from ..inference.clusters import Clusters
+from ..inference.covariances import clustered
+
+# Kinds of parameters whose errors are compared.
+KINDS = ("mu", "gamma", "position")
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Standard errors clustered by prompt, as multiples of those of the model.
+
+    Attributes
+    ----------
+    column : str
+        That names the prompts.
+    n_prompts : int
+    ratios : dict of str to ndarray
+        For each kind of parameter that the model has.
+    """
+
+    column: str
+    n_prompts: int
+    ratios: dict[str, np.ndarray]
+
+    @property
+    def largest(self) -> float:
+        """The largest ratio of any parameter."""
+        return max(float(np.max(values)) for values in self.ratios.values())
+
+
+def dependence(fit: Fit, observed: Observations) -> Dependence | None:
+    """What clustering by the prompts of the data does; None where no prompt repeats, or there is nothing to compare.
+
+    Judges with verdicts on a single prompt are left out: their own parameters have no clustered variance.
+    """
+    data = observed.data
+    column = prompt_column(data, None)
+    if column is None or fit.layout.n_free > limits.LARGEST_SANDWICH or not fit.model_covariance.is_finite:
+        return None
+    if data.columns[column].isna().any():
+        return None
+    clusters = Clusters.of(column, data)
+    if not 1 < clusters.n < data.n_rows:
+        return None
+    plain = (
+        fit.with_information("expected") if fit.choice.kind == "nonrobust" else replace(fit, choice=CovarianceChoice())
+    )
+    together = replace(plain, choice=CovarianceChoice(covariance=clustered(plain, observed, clusters)))
+    in_prompts, ratios = clusters.per_judge(data), {}
+    for kind in KINDS:
+        where = fit.layout.slices.get(kind)
+        if where is None:
+            continue
+        positions = np.arange(where.start, where.stop)
+        if len(positions) == data.n_judges and kind != "mu":
+            positions = positions[in_prompts > 1]
+        errors, model = together.errors(positions), plain.errors(positions)
+        known = np.isfinite(errors) & (model > 0) & ~fit.is_separated[positions]
+        if known.any():
+            ratios[kind] = errors[known] / model[known]
+    return Dependence(column, clusters.n, ratios) if ratios else None
