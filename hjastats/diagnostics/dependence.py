@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import stats
 
 from .. import limits
 from ..data.swaps import prompt_column
@@ -37,6 +38,13 @@ class Dependence:
     def largest(self) -> float:
         """The largest ratio of any parameter."""
         return max(float(np.max(values)) for values in self.ratios.values())
+
+    @property
+    def by_chance(self) -> float:
+        """What the largest ratio exceeds in at most 5% of data whose verdicts are independent."""
+        n, g = sum(map(len, self.ratios.values())), self.n_prompts - 1
+        # The correction for few clusters is part of the ratio.
+        return float((g + 1.0) / g * np.sqrt(stats.chi2.isf(0.05 / n, g) / g))
 
 
 def dependence(fit: Fit, observed: Observations) -> Dependence | None:

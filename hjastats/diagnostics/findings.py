@@ -221,8 +221,8 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
                 f"Clustered by {by}, standard errors are at most these multiples of the model's: {told}.",
             )
         ]
-    if found.largest <= HANGS_TOGETHER:
-        text = f"Clustering by {by} would hardly change standard errors, at most {found.largest:.1f} times."
+    if found.largest <= max(HANGS_TOGETHER, found.by_chance):
+        text = f"Clustering by {by} would change standard errors by no more than chance, at most {found.largest:.1f} times."
         return [Finding("prompts", False, text)]
     text = (
         f"Verdicts on the same {by} hang together: clustered by it, standard errors are larger, of {told}. Use "
