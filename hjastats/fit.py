@@ -194,11 +194,12 @@ class Fit:
         ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
         if not ridge:
             return float(self.layout.n_free)
-        # Trace of (information + ridge)^-1 information.
+        # Trace of (information + ridge)^-1 information; the ridge is a diagonal less squared means over judges.
         held = np.repeat([ridge.terms, ridge.scores], [self.layout.n_linear, self.tangent.n_free])
         touched = np.flatnonzero(held)
         variances = self.model_covariance.variances(np.eye(len(held))[touched])
-        return float(len(held) - held[touched] @ variances)
+        means, weights = ridge.means(self.design, self.tangent)
+        return float(len(held) - held[touched] @ variances + weights @ self.model_covariance.variances(means))
 
     # Whether it is one
 

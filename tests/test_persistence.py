@@ -92,7 +92,7 @@ def test_changed_files_are_refused_and_nothing_is_executed(panel, tmp_path):
     for message, change in attacks.items():
         with pytest.raises(ComparisonError, match=message):
             hja.load_results(tampered(text, change))
-    for nonsense in ("{", '{"schema": NaN}', "[" * 100_000, json.dumps({"schema": "hjastats-results", "version": 2})):
+    for nonsense in ("{", '{"schema": NaN}', "[" * 100_000, json.dumps({"schema": "hjastats-results", "version": 3})):
         with pytest.raises((ComparisonError, OSError)):
             hja.load_results(nonsense)
     # A formula in a column or a label is only text.

@@ -11,7 +11,6 @@ from ..data.cells import take
 from ..model.design import Coefficients, Design
 from ..model.information import Arrow, expected_information, free_information
 from ..model.likelihood import Gradient, evaluate, free_gradient, gradient
-from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
 from ..solve.precision import invert
 from ..solve.products import coordinates, in_free_order
@@ -67,12 +66,12 @@ def one_step(cells: Design, at: Coefficients, tangent: TangentBasis, judge: int,
     """
     rest = take(cells, np.flatnonzero(cells.judge != judge))
     here = evaluate(rest, at)
-    without = replace(at, scores=np.where(np.arange(len(at.scores))[:, None] == judge, 0.0, at.scores))
-    slopes = gradient(rest, here)
+    slopes, expected = gradient(rest, here), expected_information(rest, here, tangent)
     if ridge:
-        slopes = ridge.add_to_gradient(rest, slopes, without)
+        of_others = replace(ridge, without=judge)
+        slopes = of_others.add_to_gradient(rest, slopes, at)
+        expected = of_others.add_to_information(rest, expected, tangent)
     kept = np.flatnonzero(~_belongs_to(judge, cells, tangent))
-    expected = _information(rest, here, tangent, judge, ridge)
     note, solve = "", _solved_by_elimination if len(kept) > limits.MANY_FREE else _solved_by_inverse
     found = solve(_bent(expected, tangent, slopes), slopes, tangent, rest, kept, judge)
     if found is None:
@@ -100,7 +99,8 @@ def _solved_by_elimination(
     """The step for many judges: their blocks are eliminated, which leaves a system of the items."""
     own, shared = coordinates(slopes, tangent)
     others = np.arange(rest.n_judges) != judge
-    system = Arrow(arrow.judge[others], arrow.coupling[others], arrow.shared)
+    common = None if arrow.common is None else arrow.common[others]
+    system = Arrow(arrow.judge[others], arrow.coupling[others], arrow.shared, common)
     solution = solve_arrow(system, own[others], shared)
     if solution is None or not invert(remainder(system)).is_identified:
         return None
@@ -119,19 +119,6 @@ def _belongs_to(judge: int, cells: Design, tangent: TangentBasis) -> np.ndarray:
     return np.concatenate([linear[cells.is_free], scores])
 
 
-def _information(rest: Design, here: Derivatives, tangent: TangentBasis, judge: int, ridge: Ridge) -> Arrow:
-    arrow = expected_information(rest, here, tangent)
-    if not ridge:
-        return arrow
-    arrow = ridge.add_to_information(rest, arrow, tangent)
-    # The ridge on shared movements counts them in every row; the judge's row is gone.
-    weights, n_shared = tangent.shared_judges[judge], tangent.n_shared
-    moves = len(weights) * n_shared
-    shared = arrow.shared.copy()
-    shared[:moves, :moves] -= ridge.scores * np.kron(np.outer(weights, weights), np.eye(n_shared))
-    return Arrow(arrow.judge, arrow.coupling, shared)
-
-
 def _bent(arrow: Arrow, tangent: TangentBasis, slopes: Gradient) -> Arrow:
     """Add the second derivatives of the chart times the gradient by the scores."""
     if not tangent.strength.size:
@@ -140,7 +127,7 @@ def _bent(arrow: Arrow, tangent: TangentBasis, slopes: Gradient) -> Arrow:
     coupling, n_shared = arrow.coupling.copy(), along.shape[1]
     for direction, strength in enumerate(tangent.strength):
         coupling[:, direction, direction * n_shared : (direction + 1) * n_shared] += along / strength
-    return Arrow(arrow.judge, coupling, arrow.shared)
+    return arrow._replace(coupling=coupling)
 
 
 def _moved(at: Coefficients, tangent: TangentBasis, step: np.ndarray, cells: Design) -> Coefficients:

@@ -250,12 +250,14 @@ class HJAModel(ComparisonModel):
         Parameters
         ----------
         alpha : float or "cv"
-            Weight of the ridge: ``alpha / 2`` times the sum of squared scores, a Gaussian prior of variance ``1 / alpha`` on
-            every judge's scores. "cv" takes the weight with the smallest held-out log-loss.
+            Weight of the ridge: ``alpha / 2`` times ``|mu|^2 + sum_k |S_k - mu|^2``, a Gaussian prior of variance ``1 / alpha`` on
+            the consensus mu, whatever the number of judges, and on how far the scores ``S_k`` of judge k are from it. "cv" takes
+            the weight with the smallest held-out log-loss.
         penalty : {"ridge", "firth"}
             "firth" reduces the bias of BTL and JA instead (``alpha`` is not used); it also keeps estimates finite.
         terms : bool
-            Whether the ridge also shrinks position effects, tie propensities and covariate coefficients.
+            Whether the ridge also shrinks position effects, tie propensities and covariate coefficients: those of single judges
+            towards their mean, and what is common towards zero.
         groups : str or array_like, optional
             Rows that are held out together, such as the verdicts on one prompt; single rows by default.
         n_folds : int

@@ -45,8 +45,8 @@ class Penalty:
         """How the standard errors came about."""
         on, weight = "scores and linear coefficients" if self.ridge.terms else "scores", self.ridge.scores
         return (
-            f"Ridge with weight {weight:.3g} on the {on}, a Gaussian prior of variance {1 / weight:.3g}; "
-            "standard errors are those of the posterior, from the information plus the ridge."
+            f"Ridge with weight {weight:.3g} on the {on}: a Gaussian prior of variance {1 / weight:.3g} on the consensus, counted once, and "
+            "on every judge's departure from it; standard errors are those of the posterior, from the information plus the ridge."
         )
 
     def search(self, design: Design, structure: ScoreStructure, n_random: int, rng: Seed) -> Search:
