@@ -14,7 +14,7 @@ from ..errors import ComparisonError, IdentificationError, NonRegularWarning
 from ..fit import Fit
 from ..model.decomposition import max_rank
 from ..model.design import Coefficients
-from ..model.structures import LowRank
+from ..model.structures import ScoreStructure
 from ..solve.search import no_terms, search
 from ..solve.starts import starting_scores
 from .nesting import Candidate, check_same_data, is_nested, is_regular
@@ -122,15 +122,15 @@ class _LikelihoodRatio:
     """One replication under the smaller model: draw, fit both, take the ratio."""
 
     source: ParametricDraw
-    rank: int
+    smaller: ScoreStructure
+    larger: ScoreStructure
     start: Coefficients
 
     def __call__(self, rng: np.random.Generator) -> float:
         cells = self.source.draw(rng)
-        structure = LowRank(self.rank)
-        starts = [self.start, *(no_terms(cells, scores) for scores in starting_scores(cells, structure, 0, rng))]
-        small = search(cells, structure, starts=starts).best
-        large = search(cells, LowRank(self.rank + 1), n_random=0, rng=rng).best
+        starts = [self.start, *(no_terms(cells, scores) for scores in starting_scores(cells, self.smaller, 0, rng))]
+        small = search(cells, self.smaller, starts=starts).best
+        large = search(cells, self.larger, n_random=0, rng=rng).best
         return 2.0 * (small.negative_loglike - large.negative_loglike)
 
 
@@ -144,10 +144,10 @@ def bootstrap_rank_test(
     n_jobs: int,
     progress: bool,
 ) -> RankTest:
-    """The fitted rank against one direction more, by parametric bootstrap under the fitted rank."""
+    """A fit against a larger structure, such as one direction more, by parametric bootstrap under the smaller."""
     statistic, _ = _ratio(fit, larger)
     source = ParametricDraw.from_fit(fit.design, data, fit.at)
-    task = _LikelihoodRatio(source, fit.layout.rank, fit.at)
+    task = _LikelihoodRatio(source, fit.layout.structure, larger.layout.structure, fit.at)
     drawn = np.array(replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="rank test"))
     p_value = (1.0 + float((drawn >= statistic).sum())) / (n + 1.0)
     error = float(np.sqrt(p_value * (1.0 - p_value) / n))
