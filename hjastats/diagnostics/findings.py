@@ -22,7 +22,7 @@ from ..model.responses import is_soft
 from ..model.terms import POSITION, Term
 from ..solve.precision import covariance_at
 from ..words import quoted
-from .ending import optima_text, separation_text
+from .ending import optima_text, properties_text, separation_text, unlinked_text
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
@@ -57,7 +57,8 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
     return [
         _convergence(fit),
         Finding("optima", len(fit.search.values) > 1, optima_text(fit)),
-        _connectivity(data),
+        *([Finding("penalty", True, _sentence(fit.why_no_errors))] if fit.why_no_errors else []),
+        _connectivity(fit, data),
         *_position(fit, observed),
         _ties(fit, observed),
         _dropped(data),
@@ -71,11 +72,9 @@ def _convergence(fit: Fit) -> Finding:
     if fit.separation is not None:
         return Finding("separation", True, _sentence(spelled(separation_text(fit))))
     if not fit.is_identified:
-        text = (
-            "The information matrix is singular: the data do not determine all parameters, standard errors are withheld."
-            f"{_weakest(fit, ' Undetermined is a combination of {}.')}"
-        )
-        return Finding("identification", True, text)
+        what = properties_text(fit) or _weakest(fit, "Undetermined is a combination of {}.")
+        text = "The information matrix is singular: the data do not determine all parameters, standard errors are withheld."
+        return Finding("identification", True, f"{text} {what}".rstrip())
     if not fit.optimum.converged:
         return Finding("convergence", True, f"The fit did not converge in {fit.optimum.iterations} iterations.")
     condition = fit.model_covariance.condition
@@ -97,13 +96,16 @@ def _weakest(fit: Fit, text: str) -> str:
         return ""
 
 
-def _connectivity(data: Comparisons) -> Finding:
+def _connectivity(fit: Fit, data: Comparisons) -> Finding:
+    if not data.connectivity.is_connected:
+        return Finding("connectivity", True, _sentence(unlinked_text(data.connectivity)))
     loose = data.connectivity.judge_groups
     if not loose:
         return Finding("connectivity", False, "Every judge links all items by its own comparisons.")
+    on_what = "structure of the model" if fit.tangent.shared_judges.shape[1] else "prior"
     text = (
         f"{len(loose)} of {data.n_judges} judges do not link all items by their own comparisons ({quoted(loose)}); their scores "
-        "lean on the structure of the model."
+        f"lean on the {on_what}."
     )
     return Finding("connectivity", True, text)
 
@@ -248,6 +250,8 @@ def _sensitivities(fit: Fit) -> list[Finding]:
     if not fit.has_consensus:
         text = "The consensus cannot be told from none (all mu = 0, p > 0.05): sensitivities to it are withheld."
         return [Finding("sensitivity", True, text)]
+    if fit.why_no_errors:
+        return []
     if fit.is_withheld("gamma"):
         text = "Sensitivities are still changing where the likelihood rises to infinity: they are withheld."
         return [Finding("sensitivity", True, text)]
@@ -278,7 +282,9 @@ def _sensitivities(fit: Fit) -> list[Finding]:
 def _leverages(fit: Fit) -> list[Finding]:
     if fit.layout.rank == 0 or fit.is_withheld("U"):
         return []
-    return [_dominance(fit)] if fit.layout.rank == 1 else [_directions(fit), _dominance(fit)]
+    # Without standard errors nobody knows whether strengths differ.
+    has_directions = fit.layout.rank > 1 and fit.covariance.is_finite
+    return [_directions(fit), _dominance(fit)] if has_directions else [_dominance(fit)]
 
 
 def _directions(fit: Fit) -> Finding:

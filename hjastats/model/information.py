@@ -47,8 +47,8 @@ class Arrow(NamedTuple):
     def bordered(self) -> Arrow:
         """The same without ``common``: further shared coordinates t, with ``t^2 - 2 t (sum over judges)``, stand in for it.
 
-        Eliminated again they leave ``- (sum over judges)^2``. So solutions whose right side is zero for t, and the covariance of all
-        other coordinates, are those of this matrix.
+        Eliminated again they leave ``- (sum over judges)^2``. So solutions whose right side is zero for t, and the covariance of
+        all other coordinates, are those of this matrix.
         """
         if self.common is None:
             return self

@@ -64,8 +64,8 @@ def maximise_judgewise(
     order = np.argsort(cells.first_entry, kind="stable")
     nodes = cells.first_entry[order], cells.second_entry[order]
     weight = np.repeat(np.broadcast_to(ridge, cells.n_judges), cells.n_items)
-    held = (weight, common) if np.any(ridge) else (None, 0.0)
-    pairs = _Pairs(*nodes, cells.n[order], cells.y[order], len(weight), *held, cells.n_judges)
+    held = weight if np.any(ridge) else None
+    pairs = _Pairs(nodes[0], nodes[1], cells.n[order], cells.y[order], len(weight), held, common, cells.n_judges)
     # From zero, and perhaps far out: a log-odds per step.
     return _maximise(pairs, np.zeros(len(weight)), cells, min(maxiter, 3 * limits.PLAIN_STEPS))
 

@@ -81,6 +81,37 @@ class DenseCovariance:
 
 
 @dataclass(frozen=True)
+class NoCovariance:
+    """Standard errors that are withheld: not a number, of whatever is asked for.
+
+    Examples
+    --------
+    >>> NoCovariance(2).of(np.array([[1.0, 1.0]])), NoCovariance(2).is_finite
+    (array([[nan]]), False)
+    """
+
+    n_free: int
+    is_finite = False
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The whole matrix, shape (n_free, n_free)."""
+        return np.full((self.n_free, self.n_free), np.nan)
+
+    def of(self, jacobian: np.ndarray) -> np.ndarray:
+        """Covariance of quantities with the given Jacobian (m, n_free)."""
+        return np.full((len(jacobian), len(jacobian)), np.nan)
+
+    def variances(self, jacobian: np.ndarray) -> np.ndarray:
+        """Variances of quantities with the given Jacobian, shape (m,)."""
+        return np.full(len(jacobian), np.nan)
+
+    def can_solve(self, n: int) -> bool:
+        """Whether so many quantities can be had in reasonable time: there is nothing to solve."""
+        return True
+
+
+@dataclass(frozen=True)
 class FreeCovariance(DenseCovariance):
     """Information about the free coordinates and its inverse.
 

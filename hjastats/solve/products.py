@@ -160,7 +160,7 @@ class ProductSystem:
     def _product(
         self, own: np.ndarray, shared: np.ndarray, outside: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Information times a movement: what it does to the predictors, weighted, and back; with all of a ridge but its diagonal."""
+        """Information times a movement: what it does to the predictors, weighted, and back; a ridge without its diagonal."""
         cells, here, tangent = self.cells, self.here, self.tangent
         change = movement(own, shared, tangent)
         eta, own_change = log_odds(cells, change), own_predictors(cells, change)
