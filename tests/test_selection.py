@@ -4,8 +4,8 @@ import pytest
 
 import hjastats as hja
 from hjastats.errors import ComparisonError, IdentificationError
-from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from hjastats.model.structures import LowRank
+from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from hjastats.solve.validation import held_out_losses, split
 
 

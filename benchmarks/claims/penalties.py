@@ -70,6 +70,25 @@ def light_judges_without_bias(rng: np.random.Generator) -> Told:
     return covers(model.fit_regularized(penalty="firth", warn_convergence=False), 2.4, 6)
 
 
+def is_warned_of_bias(result: hja.HJAResults) -> Told:
+    """Whether the findings say that judges with few verdicts push the scores apart."""
+    return float(any(found.topic == "bias" and found.is_warning for found in result.findings)), 1
+
+
+@claim(
+    "S4", "power", "said to be biased: ridge 0.1, JA, 100 judges with 15 verdicts each (covers 0.57)", n=100, n_quick=10
+)
+def light_judges(rng: np.random.Generator) -> Told:
+    model = hja.JAModel.from_comparisons(crowd(rng, 100, 15, 2.4, 6, 0.3))
+    return is_warned_of_bias(model.fit_regularized(0.1, n_random=0, warn_convergence=False))
+
+
+@claim("S4", "false alarms", "said to be biased: JA, 30 judges with 200 verdicts each", n=200, n_quick=20)
+def heavy_judges(rng: np.random.Generator) -> Told:
+    model = hja.JAModel.from_comparisons(crowd(rng, 30, 200, 2.4, 6, 0.3))
+    return is_warned_of_bias(model.fit(n_random=0, warn_convergence=False))
+
+
 @claim(
     "S5",
     "coverage",

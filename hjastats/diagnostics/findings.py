@@ -10,6 +10,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from .. import limits
 from ..data.cells import collapse
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
@@ -20,7 +21,9 @@ from ..inference.estimates import leverage, sensitivity
 from ..inference.score_tests import judge_term_test
 from ..model.responses import is_soft
 from ..model.terms import POSITION, Term
+from ..solve.firth import first_order_bias
 from ..solve.precision import covariance_at
+from ..solve.ridge import NO_RIDGE
 from ..words import quoted
 from .ending import optima_text, properties_text, separation_text, unlinked_text
 
@@ -30,6 +33,10 @@ EXTREME_SHARE = 0.85
 NEARLY_SINGULAR = 1e8
 # A disagreement this many times the panel's median stands out (and at least as large as the judge's consensus part).
 OUTLYING_LEVERAGE = 3.0
+# Judges per verdict of a judge beyond which their own parameters may bias the consensus, and standard errors of bias worth a
+# warning: 95% intervals then cover 92% and less.
+CROWD = 0.1
+BIASED = 0.5
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,7 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
         _dropped(data),
         *_swaps(data),
         *_sensitivities(fit),
+        *_bias(fit),
         *_leverages(fit),
     ]
 
@@ -250,14 +258,13 @@ def _sensitivities(fit: Fit) -> list[Finding]:
     if not fit.has_consensus:
         text = "The consensus cannot be told from none (all mu = 0, p > 0.05): sensitivities to it are withheld."
         return [Finding("sensitivity", True, text)]
-    if fit.why_no_errors:
-        return []
     if fit.is_withheld("gamma"):
         text = "Sensitivities are still changing where the likelihood rises to infinity: they are withheld."
         return [Finding("sensitivity", True, text)]
     table = sensitivity(fit)
     if table["std_err"].isna().any():
-        return [Finding("sensitivity", True, "Sensitivities have no standard errors, so none can be told from zero.")]
+        text = "Sensitivities have no standard errors, so none can be told from zero."
+        return [] if fit.why_no_errors else [Finding("sensitivity", True, text)]
     # Of many judges some intervals lie below zero by chance: a judge is accused only if that would be rare among all of them.
     is_against = (table["ci_upper"] < 0).to_numpy()
     if is_against.any():
@@ -277,6 +284,43 @@ def _sensitivities(fit: Fit) -> list[Finding]:
     if sentences:
         return [Finding("sensitivity", True, " ".join(sentences))]
     return [Finding("sensitivity", False, "All judges follow the consensus (all intervals of gamma lie above zero).")]
+
+
+def _bias(fit: Fit) -> list[Finding]:
+    """How far many judges with few verdicts each, every one with parameters of its own, push the scores apart."""
+    design, penalty = fit.design, fit.penalty
+    per_judge = fit.n_comparisons / design.n_judges
+    if not fit.layout.structure.has_sensitivities or design.n_judges < CROWD * per_judge or not fit.converged:
+        return []
+    if (
+        design.response.parameters
+        or not fit.covariance.is_finite
+        or (penalty is not None and not penalty.has_likelihood)
+    ):
+        return []
+    if fit.layout.n_free > limits.MANY_FREE or len(design.n) * fit.layout.n_free > limits.ENTRIES_AT_ONCE:
+        return []
+    ridge = NO_RIDGE if penalty is None else penalty.ridge
+    first, last = fit.best_first[0][[0, -1]]
+    scores = first_order_bias(design, fit.at, fit.tangent, fit.model_covariance.covariance, ridge).mean(axis=0)
+    ends = np.zeros((1, design.n_items))
+    ends[0, first], ends[0, last] = 1.0, -1.0
+    bias = float(scores[first] - scores[last])
+    share = bias / float(np.sqrt(fit.covariance.variances(fit.consensus_rows(ends))[0]))
+    told = f"{design.n_judges:,} judges with {per_judge:.0f} verdicts each on average"
+    if abs(share) < BIASED:
+        return [
+            Finding(
+                "bias", False, f"Of {told}: the bias of the largest difference is small, {share:.1f} standard errors."
+            )
+        ]
+    where = "JA with " if fit.layout.rank else ""
+    text = (
+        f"{told[:1].upper()}{told[1:]}, every one with parameters of its own, push the scores apart: the largest difference is too "
+        f"{'large' if bias > 0 else 'small'} by about {abs(bias):.2f}, {abs(share):.1f} standard errors, and intervals cover less "
+        f"than they say. {where}fit_regularized(penalty='firth') takes that bias away."
+    )
+    return [Finding("bias", True, text)]
 
 
 def _leverages(fit: Fit) -> list[Finding]:

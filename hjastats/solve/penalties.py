@@ -51,8 +51,8 @@ class Penalty:
                 f"Ridge with weight {weight:.3g} on the {on}, chosen by cross-validation; there are no standard errors."
             )
         return (
-            f"Ridge with weight {weight:.3g} on the {on}: a Gaussian prior of variance {1 / weight:.3g} on the consensus and on every "
-            "judge's departure from it; standard errors are those of the posterior, from the information plus the ridge."
+            f"Ridge with weight {weight:.3g} on the {on}: a Gaussian prior of variance {1 / weight:.3g} on the consensus and on "
+            "every judge's departure from it; standard errors are those of the posterior, from the information plus the ridge."
         )
 
     @property

@@ -146,3 +146,30 @@ def test_fractions_of_comparisons_are_comparisons():
     result = hja.BTLModel.from_comparisons(data).fit()
     text = finding(result, "order").text
     assert text == "2 of the 2 pairs compared more than once were shown in both orders."
+
+
+def crowd(n_judges, n_each):
+    """Judges with sensitivities around one and as many verdicts each."""
+    scores = np.outer(np.random.default_rng(0).normal(1.0, 0.3, n_judges), np.linspace(1.2, -1.2, 6))
+    return simulate_comparisons(scores, near_balanced_design(n_judges, 6, n_judges * n_each, rng=1), rng=2)
+
+
+def test_many_judges_with_few_verdicts_are_said_to_push_the_scores_apart():
+    model = hja.JAModel.from_comparisons(crowd(100, 15))
+    shrunk = model.fit_regularized()
+    found = finding(shrunk, "bias")
+    assert found.is_warning
+    assert "100 judges with 15 verdicts each" in found.text
+    assert "the largest difference is too large by about 0.2" in found.text
+    # What it advises takes the bias away, and says nothing about it.
+    reduced = model.fit_regularized(penalty="firth")
+    first, last = shrunk.consensus.index[[0, -1]]
+    differences = [fit.contrast(f"mu[{first}] - mu[{last}]").estimate[0] for fit in (shrunk, reduced)]
+    assert differences[0] - differences[1] > 0.15
+    assert not any(found.topic == "bias" for found in reduced.findings)
+
+
+def test_a_panel_of_heavy_judges_is_not_said_to_be_biased(panel):
+    assert not finding(hja.JAModel.from_comparisons(crowd(30, 200)).fit(), "bias").is_warning
+    assert not any(found.topic == "bias" for found in hja.JAModel.from_comparisons(panel).fit().findings)
+    assert not any(found.topic == "bias" for found in hja.BTLModel.from_comparisons(crowd(100, 15)).fit().findings)

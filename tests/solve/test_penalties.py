@@ -7,8 +7,10 @@ from hjastats.errors import ComparisonError, IdentificationError
 from hjastats.model.likelihood import evaluate, gradient
 from hjastats.model.structures import Pooled
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from hjastats.solve.firth import firth
+from hjastats.solve.firth import first_order_bias, firth
+from hjastats.solve.precision import covariance_at
 from hjastats.solve.ridge import Ridge
+from hjastats.solve.search import search
 from tests.counting import aggregate
 
 
@@ -123,7 +125,7 @@ def chosen_by_validation(panel):
 
 
 def test_a_weight_chosen_by_cross_validation_leaves_no_standard_errors(chosen_by_validation):
-    """Intervals around such estimates covered the largest difference in 48 to 72 of 100 simulated panels."""
+    """Intervals around such estimates covered the largest difference in 76 to 81% of simulated panels."""
     result = chosen_by_validation
     for fit in (result, result.with_covariance("HC0"), hja.load_results(result.to_json())):
         assert fit.converged
@@ -195,3 +197,29 @@ def test_ridge_intervals_cover_and_its_error_is_small_where_estimates_often_do_n
     assert np.mean(errors) <= 0.3
     assert 0.93 <= np.mean(inside) <= 0.97
     assert missing > 15
+
+
+def test_the_bias_of_one_log_odds_is_the_known_one():
+    """Two items: (2 p - 1) / (2 n p (1 - p)) to first order."""
+    n, wins = 50, 35
+    rows = np.zeros(n, int)
+    cells = aggregate(rows, rows, rows + 1, (np.arange(n) < wins).astype(float), np.ones(n), 1, 2)
+    at = search(cells, Pooled()).best.at
+    tangent = Pooled().tangent(at.scores)
+    bias = first_order_bias(cells, at, tangent, covariance_at(cells, at, tangent).covariance)
+    p = wins / n
+    assert bias[0, 0] - bias[0, 1] == pytest.approx((2 * p - 1) / (2 * n * p * (1 - p)), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("model", "options"), [(hja.BTLModel, {}), (hja.JAModel, {}), (hja.JAModel, {"position": "judge"})]
+)
+def test_the_bias_is_what_bias_reduction_takes_away(model, options):
+    """To first order, and where the model holds: with 3,000 verdicts per judge the rest is some percent of the bias."""
+    scores = np.outer([0.6, 0.9, 1.1, 1.4] if model is hja.JAModel else np.ones(4), np.linspace(1.0, -1.0, 6))
+    data = simulate_comparisons(scores, near_balanced_design(4, 6, 12_000, rng=0), rng=1)
+    model = model.from_comparisons(data, **options)
+    fit, reduced = model.fit().fit, model.fit_regularized(penalty="firth").fit
+    bias = fit.tangent.coordinates(first_order_bias(fit.design, fit.at, fit.tangent, fit.covariance.covariance))
+    taken = fit.tangent.coordinates(fit.at.scores - reduced.at.scores)
+    assert np.linalg.norm(bias - taken) < 0.1 * np.linalg.norm(taken)
