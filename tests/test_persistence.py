@@ -114,3 +114,11 @@ def test_a_missing_folder_is_named(panel, tmp_path):
     for write in (result.to_json, result.report):
         with pytest.raises(FileNotFoundError, match=r"the folder .*nowhere' does not exist"):
             write(tmp_path / "nowhere" / "file")
+
+
+def test_a_ridge_of_an_earlier_version_is_not_taken_for_one_of_now(panel):
+    document = json.loads(hja.BTLModel.from_comparisons(panel).fit_regularized().to_json())
+    document["version"] = 2
+    document["checksum"] = checksum(document)
+    with pytest.raises(ComparisonError, match=r"version 2 of the format.*before 3 a ridge meant another penalty"):
+        hja.load_results(json.dumps(document))

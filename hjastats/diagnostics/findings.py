@@ -10,7 +10,6 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from .. import limits
 from ..data.cells import collapse
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
@@ -21,10 +20,9 @@ from ..inference.estimates import leverage, sensitivity
 from ..inference.score_tests import judge_term_test
 from ..model.responses import is_soft
 from ..model.terms import POSITION, Term
-from ..solve.firth import first_order_bias
 from ..solve.precision import covariance_at
-from ..solve.ridge import NO_RIDGE
 from ..words import quoted
+from .bias import bias_of_largest_difference, may_be_biased
 from .ending import optima_text, properties_text, separation_text, unlinked_text
 
 # A judge that prefers the same position this often deserves a sentence.
@@ -33,9 +31,7 @@ EXTREME_SHARE = 0.85
 NEARLY_SINGULAR = 1e8
 # A disagreement this many times the panel's median stands out (and at least as large as the judge's consensus part).
 OUTLYING_LEVERAGE = 3.0
-# Judges per verdict of a judge beyond which their own parameters may bias the consensus, and standard errors of bias worth a
-# warning: 95% intervals then cover 92% and less.
-CROWD = 0.1
+# Standard errors of bias worth a warning: 95% intervals then cover 92% and less.
 BIASED = 0.5
 
 
@@ -287,39 +283,33 @@ def _sensitivities(fit: Fit) -> list[Finding]:
 
 
 def _bias(fit: Fit) -> list[Finding]:
-    """How far many judges with few verdicts each, every one with parameters of its own, push the scores apart."""
-    design, penalty = fit.design, fit.penalty
-    per_judge = fit.n_comparisons / design.n_judges
-    if not fit.layout.structure.has_sensitivities or design.n_judges < CROWD * per_judge or not fit.converged:
+    if not may_be_biased(fit):
         return []
-    if (
-        design.response.parameters
-        or not fit.covariance.is_finite
-        or (penalty is not None and not penalty.has_likelihood)
-    ):
-        return []
-    if fit.layout.n_free > limits.MANY_FREE or len(design.n) * fit.layout.n_free > limits.ENTRIES_AT_ONCE:
-        return []
-    ridge = NO_RIDGE if penalty is None else penalty.ridge
-    first, last = fit.best_first[0][[0, -1]]
-    scores = first_order_bias(design, fit.at, fit.tangent, fit.model_covariance.covariance, ridge).mean(axis=0)
-    ends = np.zeros((1, design.n_items))
-    ends[0, first], ends[0, last] = 1.0, -1.0
-    bias = float(scores[first] - scores[last])
-    share = bias / float(np.sqrt(fit.covariance.variances(fit.consensus_rows(ends))[0]))
-    told = f"{design.n_judges:,} judges with {per_judge:.0f} verdicts each on average"
-    if abs(share) < BIASED:
-        return [
-            Finding(
-                "bias", False, f"Of {told}: the bias of the largest difference is small, {share:.1f} standard errors."
-            )
-        ]
-    where = "JA with " if fit.layout.rank else ""
-    text = (
-        f"{told[:1].upper()}{told[1:]}, every one with parameters of its own, push the scores apart: the largest difference is too "
-        f"{'large' if bias > 0 else 'small'} by about {abs(bias):.2f}, {abs(share):.1f} standard errors, and intervals cover less "
-        f"than they say. {where}fit_regularized(penalty='firth') takes that bias away."
+    n_judges, per_judge, found = (
+        fit.design.n_judges,
+        fit.n_comparisons / fit.design.n_judges,
+        bias_of_largest_difference(fit),
     )
+    crowd = f"{n_judges:,} judges with {per_judge:.0f} verdicts each on average"
+    if found is None and n_judges < per_judge:
+        return []
+    if found is not None and abs(found[1]) < BIASED:
+        text = f"The parameters of {crowd} hardly bias the largest difference: by {found[1]:.1f} standard errors."
+        return [Finding("bias", False, text)]
+    if found is not None and found[0] < 0:
+        text = (
+            f"The ridge shrinks the largest difference by about {-found[0]:.2f}, {-found[1]:.1f} standard errors: intervals cover "
+            "less than they say. Take a smaller alpha."
+        )
+        return [Finding("bias", True, text)]
+    by = "" if found is None else f", the largest difference by about {found[0]:.2f}, {found[1]:.1f} standard errors"
+    # Where judges disagree, sensitivities without bias are sensitivities to the wrong thing.
+    cure = (
+        "It takes more verdicts per judge."
+        if fit.layout.rank
+        else "If select_rank(criterion='cv') takes no rank above 0, fit_regularized(penalty='firth') takes that bias away."
+    )
+    text = f"{crowd}, every one with parameters of its own, push the scores apart{by}: intervals cover less than they say. {cure}"
     return [Finding("bias", True, text)]
 
 
