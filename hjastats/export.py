@@ -14,7 +14,7 @@ from .inference.covariances import COVARIANCES
 from .solve.penalties import Penalty
 
 SCHEMA = "hjastats-results"
-VERSION = 2
+VERSION = 3
 
 
 def text_or_file(text: str, path: str | Path | None) -> str | None:

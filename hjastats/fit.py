@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import sparse, stats
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.sparse.linalg import lsqr
 
 from . import limits
 from .data.comparisons import Comparisons
@@ -36,6 +37,7 @@ from .solve.precision import (
     DenseCovariance,
     FreeCovariance,
     LargeCovariance,
+    NoCovariance,
     covariance_at,
     score_rows,
 )
@@ -194,11 +196,12 @@ class Fit:
         ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
         if not ridge:
             return float(self.layout.n_free)
-        # Trace of (information + ridge)^-1 information.
+        # Trace of (information + ridge)^-1 information; the ridge is a diagonal less squared means over judges.
         held = np.repeat([ridge.terms, ridge.scores], [self.layout.n_linear, self.tangent.n_free])
         touched = np.flatnonzero(held)
         variances = self.model_covariance.variances(np.eye(len(held))[touched])
-        return float(len(held) - held[touched] @ variances)
+        means, weights = ridge.means(self.design, self.tangent)
+        return float(len(held) - held[touched] @ variances + weights @ self.model_covariance.variances(means))
 
     # Whether it is one
 
@@ -223,6 +226,22 @@ class Fit:
                 return bool(curvature.min() > curvature.max() / SINGULAR_CONDITION)
         return self.model_covariance.is_identified
 
+    @cached_property
+    def item_properties(self) -> list[str]:
+        """Names of covariates that in every comparison are the difference of a value of the two items."""
+        design, names = self.design, []
+        for scope, columns, terms in (
+            ("common", design.shared_terms, design.terms.shared),
+            ("judge", design.judge_terms, design.terms.own),
+        ):
+            wanted = set(design.terms.covariates(scope))
+            names += [
+                term.name
+                for term, column in zip(terms, columns.T, strict=True)
+                if term.name in wanted and _is_potential(design, column)
+            ]
+        return names
+
     # How precise it is
 
     @cached_property
@@ -233,8 +252,15 @@ class Fit:
 
     @property
     def covariance(self) -> Covariance:
-        """Covariance of the free coordinates that standard errors come from."""
+        """Covariance of the free coordinates that standard errors come from; of none where they are withheld."""
+        if self.why_no_errors:
+            return NoCovariance(self.layout.n_free)
         return self.model_covariance if self.choice.covariance is None else self.choice.covariance
+
+    @property
+    def why_no_errors(self) -> str:
+        """Why standard errors, and all that follows from them, are withheld from an estimate that is determined; or nothing."""
+        return "" if self.penalty is None else self.penalty.why_no_errors
 
     def with_information(self, information: str) -> Fit:
         """The fit with its covariance from another information."""
@@ -560,6 +586,15 @@ def which_information(information: str | None, cov_type: str) -> str:
     if information not in ("expected", "observed"):
         raise OptionError(f"information must be 'expected' or 'observed', got {information!r}.")
     return information
+
+
+def _is_potential(design: Design, column: np.ndarray) -> bool:
+    """Whether a column is the difference of a value of the items, first minus second."""
+    signs = np.repeat([1.0, -1.0], len(column))
+    places = np.tile(np.arange(len(column)), 2), np.concatenate([design.first, design.second])
+    incidence = sparse.csr_array((signs, places), shape=(len(column), design.n_items))
+    values = lsqr(incidence, column, atol=1e-13, btol=1e-13)[0]
+    return bool(np.abs(incidence @ values - column).max(initial=0.0) <= 1e-8 * np.abs(column).max(initial=0.0))
 
 
 def among_themselves(is_finite: np.ndarray) -> np.ndarray:

@@ -78,7 +78,8 @@ def _read(source: str | Path) -> dict[str, Any]:
         raise ComparisonError(f"expected a file with schema {SCHEMA!r}, as written by to_json().")
     if document.get("version") != VERSION:
         raise ComparisonError(
-            f"the file has version {document.get('version')!r} of the format, this package reads version {VERSION}."
+            f"the file has version {document.get('version')!r} of the format, this package reads version {VERSION} (before 3 a "
+            "ridge meant another penalty): fit again and write it with to_json()."
         )
     if document.get("checksum") != checksum(document):
         raise ComparisonError("the file was changed after it was written (its checksum does not match): not loaded.")

@@ -671,6 +671,11 @@ class HJAResults(GenericLikelihoodModelResults):
         if method == "chi2":
             return compare_lr_test(candidate, other)
         check_nested(other, candidate)
+        if not other.has_same_terms(candidate):
+            raise ComparisonError(
+                "the bootstrap compares models with the same position effects, ties and covariates: "
+                f"{other.name} and {candidate.name} differ in them."
+            )
         check_options(n, "parametric")
         data = self.model.observations.data
         test = bootstrap_ratio_test(other.fit, self.fit, data, n=n, rng=rng, n_jobs=n_jobs, progress=progress)

@@ -1,10 +1,10 @@
-"""How many directions of disagreement: information criteria, held-out log-loss and bootstrap tests along the ranks."""
+"""Whether judges differ, and in how many directions: information criteria, held-out log-loss and bootstrap tests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,14 +13,15 @@ from .data.arrays import check_option
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
 from .errors import IdentificationError
+from .inference.rank_tests import bootstrap_ratio_test
 from .model.decomposition import max_rank
-from .model.structures import Unrestricted
+from .model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from .models import HJAModel
 from .results import HJAResults
 from .show import plots
 from .solve.ridge import Ridge
 from .solve.search import one_direction_more, search
-from .solve.validation import rank_losses
+from .solve.validation import FOLD_RIDGE, held_out_losses
 from .words import frame_text
 
 if TYPE_CHECKING:
@@ -30,23 +31,27 @@ if TYPE_CHECKING:
 CRITERIA = ("bic", "aic", "cv", "loglik-bootstrap")
 # Without ranks to try, the search ends after so many in a row that did not improve the criterion.
 PATIENCE = 2
-# Judge-wise scores for the scree need not exist; this ridge keeps them finite and is otherwise hardly felt.
+# Judge-wise and consensus-only scores for the scree need not exist; this ridge keeps them finite and is otherwise hardly felt.
 SCREE_RIDGE = 0.1
 LEVEL = 0.05
+# A rank, or the model in which judges do not differ.
+Choice: TypeAlias = "int | str"
+BTL = "BTL"
 
 
 @dataclass(frozen=True, repr=False)
 class RankSelection:
-    """What each rank costs and gains.
+    """What each rank costs and gains, and BTL, in which all judges are alike.
 
     Attributes
     ----------
     criterion : str
     table : pandas.DataFrame
-        Index rank; columns llf, df, aic, bic, converged, and with the criterion cv (held-out log-loss per comparison) with its
-        standard error cv_se, or p_value (bootstrap test against one direction more).
-    best : int
-    results : dict of int to HJAResults
+        Index ``"BTL"`` and the ranks; columns llf, df, aic, bic, converged, and with the criterion cv (held-out log-loss per
+        comparison) with its standard error cv_se and the number cv_ridge of folds whose maximum likelihood estimate does not exist,
+        so that a ridge was scored; or p_value (bootstrap test against the next larger model).
+    best : int or "BTL"
+    results : dict of int or "BTL" to HJAResults
         The fits behind the table.
     strengths : ndarray
         Singular values of the judges' own scores beyond the consensus-only fit: the scree.
@@ -58,7 +63,7 @@ class RankSelection:
     >>> selection.best, selection.result.consensus.index[0]
     (1, 'model-I')
     >>> selection.table["bic"].round(1).to_dict()
-    {0: 3634.9, 1: 3492.6, 2: 3564.1}
+    {'BTL': 3739.0, 0: 3634.9, 1: 3492.6, 2: 3564.1}
     >>> selection.choices
     {'bic': 1, 'aic': 2}
     >>> selection.verdict
@@ -67,18 +72,18 @@ class RankSelection:
 
     criterion: str
     table: pd.DataFrame
-    best: int
-    results: dict[int, HJAResults]
+    best: Choice
+    results: dict[Choice, HJAResults]
     strengths: np.ndarray
 
     @property
     def result(self) -> HJAResults:
-        """The fit of the best rank."""
+        """The fit of the best rank, or of BTL."""
         return self.results[self.best]
 
     @property
-    def choices(self) -> dict[str, int]:
-        """The rank each available criterion would take."""
+    def choices(self) -> dict[str, Choice]:
+        """The rank, or BTL, that each available criterion would take."""
         choices = {name: _smallest(self.table[name]) for name in ("bic", "aic", "cv") if name in self.table}
         if self.criterion == "loglik-bootstrap":
             choices[self.criterion] = self.best
@@ -88,7 +93,8 @@ class RankSelection:
     def verdict(self) -> str:
         """One sentence on what was chosen and whether the criteria agree."""
         names = {"bic": "BIC", "aic": "AIC", "cv": "cross-validation", "loglik-bootstrap": "the bootstrap test"}
-        text = f"Rank {self.best} by {names[self.criterion]}"
+        name = self.best if self.best == BTL else f"rank {self.best}"
+        text = f"{name[:1].upper()}{name[1:]} by {names[self.criterion]}"
         others = {names[name]: rank for name, rank in self.choices.items() if name != self.criterion}
         differing = [f"{name} takes {rank}" for name, rank in others.items() if rank != self.best]
         if differing:
@@ -98,7 +104,7 @@ class RankSelection:
         if not self.result.converged:
             # The largest likelihood is approached at infinity: the criterion still knows its value.
             text += (
-                f" Its maximum likelihood estimate does not exist: fit rank {self.best} with fit_regularized(), with terms=True "
+                f" Its maximum likelihood estimate does not exist: fit {name} with fit_regularized(), with terms=True "
                 "where position effects run away."
             )
         return text
@@ -125,13 +131,19 @@ class RankSelection:
         >>> selection.plot_scree().get_ylabel()
         'singular value (log-odds)'
         """
-        return plots.plot_scree(self.strengths, rank=self.best, ax=ax)
+        return plots.plot_scree(self.strengths, rank=None if isinstance(self.best, str) else self.best, ax=ax)
 
     def __repr__(self) -> str:
         table = self.table.copy()
         for name in {"cv", "cv_se", "p_value"} & set(table.columns):
             table[name] = table[name].map("{:.4f}".format)
-        return f"{self.verdict}\n{frame_text(table)}\nstrengths of the judge-wise residual: {_listed(self.strengths)}"
+        lines = [self.verdict, frame_text(table), f"strengths of the judge-wise residual: {_listed(self.strengths)}"]
+        if "cv_ridge" in table and table["cv_ridge"].any():
+            lines.insert(
+                2,
+                f"cv_ridge: folds without maximum likelihood estimate, predicted by a ridge of weight {FOLD_RIDGE:g} instead",
+            )
+        return "\n".join(lines)
 
 
 def select_rank(
@@ -151,16 +163,16 @@ def select_rank(
     n_jobs: int = 1,
     progress: bool = False,
 ) -> RankSelection:
-    """Choose the number of disagreement directions.
+    """Choose the number of disagreement directions, or BTL, in which judges do not differ at all.
 
     Parameters
     ----------
     data : Comparisons
     ranks : iterable of int, optional
-        Ranks to try. By default all from 0 upwards, until the criterion has not improved twice in a row.
+        Ranks to try beside BTL. By default all from 0 upwards, until the criterion has not improved twice in a row.
     criterion : {"bic", "aic", "cv", "loglik-bootstrap"}
-        BIC and AIC with all free parameters counted (eq. BIC up to a constant); held-out log-loss; or the smallest rank that a
-        parametric bootstrap does not reject against one direction more at the 5% level.
+        BIC and AIC with all free parameters counted (eq. BIC up to a constant); held-out log-loss; or the smallest model that a
+        parametric bootstrap does not reject at the 5% level, BTL against rank 0, each rank against one direction more.
     exog, judge_exog, position, ties, tie
         As in :class:`HJAModel`.
     groups : str or array_like, optional
@@ -195,24 +207,28 @@ def select_rank(
     )
     loss = None
     if criterion == "cv":
-        loss = rank_losses(model.folds(groups, n_folds, rng), candidates, patience=patience, n_jobs=n_jobs)
-        candidates = candidates[: len(loss)]
+        structures: list[ScoreStructure] = [Pooled(), *(LowRank(rank) for rank in candidates)]
+        loss = held_out_losses(model.folds(groups, n_folds, rng), structures, patience=patience, n_jobs=n_jobs)
+        candidates = candidates[: len(loss.loss) - 1]
     fits = _Fits(model, candidates, progress)
     if criterion == "loglik-bootstrap":
         p_values = fits.until_not_rejected(n, rng, n_jobs)
         table = fits.table().assign(p_value=pd.Series(p_values))
-        accepted = [rank for rank, p in p_values.items() if not p < LEVEL]
+        accepted = [model for model, p in p_values.items() if not p < LEVEL]
         return RankSelection(criterion, table, accepted[0] if accepted else candidates[-1], fits.results, fits.scree())
     fits.until_worse("bic" if criterion == "cv" else criterion, None if criterion == "cv" else patience)
     table = fits.table()
     if loss is not None:
-        table = table.assign(cv=loss.mean(axis=1), cv_se=loss.std(axis=1, ddof=1) / np.sqrt(loss.shape[1]))
+        n_folds, error = loss.loss.shape[1], loss.loss.std(axis=1, ddof=1)
+        table = table.assign(
+            cv=loss.loss.mean(axis=1), cv_se=error / np.sqrt(n_folds), cv_ridge=loss.is_ridge.sum(axis=1)
+        )
     return RankSelection(criterion, table, _smallest(table[criterion]), fits.results, fits.scree())
 
 
-def _smallest(values: pd.Series) -> int:
-    """The rank with the smallest value."""
-    return int(values.index[int(values.to_numpy().argmin())])
+def _smallest(values: pd.Series) -> Choice:
+    """The rank with the smallest value, or BTL."""
+    return list(values.index)[int(values.to_numpy().argmin())]
 
 
 def _candidates(ranks: Iterable[int] | None, data: Comparisons) -> list[int]:
@@ -228,11 +244,16 @@ def _candidates(ranks: Iterable[int] | None, data: Comparisons) -> list[int]:
 
 
 class _Fits:
-    """Fits of increasing rank, none worse than the one before."""
+    """BTL and fits of increasing rank, none worse than the one before."""
 
     def __init__(self, model: HJAModel, ranks: list[int], progress: bool) -> None:
         self.model, self.ranks, self.progress = model, ranks, progress
-        self.results: dict[int, HJAResults] = {}
+        self.results: dict[Choice, HJAResults] = {BTL: model.pooled().fit(warn_convergence=False)}
+
+    @property
+    def _fitted(self) -> list[int]:
+        """Ranks that were fitted."""
+        return [rank for rank in self.results if not isinstance(rank, str)]
 
     def until_worse(self, criterion: str, patience: int | None) -> None:
         """Fit rank after rank until the criterion has not improved for a while."""
@@ -243,21 +264,24 @@ class _Fits:
                 self.fit(rank)
             except IdentificationError:
                 # The data show no further direction; whoever names the ranks is told, a walk upwards ends here.
-                if patience is None or not self.results:
+                if patience is None or not self._fitted:
                     raise
                 break
-            values = [getattr(result, criterion) for result in self.results.values()]
+            values = [getattr(self.results[rank], criterion) for rank in self._fitted]
             if patience is not None and len(values) - 1 - int(np.argmin(values)) >= patience:
                 break
 
-    def until_not_rejected(self, n: int, rng: np.random.Generator, n_jobs: int) -> dict[int, float]:
-        """Fit rank after rank until one is not rejected against one direction more."""
-        p_values: dict[int, float] = {}
-        for rank in self.ranks:
+    def until_not_rejected(self, n: int, rng: np.random.Generator, n_jobs: int) -> dict[Choice, float]:
+        """Fit rank after rank until one is not rejected against one direction more; BTL against rank 0 before all of them."""
+        how: dict[str, Any] = {"n": n, "rng": rng, "n_jobs": n_jobs, "progress": self.progress}
+        alike, differing = self.results[BTL].fit, self.model.with_rank(0).fit(warn_convergence=False).fit
+        test = bootstrap_ratio_test(alike, differing, self.model.comparisons, **how)
+        p_values: dict[Choice, float] = {BTL: test.p_value}
+        for rank in self.ranks if test.p_value < LEVEL else ():
             result = self.fit(rank)
             if rank == max_rank(len(result.model.judges), len(result.model.items)):
                 break
-            test = result.rank_test("bootstrap", n=n, rng=rng, n_jobs=n_jobs, progress=self.progress)
+            test = result.rank_test("bootstrap", **how)
             p_values[rank] = test.p_value
             if not test.p_value < LEVEL:
                 break
@@ -267,8 +291,8 @@ class _Fits:
         """Fit one rank from the default starts and from the rank below."""
         model = self.model.with_rank(rank)
         result = model.fit(warn_convergence=False)
-        if self.results and rank > 0:
-            below = self.results[max(self.results)]
+        if self._fitted and rank > 0:
+            below = self.results[max(self._fitted)]
             near = one_direction_more(model.design, rank, below.fit.at)
             warm = model.fit(model.layout.pack(near), warn_convergence=False)
             result = warm if warm.llf > result.llf + 1e-6 else result
@@ -276,7 +300,7 @@ class _Fits:
         return result
 
     def table(self) -> pd.DataFrame:
-        """One row per fitted rank."""
+        """One row for BTL and for every fitted rank."""
         columns = {
             "llf": [result.llf for result in self.results.values()],
             "df": [int(result.df_model) for result in self.results.values()],
@@ -284,14 +308,17 @@ class _Fits:
             "bic": [result.bic for result in self.results.values()],
             "converged": [result.converged for result in self.results.values()],
         }
-        return pd.DataFrame(columns, index=pd.Index(list(self.results), name="rank"))
+        return pd.DataFrame(columns, index=pd.Index(list(self.results), name="rank", dtype=object))
 
     def scree(self) -> np.ndarray:
         """Singular values of the judges' own scores beyond the consensus."""
         cells = self.model.design
         own = search(cells, Unrestricted(), ridge=Ridge(SCREE_RIDGE)).best.at.scores
         consensus_only = self.results.get(0) or self.model.with_rank(0).fit(warn_convergence=False)
-        values = np.linalg.svd(own - consensus_only.fit.at.scores, compute_uv=False)
+        scores = consensus_only.fit.at.scores
+        if not consensus_only.converged:
+            scores = search(cells, LowRank(0), n_random=0, ridge=Ridge(SCREE_RIDGE, SCREE_RIDGE)).best.at.scores
+        values = np.linalg.svd(own - scores, compute_uv=False)
         return values[: max_rank(cells.n_judges, cells.n_items)]
 
 

@@ -92,7 +92,7 @@ def test_changed_files_are_refused_and_nothing_is_executed(panel, tmp_path):
     for message, change in attacks.items():
         with pytest.raises(ComparisonError, match=message):
             hja.load_results(tampered(text, change))
-    for nonsense in ("{", '{"schema": NaN}', "[" * 100_000, json.dumps({"schema": "hjastats-results", "version": 2})):
+    for nonsense in ("{", '{"schema": NaN}', "[" * 100_000, json.dumps({"schema": "hjastats-results", "version": 3})):
         with pytest.raises((ComparisonError, OSError)):
             hja.load_results(nonsense)
     # A formula in a column or a label is only text.
@@ -114,3 +114,11 @@ def test_a_missing_folder_is_named(panel, tmp_path):
     for write in (result.to_json, result.report):
         with pytest.raises(FileNotFoundError, match=r"the folder .*nowhere' does not exist"):
             write(tmp_path / "nowhere" / "file")
+
+
+def test_a_ridge_of_an_earlier_version_is_not_taken_for_one_of_now(panel):
+    document = json.loads(hja.BTLModel.from_comparisons(panel).fit_regularized().to_json())
+    document["version"] = 2
+    document["checksum"] = checksum(document)
+    with pytest.raises(ComparisonError, match=r"version 2 of the format.*before 3 a ridge meant another penalty"):
+        hja.load_results(json.dumps(document))

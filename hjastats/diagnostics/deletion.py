@@ -10,7 +10,6 @@ from ..data.cells import take
 from ..model.design import Coefficients, Design
 from ..model.information import Arrow, bent, expected_information
 from ..model.likelihood import Gradient, evaluate, gradient
-from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
 from ..solve.precision import invert
 from ..solve.products import coordinates, in_free_order
@@ -66,11 +65,12 @@ def one_step(cells: Design, at: Coefficients, tangent: TangentBasis, judge: int,
     """
     rest = take(cells, np.flatnonzero(cells.judge != judge))
     here = evaluate(rest, at)
-    without = replace(at, scores=np.where(np.arange(len(at.scores))[:, None] == judge, 0.0, at.scores))
-    slopes = gradient(rest, here)
+    slopes, expected = gradient(rest, here), expected_information(rest, here, tangent)
     if ridge:
-        slopes = ridge.add_to_gradient(rest, slopes, without)
-    expected, note = _information(rest, here, tangent, judge, ridge), ""
+        of_others = replace(ridge, without=judge)
+        slopes = of_others.add_to_gradient(rest, slopes, at)
+        expected = of_others.add_to_information(rest, expected, tangent)
+    note = ""
     step = _newton_step(bent(expected, tangent, slopes.scores @ tangent.shared_items), slopes, tangent, rest, judge)
     if step is None:
         step = _newton_step(expected, slopes, tangent, rest, judge)
@@ -88,26 +88,14 @@ def _newton_step(arrow: Arrow, slopes: Gradient, tangent: TangentBasis, rest: De
     """
     own, shared = coordinates(slopes, tangent)
     others = np.arange(rest.n_judges) != judge
-    system = Arrow(arrow.judge[others], arrow.coupling[others], arrow.shared)
+    common = None if arrow.common is None else arrow.common[others]
+    system = Arrow(arrow.judge[others], arrow.coupling[others], arrow.shared, common)
     solution = solve_arrow(system, own[others], shared)
     if solution is None or (len(shared) and not invert(remainder(system)).is_identified):
         return None
     moved = np.zeros_like(own)
     moved[others] = solution[0]
     return -in_free_order(moved, solution[1], rest)
-
-
-def _information(rest: Design, here: Derivatives, tangent: TangentBasis, judge: int, ridge: Ridge) -> Arrow:
-    arrow = expected_information(rest, here, tangent)
-    if not ridge:
-        return arrow
-    arrow = ridge.add_to_information(rest, arrow, tangent)
-    # The ridge on shared movements counts them in every row; the judge's row is gone.
-    weights, n_shared = tangent.shared_judges[judge], tangent.n_shared
-    moves = len(weights) * n_shared
-    shared = arrow.shared.copy()
-    shared[:moves, :moves] -= ridge.scores * np.kron(np.outer(weights, weights), np.eye(n_shared))
-    return Arrow(arrow.judge, arrow.coupling, shared)
 
 
 def _moved(at: Coefficients, tangent: TangentBasis, step: np.ndarray, cells: Design) -> Coefficients:

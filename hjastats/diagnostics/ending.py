@@ -7,19 +7,23 @@ import warnings
 import numpy as np
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
-from ..errors import Hint, LocalOptimaWarning, SeparationWarning
+from ..data.graph import Connectivity
+from ..errors import CovarianceWarning, Hint, LocalOptimaWarning, SeparationWarning
 from ..fit import Fit
 from ..words import counted, quoted
 
 
-def warn(fit: Fit) -> None:
+def warn(fit: Fit, links: Connectivity) -> None:
     """Warn of what a user of the fit must know before reading on."""
+    if not links.is_connected:
+        warnings.warn(CovarianceWarning(unlinked_text(links)), stacklevel=4)
     if fit.separation is not None:
         warnings.warn(SeparationWarning(*separation_text(fit)), stacklevel=4)
     elif not fit.is_identified:
+        what = properties_text(fit) or "summary() names the undetermined combination."
         warnings.warn(
             "the information matrix is singular at the estimate: the data do not determine all parameters, standard errors "
-            "are not available. summary() names the undetermined combination.",
+            f"are not available. {what}",
             HessianInversionWarning,
             stacklevel=4,
         )
@@ -31,6 +35,31 @@ def warn(fit: Fit) -> None:
         )
     if len(fit.search.values) > 1 and best_share(fit) < 0.5:
         warnings.warn(optima_text(fit), LocalOptimaWarning, stacklevel=4)
+
+
+def unlinked_text(links: Connectivity) -> str:
+    """What a prior stands in for where no comparisons link the items."""
+    groups = links.pooled_groups
+    named = "; ".join(quoted(group) for group in groups[:3]) + (
+        f"; and {len(groups) - 3} more" if len(groups) > 3 else ""
+    )
+    return (
+        f"the items fall into {len(groups)} groups that no judge ever compared with each other ({named}): differences between "
+        "items of different groups rest on the prior alone."
+    )
+
+
+def properties_text(fit: Fit) -> str:
+    """Which covariates are properties of the items, and what to do about it; nothing if none are."""
+    names = fit.item_properties
+    if not names:
+        return ""
+    who, verb = ("covariate", "is a property") if len(names) == 1 else ("covariates", "are properties")
+    return (
+        f"The {who} {quoted(names)} {verb} of the items (in every comparison the difference of a value of the two items): the "
+        "items' scores, which are free, take it up, and no coefficient is left. Leave it out and regress the scores on it, "
+        "contrast_formula('mu ~ ...', metadata of the items)."
+    )
 
 
 def best_share(fit: Fit) -> float:

@@ -22,8 +22,9 @@ from ..model.responses import is_soft
 from ..model.terms import POSITION, Term
 from ..solve.precision import covariance_at
 from ..words import quoted
+from .bias import bias_of_largest_difference, may_be_biased
 from .dependence import dependence
-from .ending import optima_text, separation_text
+from .ending import optima_text, properties_text, separation_text, unlinked_text
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
@@ -33,6 +34,8 @@ HANGS_TOGETHER = 1.2
 NEARLY_SINGULAR = 1e8
 # A disagreement this many times the panel's median stands out (and at least as large as the judge's consensus part).
 OUTLYING_LEVERAGE = 3.0
+# Standard errors of bias worth a warning: 95% intervals then cover 92% and less.
+BIASED = 0.5
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,15 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
     return [
         _convergence(fit),
         Finding("optima", len(fit.search.values) > 1, optima_text(fit)),
-        _connectivity(data),
+        *([Finding("penalty", True, _sentence(fit.why_no_errors))] if fit.why_no_errors else []),
+        _connectivity(fit, data),
         *_position(fit, observed),
         *_dependence(fit, observed),
         _ties(fit, observed),
         _dropped(data),
         *_swaps(data),
         *_sensitivities(fit),
+        *_bias(fit),
         *_leverages(fit),
     ]
 
@@ -75,11 +80,9 @@ def _convergence(fit: Fit) -> Finding:
     if fit.separation is not None:
         return Finding("separation", True, _sentence(spelled(separation_text(fit))))
     if not fit.is_identified:
-        text = (
-            "The information matrix is singular: the data do not determine all parameters, standard errors are withheld."
-            f"{_weakest(fit, ' Undetermined is a combination of {}.')}"
-        )
-        return Finding("identification", True, text)
+        what = properties_text(fit) or _weakest(fit, "Undetermined is a combination of {}.")
+        text = "The information matrix is singular: the data do not determine all parameters, standard errors are withheld."
+        return Finding("identification", True, f"{text} {what}".rstrip())
     if not fit.optimum.converged:
         return Finding("convergence", True, f"The fit did not converge in {fit.optimum.iterations} iterations.")
     condition = fit.model_covariance.condition
@@ -101,13 +104,16 @@ def _weakest(fit: Fit, text: str) -> str:
         return ""
 
 
-def _connectivity(data: Comparisons) -> Finding:
+def _connectivity(fit: Fit, data: Comparisons) -> Finding:
+    if not data.connectivity.is_connected:
+        return Finding("connectivity", True, _sentence(unlinked_text(data.connectivity)))
     loose = data.connectivity.judge_groups
     if not loose:
         return Finding("connectivity", False, "Every judge links all items by its own comparisons.")
+    on_what = "structure of the model" if fit.tangent.shared_judges.shape[1] else "prior"
     text = (
         f"{len(loose)} of {data.n_judges} judges do not link all items by their own comparisons ({quoted(loose)}); their scores "
-        "lean on the structure of the model."
+        f"lean on the {on_what}."
     )
     return Finding("connectivity", True, text)
 
@@ -292,7 +298,8 @@ def _sensitivities(fit: Fit) -> list[Finding]:
         return [Finding("sensitivity", True, text)]
     table = sensitivity(fit)
     if table["std_err"].isna().any():
-        return [Finding("sensitivity", True, "Sensitivities have no standard errors, so none can be told from zero.")]
+        text = "Sensitivities have no standard errors, so none can be told from zero."
+        return [] if fit.why_no_errors else [Finding("sensitivity", True, text)]
     # Of many judges some intervals lie below zero by chance: a judge is accused only if that would be rare among all of them.
     is_against = (table["ci_upper"] < 0).to_numpy()
     if is_against.any():
@@ -314,10 +321,43 @@ def _sensitivities(fit: Fit) -> list[Finding]:
     return [Finding("sensitivity", False, "All judges follow the consensus (all intervals of gamma lie above zero).")]
 
 
+def _bias(fit: Fit) -> list[Finding]:
+    if not may_be_biased(fit):
+        return []
+    n_judges, per_judge, found = (
+        fit.design.n_judges,
+        fit.n_comparisons / fit.design.n_judges,
+        bias_of_largest_difference(fit),
+    )
+    crowd = f"{n_judges:,} judges with {per_judge:.0f} verdicts each on average"
+    if found is None and n_judges < per_judge:
+        return []
+    if found is not None and abs(found[1]) < BIASED:
+        text = f"The parameters of {crowd} hardly bias the largest difference: by {found[1]:.1f} standard errors."
+        return [Finding("bias", False, text)]
+    if found is not None and found[0] < 0:
+        text = (
+            f"The ridge shrinks the largest difference by about {-found[0]:.2f}, {-found[1]:.1f} standard errors: intervals cover "
+            "less than they say. Take a smaller alpha."
+        )
+        return [Finding("bias", True, text)]
+    by = "" if found is None else f", the largest difference by about {found[0]:.2f}, {found[1]:.1f} standard errors"
+    # Where judges disagree, sensitivities without bias are sensitivities to the wrong thing.
+    cure = (
+        "It takes more verdicts per judge."
+        if fit.layout.rank
+        else "If select_rank(criterion='cv') takes no rank above 0, fit_regularized(penalty='firth') takes that bias away."
+    )
+    text = f"{crowd}, every one with parameters of its own, push the scores apart{by}: intervals cover less than they say. {cure}"
+    return [Finding("bias", True, text)]
+
+
 def _leverages(fit: Fit) -> list[Finding]:
     if fit.layout.rank == 0 or fit.is_withheld("U"):
         return []
-    return [_dominance(fit)] if fit.layout.rank == 1 else [_directions(fit), _dominance(fit)]
+    # Without standard errors nobody knows whether strengths differ.
+    has_directions = fit.layout.rank > 1 and fit.covariance.is_finite
+    return [_directions(fit), _dominance(fit)] if has_directions else [_dominance(fit)]
 
 
 def _directions(fit: Fit) -> Finding:

@@ -11,9 +11,10 @@ import pandas as pd
 from ..data.comparisons import Comparisons
 from ..data.readers import read_comparisons
 from ..model.decomposition import max_rank
+from ..model.structures import LowRank
 from ..models import BTLModel, HJAModel, JAModel
 from ..results import HJAResults
-from ..solve.validation import rank_losses
+from ..solve.validation import held_out_losses
 from . import metrics
 
 # Noisy judges in the paper's columns low, mid and high.
@@ -59,7 +60,8 @@ def fits(data: Comparisons, rng: np.random.Generator) -> dict[str, HJAResults]:
 def cross_validated_rank(model: HJAModel, rng: np.random.Generator) -> int:
     """The rank with the smallest held-out loss; ranks are tried upwards until two in a row do not improve."""
     ranks = range(max_rank(len(model.judges), len(model.items)) + 1)
-    return int(rank_losses(model.folds(None, 5, rng), ranks, patience=2).mean(axis=1).argmin())
+    structures = [LowRank(rank) for rank in ranks]
+    return int(held_out_losses(model.folds(None, 5, rng), structures, patience=2).loss.mean(axis=1).argmin())
 
 
 def held_out(data: Comparisons, rng: np.random.Generator) -> list[dict[str, Any]]:

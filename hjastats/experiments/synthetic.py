@@ -73,8 +73,8 @@ def bic_tasks(sizes: tuple[int, ...], seeds: int) -> list[dict[str, Any]]:
 def run_bic(rank: int, n: int, seed: int) -> list[dict[str, Any]]:
     """The ranks BIC and AIC choose."""
     _, data = draw(n, 1.0, seed, rank=rank)
-    selection = select_rank(data, ranks=range(4))
-    return [{name: float(selection.choices[name]) for name in ("bic", "aic")}]
+    table = select_rank(data, ranks=range(4)).table.loc[list(range(4))]
+    return [{name: float(table[name].to_numpy().argmin()) for name in ("bic", "aic")}]
 
 
 def convergence_tasks(seeds: int) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ..errors import ContrastError, OptionError
+from ..errors import ContrastError, IdentificationError, OptionError
 from ..fit import Fit, Observations
 from ..model.decomposition import AnchoringError
 from ..model.design import Coefficients
@@ -162,6 +162,8 @@ def bootstrap(
         If there is no estimate to start from.
     """
     fit.need_converged("the fit did not converge or is not identified: resampling it would repeat the failure.")
+    if fit.why_no_errors:
+        raise IdentificationError(fit.why_no_errors)
     source, contributions = _source(fit, observations, kind, groups)
     sandwich = None if contributions is None else Sandwich(fit.model_covariance, contributions, fit.tangent)
     task = _Refit(source, fit.layout.structure, fit.at, fit.penalty)

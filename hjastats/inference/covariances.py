@@ -56,7 +56,10 @@ def choose_covariance(
         raise OptionError(f"cov_type={kind!r} takes no cov_kwds, got {sorted(given)}.")
     if unknown := sorted(set(given) - set(how.options)):
         raise OptionError(f"cov_kwds has unknown entries {quoted(unknown)}; known are {quoted(how.options)}.")
-    return replace(fit, choice=how.choose(fit, observations() if how.needs_rows else None, given))
+    choice = how.choose(fit, observations() if how.needs_rows else None, given)
+    if fit.penalty is not None and fit.why_no_errors:
+        choice = replace(choice, description=fit.penalty.description)
+    return replace(fit, choice=choice)
 
 
 def _of_the_model(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:

@@ -156,9 +156,11 @@ def compare_lr_test(large: Candidate, restricted: Candidate) -> CompareLRTestRes
     check_nested(restricted, large)
     ratio = likelihood_ratio(restricted, large)
     if np.isnan(ratio.p_value):
+        is_bound = " because an added direction is undefined, or a parameter on the boundary, under the smaller model"
+        why = f"{ratio.note}{'' if is_regular(restricted, large) else is_bound}"
+        advice = " Use method='bootstrap'." if restricted.has_same_terms(large) else ""
         warnings.warn(
-            f"{restricted.name} against {large.name}: no p-value is given ({ratio.note}). Use method='bootstrap', or "
-            "rank_test('bootstrap') for ranks.",
+            f"{restricted.name} against {large.name}: no p-value is given, {why}.{advice}",
             NonRegularWarning,
             stacklevel=3,
         )

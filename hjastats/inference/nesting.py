@@ -14,8 +14,11 @@ from ..fit import Fit, Observations
 from ..model.decomposition import max_rank
 from ..model.layout import Layout
 from ..model.responses import is_soft
-from ..model.terms import SCOPES, Term
+from ..model.terms import LOG_ODDS, SCOPES, Term
 from ..words import quoted
+
+# Part of a regressor that least squares may leave by rounding.
+_SPANNED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ class Candidate:
         """Whether the likelihood is a quasi-likelihood, whose ratios are not chi-squared."""
         return self.data is not None and bool(is_soft(self.fit.design.response, self.data.outcome).any())
 
+    def has_same_terms(self, other: Candidate) -> bool:
+        """Whether another model differs in nothing but its scores."""
+        ours, theirs = ([(term.name, term.scope) for term in fit.layout.terms] for fit in (self.fit, other.fit))
+        return ours == theirs
+
 
 def level(layout: Layout) -> int:
     """Place of the score structure in the chain BTL < JA < HJA(1) < ... < judge-wise BTL."""
@@ -54,15 +62,41 @@ def is_nested(small: Candidate, large: Candidate) -> bool:
 
 
 def _is_within(term: Term, small: Candidate, large: Candidate) -> bool:
-    """Whether the larger model has a term, by name and by value; a slope common to all judges is a special case of one for each."""
-    other = large.fit.layout.terms.named(term.name)
+    """Whether the larger model has a term, by name and by value, or others that add up to it.
+
+    A slope common to all judges is a special case of one for each.
+    """
+    column, other = _column(term, small), large.fit.layout.terms.named(term.name)
     if (
-        other is None
-        or SCOPES.index(term.scope) > SCOPES.index(other.scope)
-        or (term.kind is None) != (other.kind is None)
+        other is not None
+        and SCOPES.index(term.scope) <= SCOPES.index(other.scope)
+        and (term.kind is None) == (other.kind is None)
+        and np.array_equal(column, _column(other, large))
     ):
+        return True
+    return term.moves == LOG_ODDS and _is_spanned(column, term.scope, large)
+
+
+def _is_spanned(column: np.ndarray, scope: str, large: Candidate) -> bool:
+    """Whether a regressor of the log-odds is a combination of those of a model; one for each judge, of each judge's own."""
+    assert large.observed is not None
+    rows = large.observed.rows
+    if len(rows.n) != len(column):
         return False
-    return np.array_equal(_column(term, small), _column(other, large))
+    own = rows.judge_terms[:, rows.terms.own_moves == LOG_ODDS]
+    shared = (
+        rows.shared_terms[:, rows.terms.shared_moves == LOG_ODDS] if scope == "common" else np.zeros((len(column), 0))
+    )
+    left = np.column_stack([column, shared])
+    for k in range(rows.n_judges) if own.shape[1] else ():
+        some = rows.judge == k
+        left[some] = _beyond(left[some], own[some])
+    return bool(np.abs(_beyond(left[:, 0], left[:, 1:])).max() <= _SPANNED * np.abs(column).max())
+
+
+def _beyond(columns: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """What is left of columns after least squares on others."""
+    return columns - others @ np.linalg.lstsq(others, columns, rcond=None)[0]
 
 
 def _column(term: Term, candidate: Candidate) -> np.ndarray:

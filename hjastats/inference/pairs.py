@@ -47,10 +47,10 @@ def pairwise(
         if len(names) < 2:
             raise IdentificationError(f"no two values of {kind} are finite: see the warning of the fit.")
     covariance = fit.covariance.of(rows)
+    if not np.isfinite(covariance).all():
+        raise IdentificationError(fit.why_no_errors or "standard errors are not available for this fit.")
     pairs, (low, high) = pairwise_differences(estimate, covariance), np.triu_indices(len(names), 1)
     difference, errors = pairs.estimate[low, high], pairs.std_err[low, high]
-    if np.isnan(errors).any():
-        raise IdentificationError("standard errors are not available for this fit.")
     if not (errors > 0).any():
         raise ContrastError(f"the differences of {kind} are fixed by the model: there is nothing to compare.")
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -57,13 +57,14 @@ def ranking(
         rows = np.array([quantities.gradient("S", (k, i)) for i in some])
     covariance = fit.covariance.of(rows)
     if not np.isfinite(covariance).all():
-        raise IdentificationError("standard errors are not available for this fit, so places have no intervals.")
+        why = fit.why_no_errors or "standard errors are not available for this fit, so places have no intervals."
+        raise IdentificationError(why)
     return ranking_table(labels, estimate, covariance, level=level, simultaneous=simultaneous, rng=rng)
 
 
 def leading_places(fit: Fit) -> pd.DataFrame | None:
     """Places of all items, or of the leading ones among themselves if there are too many; None if the fit has none."""
-    if not fit.converged:
+    if not fit.converged or fit.why_no_errors:
         return None
     try:
         return ranking(fit)

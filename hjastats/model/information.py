@@ -26,17 +26,37 @@ class Arrow(NamedTuple):
     coupling : ndarray, shape (n_judges, f + e, s)
     shared : ndarray, shape (s, s)
         Shared score coordinates (g * n_shared of them, direction by direction), then shared linear coefficients.
+    common : ndarray, shape (n_judges, f + e), optional
+        Weights of a sum over judges, one for every own coordinate; its square is taken off. A penalty that counts the judges' mean
+        once couples them so.
     """
 
     judge: np.ndarray
     coupling: np.ndarray
     shared: np.ndarray
+    common: np.ndarray | None = None
 
     def quadratic_form(self, own: np.ndarray, shared: np.ndarray) -> float:
         """``x' A x`` of a vector with judges' parts (n_judges, f + e) and a shared part (s,)."""
         within = np.einsum("ka,kab,kb->", own, self.judge, own)
         coupled = own.ravel() @ self.coupling.reshape(own.size, len(shared))
+        if self.common is not None:
+            within -= np.square((self.common * own).sum(axis=0)).sum()
         return float(within + (2.0 * coupled + shared @ self.shared) @ shared)
+
+    def bordered(self) -> Arrow:
+        """The same without ``common``: further shared coordinates t, with ``t^2 - 2 t (sum over judges)``, stand in for it.
+
+        Eliminated again they leave ``- (sum over judges)^2``. So solutions whose right side is zero for t, and the covariance of
+        all other coordinates, are those of this matrix.
+        """
+        if self.common is None:
+            return self
+        some, (n_judges, width, s) = np.flatnonzero(self.common.any(axis=0)), self.coupling.shape
+        coupling, shared = np.zeros((n_judges, width, s + len(some))), np.eye(s + len(some))
+        coupling[:, :, :s], shared[:s, :s] = self.coupling, self.shared
+        coupling[:, some, s + np.arange(len(some))] = -self.common[:, some]
+        return Arrow(self.judge, coupling, shared)
 
 
 def expected_information(design: Design, here: Derivatives, tangent: TangentBasis) -> Arrow:
@@ -183,7 +203,11 @@ def free_information(arrow: Arrow, design: Design) -> np.ndarray:
     f, n_own, n_shared = width - n_judge_terms, n_judges * width, len(arrow.shared)
     judges = np.arange(n_judges)
     dense = np.zeros((n_own + n_shared, n_own + n_shared))
-    dense[:n_own, :n_own].reshape(n_judges, width, n_judges, width)[judges, :, judges] = arrow.judge
+    own_by_own = dense[:n_own, :n_own].reshape(n_judges, width, n_judges, width)
+    own_by_own[judges, :, judges] = arrow.judge
+    if arrow.common is not None:
+        for j, weights in enumerate(arrow.common.T):
+            own_by_own[:, j, :, j] -= np.outer(weights, weights)
     dense[:n_own, n_own:] = arrow.coupling.reshape(n_own, n_shared)
     dense[n_own:, :n_own] = dense[:n_own, n_own:].T
     dense[n_own:, n_own:] = arrow.shared

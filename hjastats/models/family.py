@@ -20,7 +20,7 @@ from ..model.structures import Pooled, ScoreStructure, Unrestricted
 from ..results import HJAResults
 from ..solve.alternating import AlternatingRun, alternate
 from ..solve.delegate import STATSMODELS_METHODS, delegate
-from ..solve.penalties import PENALTIES
+from ..solve.penalties import PENALTIES, Penalty
 from ..solve.ridge import Ridge
 from ..solve.search import no_terms, search
 from ..solve.starts import initialise
@@ -229,7 +229,7 @@ class HJAModel(ComparisonModel):
         """The fit with the covariance asked for, as the user holds it."""
         fit = choose_covariance(fit, cov_type, cov_kwds, lambda: self.observations)
         if warn_convergence:
-            warn(fit)
+            warn(fit, self.comparisons.connectivity)
         return self.results_class(self, fit)
 
     def fit_regularized(
@@ -249,15 +249,20 @@ class HJAModel(ComparisonModel):
     ) -> HJAResults:
         """Estimates that exist when maximum likelihood estimates do not, and are better where they hardly do.
 
+        The ridge also determines what no comparisons link, such as the difference between two groups of items; a warning says
+        that it rests on the prior alone.
+
         Parameters
         ----------
         alpha : float or "cv"
-            Weight of the ridge: ``alpha / 2`` times the sum of squared scores, a Gaussian prior of variance ``1 / alpha`` on
-            every judge's scores. "cv" takes the weight with the smallest held-out log-loss.
+            Weight of the ridge: ``alpha / 2`` times ``|mu|^2 + sum_k |S_k - mu|^2``, a Gaussian prior of variance ``1 / alpha`` on
+            the consensus mu, whatever the number of judges, and on how far the scores ``S_k`` of judge k are from it. "cv" takes
+            the weight with the smallest held-out log-loss.
         penalty : {"ridge", "firth"}
             "firth" reduces the bias of BTL and JA instead (``alpha`` is not used); it also keeps estimates finite.
         terms : bool
-            Whether the ridge also shrinks position effects, tie propensities and covariate coefficients.
+            Whether the ridge also shrinks position effects, tie propensities and covariate coefficients: those of single judges
+            towards their mean, and what is common towards zero.
         groups : str or array_like, optional
             Rows that are held out together, such as the verdicts on one prompt; single rows by default.
         n_folds : int
@@ -274,11 +279,10 @@ class HJAModel(ComparisonModel):
         >>> model = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1)
         >>> shrunk = model.fit_regularized(alpha=1.0)
         >>> round(shrunk.df_model, 1), model.df_model
-        (28.0, 30.0)
+        (28.3, 30.0)
         """
         check_option("penalty", penalty, tuple(PENALTIES))
         information = which_information(information, cov_type)
-        self.check_estimable()
         rng = np.random.default_rng(rng)
         what = PENALTIES[penalty]()
         if penalty == "ridge":
@@ -287,9 +291,14 @@ class HJAModel(ComparisonModel):
                 validation = ridge_losses(self.folds(groups, n_folds, rng), self.structure, penalise_terms=terms)
             weight = self._ridge_weight(alpha) if validation is None else validation.best
             what = PENALTIES[penalty](Ridge(weight, weight if terms else 0.0), validation)
-        found = what.search(self.design, self.structure, n_random, rng)
-        fit = assess(self.layout, self.design, found, method=penalty, information=information, penalty=what)
+        fit = self._penalised(what, n_random, rng, information)
         return self._results(fit, cov_type, cov_kwds, warn_convergence)
+
+    def _penalised(self, what: Penalty, n_random: int, rng: np.random.Generator, information: str) -> Fit:
+        if not what.links_items:
+            self.check_estimable()
+        found = what.search(self.design, self.structure, n_random, rng)
+        return assess(self.layout, self.design, found, method=what.kind, information=information, penalty=what)
 
     def fit_like(self, fit: Fit) -> HJAResults:
         """Fit with the penalty of another fit, or without any, and without warnings.
@@ -303,10 +312,8 @@ class HJAModel(ComparisonModel):
         """
         if fit.penalty is None:
             return self.fit(warn_convergence=False)
-        ridge = fit.penalty.ridge
-        return self.fit_regularized(
-            alpha=ridge.scores or 1.0, penalty=fit.penalty.kind, terms=ridge.terms > 0, warn_convergence=False
-        )
+        again = self._penalised(fit.penalty, 2, np.random.default_rng(0), "expected")
+        return self._results(again, "nonrobust", None)
 
     @staticmethod
     def _ridge_weight(alpha: Any) -> float:

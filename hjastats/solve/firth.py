@@ -1,4 +1,4 @@
-"""Bias reduction by adjusted counts: estimates that exist when the likelihood has no maximum."""
+"""Bias to first order, and its reduction by adjusted counts: estimates that exist when the likelihood has no maximum."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.linalg import LinAlgError
 from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit
 
 from ..errors import IdentificationError
 from ..model.design import Coefficients, Design
 from ..model.information import expected_information, free_information
-from ..model.likelihood import evaluate, free_regressors
+from ..model.likelihood import Gradient, evaluate, free_gradient, free_regressors, score_differences
 from ..model.responses import Derivatives
 from ..model.structures import ScoreStructure
 from ..model.tangent import TangentBasis
+from .ridge import NO_RIDGE, Ridge
 from .search import Search, no_terms, search
 from .starts import pooled_scores
 from .trust import Optimum, maximise
@@ -63,17 +65,42 @@ def _adjusted(cells: Design, structure: ScoreStructure, at: Coefficients, here: 
     tangent = structure.tangent(at.scores)
     information = free_information(expected_information(cells, here, tangent), cells)
     covariance = cho_solve(cho_factor(information), np.eye(len(information)))
-    design = free_regressors(cells, tangent)
-    hat = here.curvature * np.einsum("cd,de,ce->c", design, covariance, design, optimize=True)
-    bending = _bending(cells, tangent, covariance)
-    return replace(cells, n=cells.n + hat, y=cells.y + 0.5 * hat + 0.5 * here.curvature * bending)
+    hat, bent = _adjustments(cells, here, covariance, free_regressors(cells, tangent), _bending(tangent, covariance))
+    return replace(cells, n=cells.n + hat, y=cells.y + 0.5 * hat + bent)
 
 
-def _bending(cells: Design, tangent: TangentBasis, covariance: np.ndarray) -> np.ndarray:
-    """Trace of the covariance times the second derivatives of each log-odds, shape (n_cells,)."""
+def _adjustments(
+    cells: Design, here: Derivatives, covariance: np.ndarray, regressors: np.ndarray, bending: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Hat values of the cells, and the wins that the bending of the scores adds, shapes (n_cells,)."""
+    hat = here.curvature * np.einsum("cd,de,ce->c", regressors, covariance, regressors, optimize=True)
+    return hat, 0.5 * here.curvature * score_differences(cells, bending)
+
+
+def first_order_bias(
+    cells: Design, at: Coefficients, tangent: TangentBasis, covariance: np.ndarray, ridge: Ridge = NO_RIDGE
+) -> np.ndarray:
+    """Bias of the scores of an estimate from verdicts that one side wins, shape (n_judges, n_items).
+
+    In the free coordinates it is what Firth's adjustment would take away: minus the covariance times the adjustment of the
+    gradient, and times the gradient of a penalty, if there is one. Scores that bend as their coordinates vary have half of that
+    bending on top.
+    """
+    here, regressors, bending = evaluate(cells, at), free_regressors(cells, tangent), _bending(tangent, covariance)
+    hat, bent = _adjustments(cells, here, covariance, regressors, bending)
+    pull = regressors.T @ (hat * (0.5 - expit(here.eta)) + bent)
+    if ridge:
+        nothing = Gradient(np.zeros_like(at.scores), np.zeros_like(at.judge), np.zeros_like(at.shared))
+        pull += free_gradient(ridge.add_to_gradient(cells, nothing, at), tangent, cells)
+    own, shared = tangent.split(-(covariance @ pull)[cells.n_linear :])
+    return own @ tangent.judge_items.T + tangent.shared_judges @ tangent.to_items(shared) + 0.5 * bending
+
+
+def _bending(tangent: TangentBasis, covariance: np.ndarray) -> np.ndarray:
+    """Trace of the covariance times the second derivatives of each score, shape (n_judges, n_items)."""
     f, n_judges, n_shared = len(tangent.strength), tangent.n_judges, tangent.n_shared
     if not f:
-        return np.zeros(len(cells.n))
+        return np.zeros((n_judges, tangent.n_items))
     first = len(covariance) - tangent.n_free
     own = first + np.arange(n_judges * f).reshape(n_judges, f)
     shared = first + n_judges * f + np.arange(f * n_shared).reshape(f, n_shared)
@@ -81,5 +108,4 @@ def _bending(cells: Design, tangent: TangentBasis, covariance: np.ndarray) -> np
     for direction, strength in enumerate(tangent.strength):
         total += covariance[np.ix_(own[:, direction], shared[direction])] / strength
     total = 2.0 * (total - tangent.shared_judges @ (tangent.shared_judges.T @ total))
-    shift = (total @ tangent.shared_items.T).ravel()
-    return shift[cells.first_entry] - shift[cells.second_entry]
+    return tangent.to_items(total)

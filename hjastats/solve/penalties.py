@@ -39,14 +39,31 @@ class Penalty:
     title: ClassVar[str] = "Ridge"
     # Whether the estimate is the maximum of a penalised likelihood.
     has_likelihood: ClassVar[bool] = True
+    # Whether it determines differences between items that no comparisons link.
+    links_items: ClassVar[bool] = True
 
     @property
     def description(self) -> str:
         """How the standard errors came about."""
         on, weight = "scores and linear coefficients" if self.ridge.terms else "scores", self.ridge.scores
+        if self.validation is not None:
+            return (
+                f"Ridge with weight {weight:.3g} on the {on}, chosen by cross-validation; there are no standard errors."
+            )
         return (
-            f"Ridge with weight {weight:.3g} on the {on}, a Gaussian prior of variance {1 / weight:.3g}; "
-            "standard errors are those of the posterior, from the information plus the ridge."
+            f"Ridge with weight {weight:.3g} on the {on}: a Gaussian prior of variance {1 / weight:.3g} on the consensus and on "
+            "every judge's departure from it; standard errors are those of the posterior, from the information plus the ridge."
+        )
+
+    @property
+    def why_no_errors(self) -> str:
+        """Why standard errors would not be true, and what to do; empty if they are."""
+        if self.validation is None:
+            return ""
+        return (
+            "the weight of the ridge was chosen by cross-validation, for prediction: intervals around what it shrinks cover the "
+            "largest difference far less often than they claim, so standard errors, intervals, p-values and places are withheld. "
+            "For those fix the weight beforehand, fit_regularized(alpha=0.1), or maximise the likelihood, fit()."
         )
 
     def search(self, design: Design, structure: ScoreStructure, n_random: int, rng: Seed) -> Search:
@@ -61,7 +78,7 @@ class Penalty:
 class BiasReduction(Penalty):
     """Firth's adjustment, for models in which every judge has one number to each item's one."""
 
-    kind, title, has_likelihood = "firth", "Bias reduction", False
+    kind, title, has_likelihood, links_items = "firth", "Bias reduction", False, False
     description = "Bias-reduced estimates (Firth); standard errors from the expected information."
 
     def search(self, design: Design, structure: ScoreStructure, n_random: int, rng: Seed) -> Search:

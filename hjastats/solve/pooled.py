@@ -42,13 +42,17 @@ def maximise_pooled(cells: Cells, maxiter: int = 200) -> Optimum | None:
     return _maximise(pairs, start, cells, min(maxiter, limits.PLAIN_STEPS))
 
 
-def maximise_judgewise(cells: Cells, ridge: float | np.ndarray = 0.0, maxiter: int = 200) -> Optimum | None:
+def maximise_judgewise(
+    cells: Cells, ridge: float | np.ndarray = 0.0, maxiter: int = 200, *, common: float = 0.0
+) -> Optimum | None:
     """Maximise the likelihood of a score vector for every judge, all at once: an item is another one for every judge.
 
     Parameters
     ----------
     ridge : float or ndarray, shape (n_judges,)
         Weight of half the sum of squared scores, subtracted from the log-likelihood.
+    common : float
+        Weight of half the squared sums over judges, added again.
 
     Examples
     --------
@@ -60,7 +64,8 @@ def maximise_judgewise(cells: Cells, ridge: float | np.ndarray = 0.0, maxiter: i
     order = np.argsort(cells.first_entry, kind="stable")
     nodes = cells.first_entry[order], cells.second_entry[order]
     weight = np.repeat(np.broadcast_to(ridge, cells.n_judges), cells.n_items)
-    pairs = _Pairs(*nodes, cells.n[order], cells.y[order], len(weight), weight if np.any(ridge) else None)
+    held = weight if np.any(ridge) else None
+    pairs = _Pairs(nodes[0], nodes[1], cells.n[order], cells.y[order], len(weight), held, common, cells.n_judges)
     # From zero, and perhaps far out: a log-odds per step.
     return _maximise(pairs, np.zeros(len(weight)), cells, min(maxiter, 3 * limits.PLAIN_STEPS))
 
@@ -97,7 +102,7 @@ def _optimum(cells: Cells, scores: np.ndarray, path: list[float], value: float, 
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Comparisons of all judges together, ordered by first item, and a ridge on the scores."""
+    """Comparisons of all judges together, ordered by first item, and a ridge on the scores, less one on their sums over judges."""
 
     first: np.ndarray
     second: np.ndarray
@@ -105,16 +110,23 @@ class _Pairs:
     y: np.ndarray
     n_items: int
     ridge: np.ndarray | None = None
+    common: float = 0.0
+    n_judges: int = 1
 
     def penalty(self, scores: np.ndarray) -> float:
-        return 0.0 if self.ridge is None else 0.5 * float(self.ridge @ scores**2)
+        return 0.0 if self.ridge is None else 0.5 * float(scores @ self._held(scores))
+
+    def _held(self, scores: np.ndarray) -> np.ndarray:
+        """Second derivatives of the ridge times scores."""
+        total = np.tile(scores.reshape(self.n_judges, -1).sum(axis=0), self.n_judges)
+        return self.ridge * scores - self.common * total
 
     def evaluate(self, scores: np.ndarray) -> Derivatives:
         return bernoulli(scores.take(self.first) - scores.take(self.second), self.n, self.y)
 
     def gradient(self, here: Derivatives, scores: np.ndarray) -> np.ndarray:
         slope = np.bincount(self.first, here.slope, self.n_items) - np.bincount(self.second, here.slope, self.n_items)
-        return slope if self.ridge is None else slope + self.ridge * scores
+        return slope if self.ridge is None else slope + self._held(scores)
 
     def solve(self, curvature: np.ndarray, right: np.ndarray) -> np.ndarray | None:
         """Solve the Laplacian: as a matrix, or by products with it where items are many; None if it cannot be done."""
@@ -141,9 +153,12 @@ class _Pairs:
         links = sparse.csr_array((curvature, self.second, ends), shape=(n_items, n_items))
         back, ones = links.T, np.ones(n_items)
         degree = links @ ones + back @ ones
-        if self.ridge is not None:
-            degree += self.ridge
-        return conjugate_gradients(lambda x: degree * x - links @ x - back @ x, lambda x: x / degree, right)
+        if self.ridge is None:
+            return conjugate_gradients(lambda x: degree * x - links @ x - back @ x, lambda x: x / degree, right)
+        whole = degree + self.ridge
+        return conjugate_gradients(
+            lambda x: degree * x - links @ x - back @ x + self._held(x), lambda x: x / whole, right
+        )
 
 
 def _pooled(cells: Cells) -> _Pairs:

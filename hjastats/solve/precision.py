@@ -81,6 +81,37 @@ class DenseCovariance:
 
 
 @dataclass(frozen=True)
+class NoCovariance:
+    """Standard errors that are withheld: not a number, of whatever is asked for.
+
+    Examples
+    --------
+    >>> NoCovariance(2).of(np.array([[1.0, 1.0]])), NoCovariance(2).is_finite
+    (array([[nan]]), False)
+    """
+
+    n_free: int
+    is_finite = False
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The whole matrix, shape (n_free, n_free)."""
+        return np.full((self.n_free, self.n_free), np.nan)
+
+    def of(self, jacobian: np.ndarray) -> np.ndarray:
+        """Covariance of quantities with the given Jacobian (m, n_free)."""
+        return np.full((len(jacobian), len(jacobian)), np.nan)
+
+    def variances(self, jacobian: np.ndarray) -> np.ndarray:
+        """Variances of quantities with the given Jacobian, shape (m,)."""
+        return np.full(len(jacobian), np.nan)
+
+    def can_solve(self, n: int) -> bool:
+        """Whether so many quantities can be had in reasonable time: there is nothing to solve."""
+        return True
+
+
+@dataclass(frozen=True)
 class FreeCovariance(DenseCovariance):
     """Information about the free coordinates and its inverse.
 
@@ -122,7 +153,7 @@ class LargeCovariance:
     @cached_property
     def _system(self) -> ProductSystem:
         bending = gradient(self.cells, self._here).scores if self.kind == "observed" else None
-        return ProductSystem(self.cells, self._here, self.tangent, self.ridge.scores, self.ridge.terms, bending)
+        return ProductSystem(self.cells, self._here, self.tangent, self.ridge, bending)
 
     @cached_property
     def condition(self) -> float:
@@ -153,7 +184,7 @@ class LargeCovariance:
     @cached_property
     def _factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Inverse judge blocks, those times the coupling, and the Cholesky factor of what is left for the shared coordinates."""
-        arrow = _arrow_at(self.cells, self._here, self.tangent, self.kind, self.ridge)
+        arrow = _arrow_at(self.cells, self._here, self.tangent, self.kind, self.ridge).bordered()
         n_judges, width, n_shared = arrow.coupling.shape
         coupling = arrow.coupling.reshape(n_judges * width, n_shared)
         try:
@@ -204,6 +235,7 @@ class LargeCovariance:
         _, weighted, half = self._halves(jacobian)
         shared = solve_triangular(root, half, lower=True, trans="T", overwrite_b=True, check_finite=False)
         own = (weighted - (eliminated @ shared).T).reshape(len(jacobian), *self._system.own_ridge.shape)
+        shared = shared[: self._n_shared]
         return np.array([in_free_order(own[m], shared[:, m], self.cells) for m in range(len(jacobian))])
 
     def _halves(self, jacobian: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -215,7 +247,9 @@ class LargeCovariance:
         inverse, eliminated, root = self._factors
         by_judge = own.reshape(len(own), *inverse.shape[:2])
         weighted = np.einsum("mkf,kfh->mkh", by_judge, inverse, optimize=True).reshape(own.shape)
-        half = solve_triangular(root, (shared - own @ eliminated).T, lower=True, overwrite_b=True, check_finite=False)
+        left = -(own @ eliminated)
+        left[:, : shared.shape[1]] += shared
+        half = solve_triangular(root, left.T, lower=True, overwrite_b=True, check_finite=False)
         return own, weighted, half
 
     @property
@@ -357,7 +391,7 @@ def stationarity(cells: Design, at: Coefficients, tangent: TangentBasis, ridge: 
     # Judges who share nothing have blocks as large as the items are many: nothing to precondition products with.
     if tangent.n_free > limits.MANY_FREE and tangent.shared_judges.shape[1]:
         right = coordinates(slopes, tangent)
-        solution = ProductSystem(cells, here, tangent, ridge.scores, ridge.terms, slopes.scores).solve(*right)
+        solution = ProductSystem(cells, here, tangent, ridge, slopes.scores).solve(*right)
         squared = None if solution is None else sum(float(np.vdot(a, b)) for a, b in zip(solution, right, strict=True))
     else:
         slope = free_gradient(slopes, tangent, cells)

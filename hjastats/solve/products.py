@@ -18,6 +18,7 @@ from ..model.likelihood import Gradient, gradient, log_odds, own_predictors
 from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
 from ..model.terms import LOG_ODDS
+from .ridge import NO_RIDGE, Ridge
 
 # Of these steps only the direction counts; close to the optimum the tolerance follows the gradient down.
 LOOSEST = 0.1
@@ -31,8 +32,8 @@ class ProductSystem:
 
     Parameters
     ----------
-    scores_ridge, terms_ridge : float
-        Added to the diagonal.
+    ridge : Ridge
+        Penalty whose second derivatives are added.
     bending : ndarray, shape (n_judges, n_items), optional
         Gradient by the scores: what makes the observed information of a low-rank structure differ from the expected one.
     """
@@ -42,18 +43,20 @@ class ProductSystem:
         cells: Design,
         here: Derivatives,
         tangent: TangentBasis,
-        scores_ridge: float = 0.0,
-        terms_ridge: float = 0.0,
+        ridge: Ridge = NO_RIDGE,
         bending: np.ndarray | None = None,
     ) -> None:
         self.cells, self.here, self.tangent, self.bending = cells, here, tangent, bending
         f, moves = tangent.judge_items.shape[1], tangent.shared_judges.shape[1] * tangent.n_shared
-        self.own_ridge = np.full((cells.n_judges, f + cells.n_judge_terms), terms_ridge)
-        self.own_ridge[:, :f] = scores_ridge
+        self.own_ridge, self._common = ridge.of_own(cells, f)
         # What is no parameter is a unit of its own that nothing else touches.
         self.own_ridge[:, f:][~cells.is_own_parameter] = 1.0
-        self.shared_ridge = np.full(moves + cells.n_shared_terms, terms_ridge)
-        self.shared_ridge[:moves] = scores_ridge
+        self.shared_ridge, self._moves_ridge = (
+            np.full(moves + cells.n_shared_terms, ridge.terms),
+            ridge.of_shared(tangent),
+        )
+        self.shared_ridge[:moves] = 0.0
+        self._is_coupled = bool(ridge)
         self._judge_blocks = _judge_blocks(cells, here, tangent)
         self._item_blocks = _item_blocks(cells, here, tangent)
         self._term_block = _shared_term_block(cells, here)
@@ -157,7 +160,7 @@ class ProductSystem:
     def _product(
         self, own: np.ndarray, shared: np.ndarray, outside: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Information times a movement: what it does to the predictors, weighted, and back."""
+        """Information times a movement: what it does to the predictors, weighted, and back; a ridge without its diagonal."""
         cells, here, tangent = self.cells, self.here, self.tangent
         change = movement(own, shared, tangent)
         eta, own_change = log_odds(cells, change), own_predictors(cells, change)
@@ -171,6 +174,11 @@ class ProductSystem:
             f, moves = len(strength), len(strength) * tangent.n_shared
             by_own[:, :f] += outside @ (shared[:moves].reshape(f, -1) / strength[:, None]).T
             by_shared[:moves] += ((own[:, :f] / strength).T @ outside).ravel()
+        if self._is_coupled:
+            by_own -= self._common * (self._common * own).sum(axis=0)
+            shape = len(self._moves_ridge), tangent.n_shared
+            moves = shape[0] * shape[1]
+            by_shared[:moves] += (self._moves_ridge @ shared[:moves].reshape(shape)).ravel()
         return by_own, by_shared
 
     def _preconditioner(
@@ -182,7 +190,7 @@ class ProductSystem:
         judges = _inverses(self._judge_blocks + own_diagonal[:, :, None] * np.eye(width))
         # Damping is the same for all coordinates of a kind; items without comparisons need some to stand on.
         extra = shared_diagonal[:moves].reshape(g, n_shared)[:, 0] if moves else np.zeros(g)
-        items = _inverses(self._item_blocks + extra[:, None] * np.eye(g))
+        items = _inverses(self._item_blocks + self._moves_ridge + extra[:, None] * np.eye(g))
         terms = _inverses(self._term_block[None] + shared_diagonal[moves:, None] * np.eye(len(self._term_block)))[0]
 
         def apply(x: np.ndarray) -> np.ndarray:

@@ -136,7 +136,7 @@ class QuadraticModel:
             slopes = ridge.add_to_gradient(cells, slopes, here.at)
         self.own_gradient, self.shared_gradient = coordinates(slopes, tangent)
         self.system: DenseSystem | ProductSystem = (
-            ProductSystem(cells, here.derivatives, tangent, ridge.scores, ridge.terms, slopes.scores)
+            ProductSystem(cells, here.derivatives, tangent, ridge, slopes.scores)
             if is_many(len(self.shared_gradient))
             else DenseSystem(cells, here, ridge, slopes.scores)
         )
@@ -201,8 +201,10 @@ def solve_arrow(
     """
     if own_damping is not None and shared_damping is not None:
         judge = arrow.judge + own_damping[:, None] * np.eye(own.shape[1])
-        arrow = Arrow(judge, arrow.coupling, arrow.shared + np.diag(shared_damping))
-    (n_judges, f), s = own.shape, len(shared)
+        arrow = arrow._replace(judge=judge, shared=arrow.shared + np.diag(shared_damping))
+    n_shared, arrow = len(shared), arrow.bordered()
+    (n_judges, f), s = own.shape, len(arrow.shared)
+    shared = np.concatenate([shared, np.zeros(s - n_shared)])
     right = np.concatenate([arrow.coupling, own[:, :, None]], axis=2)
     eliminated = _solve_blocks(arrow.judge, right).reshape(n_judges * f, s + 1)
     reduced = arrow.coupling.reshape(n_judges * f, s).T @ eliminated
@@ -210,11 +212,12 @@ def solve_arrow(
     if solution is None:
         return None
     back = eliminated[:, -1] - eliminated[:, :-1] @ solution
-    return (back.reshape(own.shape), solution) if np.isfinite(back).all() else None
+    return (back.reshape(own.shape), solution[:n_shared]) if np.isfinite(back).all() else None
 
 
 def remainder(arrow: Arrow) -> np.ndarray:
-    """Information about the shared coordinates that is left after the judges' own, shape (s, s)."""
+    """Information about the shared coordinates that is left after the judges' own, shape (s, s); more if it is bordered."""
+    arrow = arrow.bordered()
     n_judges, f, s = arrow.coupling.shape
     eliminated = _solve_blocks(arrow.judge, arrow.coupling).reshape(n_judges * f, s)
     return arrow.shared - arrow.coupling.reshape(n_judges * f, s).T @ eliminated

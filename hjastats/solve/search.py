@@ -119,7 +119,8 @@ def _plain_judgewise(cells: Design, ridge: Ridge, maxiter: int) -> Search | None
     """A score vector for every judge of many items; None where plain Newton steps are not enough."""
     if cells.n_items <= limits.DENSE_OWN_ITEMS:
         return None
-    found = maximise_judgewise(cells, ridge.scores, maxiter)
+    common = ridge.scores * (cells.n_judges - 1) / cells.n_judges**2
+    found = maximise_judgewise(cells, ridge.scores, maxiter, common=common)
     return _held(cells, maxiter) if found is None and not ridge else _alone(found)
 
 

@@ -1,22 +1,28 @@
-"""How well fits to a part of the data predict the rest: held-out log-loss along ridge weights and along ranks."""
+"""How well fits to a part of the data predict the rest: held-out log-loss along ridge weights and along score structures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ..data.cells import collapse, take
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate
-from ..model.structures import LowRank, ScoreStructure
+from ..model.structures import ScoreStructure
+from .existence import find_separation
+from .precision import covariance_at
 from .ridge import Ridge
 from .search import no_terms, one_direction_more, search
 from .starts import starting_scores
+from .trust import Optimum
 
 # Weights a cross-validation chooses from: from hardly any shrinkage to scores of a tenth of a log-odds.
 ALPHAS = tuple(np.geomspace(0.003, 30.0, 9).tolist())
+# Weight of the ridge that predicts a fold without maximum likelihood estimate: the default of fit_regularized.
+FOLD_RIDGE = 0.1
 
 
 @dataclass(frozen=True)
@@ -107,12 +113,28 @@ def ridge_losses(folds: Sequence[Fold], structure: ScoreStructure, *, penalise_t
     return CrossValidation(np.array(ALPHAS), loss)
 
 
-def rank_losses(
-    folds: Sequence[Fold], ranks: Sequence[int], *, patience: int | None = None, n_jobs: int = 1
-) -> np.ndarray:
-    """Held-out loss of maximum likelihood fits for increasing ranks, shape (n_ranks, n_folds).
+@dataclass(frozen=True)
+class HeldOut:
+    """Held-out log-loss per comparison of several structures.
 
-    Every fit starts from the fit of the rank before it, and from the paper's initialisation.
+    Attributes
+    ----------
+    loss : ndarray, shape (n_structures, n_folds)
+    is_ridge : ndarray of bool, shape (n_structures, n_folds)
+        Where the maximum likelihood estimate does not exist, and a ridge was scored instead.
+    """
+
+    loss: np.ndarray
+    is_ridge: np.ndarray
+
+
+def held_out_losses(
+    folds: Sequence[Fold], structures: Sequence[ScoreStructure], *, patience: int | None = None, n_jobs: int = 1
+) -> HeldOut:
+    """Held-out loss of structures, from the smallest up; of ranks, every fit also starts from the rank before it.
+
+    Estimates that run to infinity predict with certainty, and lose without bound: where a fold has no maximum likelihood estimate,
+    the ridge of weight ``FOLD_RIDGE`` predicts it.
 
     Parameters
     ----------
@@ -122,22 +144,46 @@ def rank_losses(
     from joblib import Parallel, delayed
 
     previous: list[Coefficients | None] = [None] * len(folds)
-    losses: list[np.ndarray] = []
+    rows: list[list[_Predicted]] = []
+    means: list[float] = []
     with Parallel(n_jobs=n_jobs) as parallel:
-        for rank in ranks:
-            fits = parallel(delayed(_fit)(fold, rank, near) for fold, near in zip(folds, previous, strict=True))
-            previous = [at for at, _ in fits]
-            losses.append(np.array([loss for _, loss in fits]))
-            means = [row.mean() for row in losses]
+        for structure in structures:
+            fits = parallel(
+                delayed(_predict)(fold, structure, near) for fold, near in zip(folds, previous, strict=True)
+            )
+            rows.append(fits)
+            if not structure.has_sensitivities:
+                continue
+            previous = [fit.at for fit in fits]
+            means.append(float(np.mean([fit.loss for fit in fits])))
             if patience is not None and len(means) - 1 - int(np.argmin(means)) >= patience:
                 break
-    return np.array(losses)
+    return HeldOut(
+        np.array([[fit.loss for fit in row] for row in rows]), np.array([[fit.is_ridge for fit in row] for row in rows])
+    )
 
 
-def _fit(fold: Fold, rank: int, near: Coefficients | None) -> tuple[Coefficients, float]:
+class _Predicted(NamedTuple):
+    at: Coefficients
+    loss: float
+    is_ridge: bool
+
+
+def _predict(fold: Fold, structure: ScoreStructure, near: Coefficients | None) -> _Predicted:
     cells = fold.train
-    starts = [no_terms(cells, starting_scores(cells, LowRank(rank), 0, np.random.default_rng(0))[0])]
-    if near is not None and rank > 0:
-        starts.append(one_direction_more(cells, rank, near))
-    at = search(cells, LowRank(rank), starts=starts).best.at
-    return at, fold.loss(at)
+    starts = [no_terms(cells, starting_scores(cells, structure, 0, np.random.default_rng(0))[0])]
+    if near is not None and structure.rank > 0:
+        starts.append(one_direction_more(cells, structure.rank, near))
+    found, is_ridge = search(cells, structure, starts=starts).best, False
+    if not _exists(cells, structure, found):
+        held = Ridge(FOLD_RIDGE, FOLD_RIDGE)
+        found, is_ridge = search(cells, structure, starts=starts, ridge=held).best, True
+    return _Predicted(found.at, fold.loss(found.at), is_ridge)
+
+
+def _exists(cells: Design, structure: ScoreStructure, found: Optimum) -> bool:
+    """Whether an optimum is finite, and the only one next to it."""
+    if not found.converged:
+        return False
+    tangent = structure.tangent(found.at.scores)
+    return find_separation(cells, found.at, tangent) is None and covariance_at(cells, found.at, tangent).is_identified

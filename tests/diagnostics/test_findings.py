@@ -146,3 +146,50 @@ def test_fractions_of_comparisons_are_comparisons():
     result = hja.BTLModel.from_comparisons(data).fit()
     text = finding(result, "order").text
     assert text == "2 of the 2 pairs compared more than once were shown in both orders."
+
+
+def crowd(n_judges, n_each):
+    """Judges with sensitivities around one and as many verdicts each."""
+    scores = np.outer(np.random.default_rng(0).normal(1.0, 0.3, n_judges), np.linspace(1.2, -1.2, 6))
+    return simulate_comparisons(scores, near_balanced_design(n_judges, 6, n_judges * n_each, rng=1), rng=2)
+
+
+def test_many_judges_with_few_verdicts_are_said_to_push_the_scores_apart():
+    model = hja.JAModel.from_comparisons(crowd(100, 15))
+    shrunk = model.fit_regularized()
+    found = finding(shrunk, "bias")
+    assert found.is_warning
+    assert "100 judges with 15 verdicts each" in found.text
+    assert "push the scores apart, the largest difference by about 0.2" in found.text
+    strong = finding(model.fit_regularized(alpha=30.0), "bias")
+    assert strong.is_warning
+    assert "Take a smaller alpha" in strong.text
+    # What it advises takes the bias away, and says nothing about it.
+    assert "If select_rank(criterion='cv') takes no rank above 0, fit_regularized(penalty='firth')" in found.text
+    assert hja.select_rank(crowd(100, 15), ranks=[0, 1], criterion="cv").best in ("BTL", 0)
+    reduced = model.fit_regularized(penalty="firth")
+    first, last = shrunk.consensus.index[[0, -1]]
+    differences = [fit.contrast(f"mu[{first}] - mu[{last}]").estimate[0] for fit in (shrunk, reduced)]
+    assert differences[0] - differences[1] > 0.15
+    assert not any(found.topic == "bias" for found in reduced.findings)
+
+
+def test_crowds_too_large_to_work_it_out_are_still_said_to_push_the_scores_apart(set_limits):
+    set_limits(MANY_FREE=50)
+    text = finding(hja.JAModel.from_comparisons(crowd(100, 15)).fit_regularized(), "bias").text
+    assert "push the scores apart: intervals cover less than they say" in text
+
+
+def test_bias_reduction_is_not_advised_where_judges_disagree(shared_data):
+    """It puts a party first that loses the majority against all others; the rank that is chosen, with a ridge, puts it last."""
+    data = hja.read_comparisons(shared_data / "r" / "germanparties.csv", codes="names")
+    assert hja.select_rank(data, ranks=[0, 1], criterion="cv", n_folds=3).best == 1
+    chosen = hja.HJAModel.from_comparisons(data, rank=1).fit_regularized(n_random=0, warn_convergence=False)
+    assert "firth" not in finding(chosen, "bias").text
+    assert chosen.consensus.index[-1] == "Linke"
+
+
+def test_a_panel_of_heavy_judges_is_not_said_to_be_biased(panel):
+    assert not finding(hja.JAModel.from_comparisons(crowd(30, 200)).fit(), "bias").is_warning
+    assert not any(found.topic == "bias" for found in hja.JAModel.from_comparisons(panel).fit().findings)
+    assert not any(found.topic == "bias" for found in hja.BTLModel.from_comparisons(crowd(100, 15)).fit().findings)

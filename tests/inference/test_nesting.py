@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -89,3 +90,21 @@ def test_badly_scaled_but_regular_information_is_inverted():
     determinant = 1e12 * 1e-6 - 300.0**2
     exact = np.array([[1e-6, -300.0], [-300.0, 1e12]]) / determinant
     np.testing.assert_allclose(result.covariance, exact, rtol=1e-12)
+
+
+def test_a_common_position_is_nested_in_terms_that_add_up_to_it(panel):
+    """One dummy for each item that is shown first: their sum is the position."""
+    table = panel.to_frame()
+    home = pd.get_dummies(table["first"], dtype=float).add_prefix("home ")
+    common = hja.BTLModel.from_comparisons(panel, position="common").fit()
+    each = hja.BTLModel.from_comparisons(panel, home).fit()
+    row = hja.compare(common, each).iloc[1]
+    assert (row["against"], row["lr_df"], row["note"]) == ("BTL + common position", 9, "")
+    assert row["p_value"] == pytest.approx(stats.chi2.sf(row["lr"], 9))
+    # Without one of them they do not, unless every judge has a position of its own.
+    fewer = hja.BTLModel.from_comparisons(panel, home.iloc[:, 1:]).fit()
+    assert not is_nested(common._candidate, fewer._candidate)
+    own = hja.BTLModel.from_comparisons(panel, judge_exog=home.iloc[:, :2].assign(one=1.0)).fit()
+    assert is_nested(common._candidate, own._candidate)
+    assert not is_nested(hja.BTLModel.from_comparisons(panel, position="judge").fit()._candidate, each._candidate)
+    assert is_nested(hja.BTLModel.from_comparisons(panel, position="judge").fit()._candidate, own._candidate)

@@ -212,7 +212,7 @@ def test_replications_of_a_penalised_fit_are_penalised_alike(panel, kind, penalt
 
 
 def test_data_drawn_from_a_ridge_estimate_are_shrunk_once_more(panel):
-    result = hja.JAModel.from_comparisons(panel).fit_regularized(alpha=50.0)
+    result = hja.JAModel.from_comparisons(panel).fit_regularized(alpha=400.0)
     table = result.bootstrap(40, "parametric", rng=0).contrast(f"mu[{panel.items[8]}] - mu[{panel.items[9]}]").iloc[0]
     assert 0.0 < table["estimate"] + table["bias"] < 0.7 * table["estimate"]
 

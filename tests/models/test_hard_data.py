@@ -264,3 +264,62 @@ def test_light_crowd_workers_can_be_fitted_with_a_ridge(shared_data):
     shrunk = hja.HJAModel.from_comparisons(crowd, rank=1, position="judge").fit_regularized(alpha=0.5, terms=True)
     assert shrunk.converged
     assert np.isfinite(shrunk.bse).all()
+
+
+@pytest.fixture(scope="module")
+def two_leagues():
+    """Items a, b, c and x, y, z that nobody compared with each other; within both the first beats the second beats the third."""
+    rng = np.random.default_rng(0)
+    league, first = rng.integers(2, size=400), rng.integers(3, size=400)
+    second = (first + 1 + rng.integers(2, size=400)) % 3
+    items, scores = np.array([list("abc"), list("xyz")]), np.array([1.0, 0.0, -1.0])
+    outcome = rng.random(400) < 1.0 / (1.0 + np.exp(scores[second] - scores[first]))
+    judge = rng.choice(["j1", "j2", "j3"], 400)
+    return Comparisons.from_arrays(judge, items[league, first], items[league, second], outcome.astype(float))
+
+
+@pytest.mark.parametrize(("cls", "options"), [*MODELS, (hja.JudgewiseBTLModel, {})])
+def test_a_ridge_fits_groups_that_were_never_compared_and_says_what_links_them(two_leagues, cls, options):
+    model = cls.from_comparisons(two_leagues, **options)
+    with pytest.raises(IdentificationError, match="2 groups"):
+        model.fit()
+    result, text = warned(model.fit_regularized, hja.CovarianceWarning)
+    assert result.converged
+    assert "2 groups that no judge ever compared with each other ('a', 'b', 'c'; 'x', 'y', 'z')" in text
+    assert "rest on the prior alone" in text
+    assert "rest on the prior alone" in finding(result, "connectivity").text
+    within, between = result.contrast(["mu[a] - mu[b]", "mu[a] - mu[x]"]).std_err
+    # Prior variance 10 of the two means of three scores: 10 / 3 for each of them, with little from the data.
+    assert within < 0.5
+    assert between == pytest.approx(np.sqrt(20 / 3), rel=0.1)
+
+
+def test_bias_reduction_does_not_link_groups_that_were_never_compared(two_leagues):
+    with pytest.raises(IdentificationError, match="2 groups"):
+        hja.BTLModel.from_comparisons(two_leagues).fit_regularized(penalty="firth")
+
+
+@pytest.mark.parametrize("cls", [hja.BTLModel, hja.JudgewiseBTLModel])
+def test_a_covariate_that_is_a_property_of_the_items_is_called_one(panel, cls):
+    table, size = panel.to_frame(), pd.Series(np.arange(10.0) ** 2, index=panel.items)
+    covariates = pd.DataFrame(
+        {
+            "length": np.random.default_rng(0).normal(size=panel.n_rows),
+            "size": table["first"].map(size) - table["second"].map(size),
+        }
+    )
+    result, text = warned(cls.from_comparisons(panel, covariates).fit, HessianInversionWarning)
+    assert "The covariate 'size' is a property of the items" in text
+    assert "The covariate 'size' is a property of the items" in str(result.summary()).replace("\n    ", " ")
+    assert "'length'" not in text
+    assert "mu[" not in finding(result, "identification").text
+    # What the message advises.
+    without = cls.from_comparisons(panel, covariates[["length"]]).fit()
+    assert np.isfinite(without.contrast_formula("mu ~ size", pd.DataFrame({"size": size})).terms.loc["size", "p_value"])
+
+
+def test_sensitivities_leave_a_coefficient_for_a_property_of_the_items(panel):
+    """Judges that follow the consensus to different degrees do not follow a common slope so."""
+    table, size = panel.to_frame(), pd.Series(np.arange(10.0) ** 2, index=panel.items)
+    covariate = pd.DataFrame({"size": table["first"].map(size) - table["second"].map(size)})
+    assert hja.JAModel.from_comparisons(panel, covariate).fit().converged

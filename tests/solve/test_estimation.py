@@ -124,7 +124,7 @@ def test_ridge_shrinks_and_satisfies_its_own_first_order_conditions(cells):
     assert np.linalg.norm(shrunk.at.scores) < np.linalg.norm(plain.at.scores)
     assert shrunk.negative_loglike > plain.negative_loglike
     here = evaluate(cells, shrunk.at)
-    slope = gradient(cells, here).scores + ridge * shrunk.at.scores
+    slope = Ridge(ridge).add_to_gradient(cells, gradient(cells, here), shrunk.at).scores
     assert np.abs(structure.tangent(shrunk.at.scores).coordinates(slope)).max() < 1e-8
 
 

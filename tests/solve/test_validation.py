@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import hjastats as hja
-from hjastats.solve.validation import rank_losses, split
+from hjastats.model.structures import LowRank
+from hjastats.solve.validation import held_out_losses, split
 
 
 def counted(data):
@@ -13,7 +14,7 @@ def counted(data):
 
 
 def mean_loss(folds):
-    return rank_losses(folds, [1]).mean()
+    return held_out_losses(folds, [LowRank(1)]).loss.mean()
 
 
 def test_folds_of_counted_rows_divide_every_comparison(panel):

@@ -55,7 +55,8 @@ def plot_criterion(table: pd.DataFrame, criterion: str, *, ax: Axes | None = Non
     Parameters
     ----------
     table : pandas.DataFrame
-        Indexed by rank, with the column ``criterion`` and optionally its standard error, ``criterion + "_se"``.
+        Indexed by rank, and ``"BTL"`` before the first of them, with the column ``criterion`` and optionally its standard error,
+        ``criterion + "_se"``.
     criterion : str
         Smaller is better.
     ax : matplotlib.axes.Axes, optional
@@ -75,15 +76,21 @@ def plot_criterion(table: pd.DataFrame, criterion: str, *, ax: Axes | None = Non
     ax = axes(ax, 6.0, 3.8)
     values = table[criterion]
     error = table.get(f"{criterion}_se")
-    ax.errorbar(table.index, values, yerr=error, marker="o", color=PLAIN, capsize=3, linewidth=1.4)
+    ranks = [label for label in table.index if not isinstance(label, str)]
+    places = [min(ranks, default=0) - 1 if isinstance(label, str) else label for label in table.index]
+    ax.errorbar(places, values, yerr=error, marker="o", color=PLAIN, capsize=3, linewidth=1.4)
     name = _TITLES.get(criterion, criterion)
     title = name
     if values.notna().any():
         position = int(np.nanargmin(values.to_numpy(float)))
         best = table.index[position]
-        ax.plot(best, values.iloc[position], "o", markersize=12, markerfacecolor="none", markeredgecolor=STRONG)
-        title = f"{name}: smallest at rank {best}"
+        ax.plot(
+            places[position], values.iloc[position], "o", markersize=12, markerfacecolor="none", markeredgecolor=STRONG
+        )
+        title = f"{name}: smallest {f'for {best}' if isinstance(best, str) else f'at rank {best}'}"
     whole_numbers(ax.xaxis)
+    if len(ranks) < len(places):
+        ax.set_xticks(places, [str(label) for label in table.index])
     write_words(ax, title, "rank of the disagreement", name)
     return ax
 
