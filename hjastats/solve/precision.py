@@ -82,29 +82,49 @@ class DenseCovariance:
 
 @dataclass(frozen=True)
 class NoCovariance:
-    """Standard errors that are withheld: not a number, of whatever is asked for.
+    """Standard errors that are withheld: not a number, except of linear coefficients where their covariance is given.
+
+    Attributes
+    ----------
+    n_free : int
+    of_linear : Covariance, optional
+        Of all free coordinates, of which only the first ``n_linear`` are shown.
+    n_linear : int
 
     Examples
     --------
     >>> NoCovariance(2).of(np.array([[1.0, 1.0]])), NoCovariance(2).is_finite
     (array([[nan]]), False)
+    >>> NoCovariance(2, DenseCovariance(np.eye(2)), 1).variances(np.eye(2))
+    array([ 1., nan])
     """
 
     n_free: int
+    of_linear: Covariance | None = None
+    n_linear: int = 0
     is_finite = False
 
     @property
     def covariance(self) -> np.ndarray:
         """The whole matrix, shape (n_free, n_free)."""
-        return np.full((self.n_free, self.n_free), np.nan)
+        return self.of(np.eye(self.n_free))
+
+    def _is_shown(self, jacobian: np.ndarray) -> np.ndarray:
+        return np.asarray((self.of_linear is not None) & ~jacobian[:, self.n_linear :].any(axis=1))
 
     def of(self, jacobian: np.ndarray) -> np.ndarray:
         """Covariance of quantities with the given Jacobian (m, n_free)."""
-        return np.full((len(jacobian), len(jacobian)), np.nan)
+        shown, result = self._is_shown(jacobian), np.full((len(jacobian), len(jacobian)), np.nan)
+        if self.of_linear is not None:
+            result[np.ix_(shown, shown)] = self.of_linear.of(jacobian[shown])
+        return result
 
     def variances(self, jacobian: np.ndarray) -> np.ndarray:
         """Variances of quantities with the given Jacobian, shape (m,)."""
-        return np.full(len(jacobian), np.nan)
+        shown, result = self._is_shown(jacobian), np.full(len(jacobian), np.nan)
+        if self.of_linear is not None:
+            result[shown] = self.of_linear.variances(jacobian[shown])
+        return result
 
     def can_solve(self, n: int) -> bool:
         """Whether so many quantities can be had in reasonable time: there is nothing to solve."""
