@@ -157,7 +157,7 @@ def test_data_without_any_disagreement_are_fitted_and_compared_without_it(tmp_pa
     path = tmp_path / "few.csv"
     path.write_text("judge,model_a,model_b,winner\nann,gpt-4,llama,model_a\nbob,llama,claude,tie\n")
     assert main(["fit", str(path), "--ridge", "0.1"]) == 0
-    assert "Rank 0 by BIC" in capsys.readouterr().out
+    assert "BTL by BIC" in capsys.readouterr().out
     assert main(["compare", str(path), "--json"]) == 0
     names = [row["model"] for row in json.loads(capsys.readouterr().out)]
     assert sorted(names) == ["BTL", "BTL + position", "JA", "JA + position"]
