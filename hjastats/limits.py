@@ -99,6 +99,10 @@ CONTRAST_DEPTH = 60
 
 # Leaves beyond which their optimal order, which takes the cube of their number, is not looked for.
 ORDERED_LEAVES = 500
+# Entries of the Laplacians of judges whose own rankings are looked for.
+OWN_LAPLACIANS = 2_000_000
+# Judges of which every two are compared.
+COMPARED_JUDGES = 1000
 # Items whose information about the consensus still fits in memory several times.
 INVERTED_ITEMS = 10_000
 # Items that are ranked when there are too many to rank all, and scores that are listed without places.
