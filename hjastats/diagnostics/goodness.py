@@ -15,7 +15,7 @@ from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate
 from ..model.responses import BINARY, is_soft
 from ..model.terms import LOG_ODDS
-from ..solve.precision import FreeCovariance, covariance_at
+from ..solve.precision import FreeCovariance, LargeCovariance, covariance_at
 from ..words import and_more, p_value, told_p
 from .adjusted import holm
 
@@ -27,8 +27,8 @@ LEVEL, MANY_TIES = 0.05, 0.02
 # Newton steps to a judge's own scores, the longest of them, and a ridge that keeps the scores of a judge that is certain finite.
 _STEPS, _LONGEST, _RIDGE = 8, 2.0, 1e-3
 # Degrees of freedom from which a chi-squared variable is normal; variance of the verdicts on a pair below which one surprise would
-# decide, so that the pair takes no part.
-_NORMAL, _SURE = 1e6, 0.2
+# decide, so that the pair takes no part; degrees of freedom below which the lower end of that variable is too near.
+_NORMAL, _SURE, _MANY = 1e6, 0.2, 10.0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -127,7 +127,8 @@ class _Pairs:
         so far Farrington's statistic with a pair counted by its variance. Of estimated probabilities the mean is ``-(k2 + b / 2)
         h`` with the pair's leverage h. The third moment is ``4 k2 (k2 + b / 2) (2 (k2 + b) + (k3 / k2)^2)``: that of the sum over
         all two verdicts on the pair of the product of their residuals, which the statistic is. The sum is referred to a chi-squared
-        variable, moved and stretched, of the same three moments; its lower tail to a normal one, which is longer.
+        variable, moved and stretched, of the same three moments; of few degrees of freedom the lower tail to a normal one, which is
+        longer.
         """
         k2, free = self.variance, np.maximum(self.variance + 0.5 * self.bend, 0.0)
         excess = self.residual**2 - self.skew * self.residual - k2 + free * leverage
@@ -139,7 +140,8 @@ class _Pairs:
         with np.errstate(divide="ignore", invalid="ignore"):
             df = np.minimum(8.0 * variance**3 / third**2, _NORMAL)
             at = np.maximum(df + excess * np.sqrt(2.0 * df / variance), 0.0)
-            over, under = special.chdtrc(df, at), special.ndtr(excess / np.sqrt(variance))
+            over = special.chdtrc(df, at)
+            under = np.where(df >= _MANY, special.chdtr(df, at), special.ndtr(excess / np.sqrt(variance)))
         table = {
             "dispersion": np.maximum(1.0 + excess / np.where(mean > 0, mean, np.nan), 0.0),
             "over": over,
@@ -156,29 +158,21 @@ def goodness_of_fit(fit: Fit, observed: Observations) -> Goodness:
     """
     if note := _unavailable(fit, observed):
         return Goodness(pd.DataFrame(), note)
-    covariance = (
-        fit.model_covariance if fit.information == "expected" else covariance_at(fit.design, fit.at, fit.tangent)
-    )
-    if not isinstance(covariance, FreeCovariance) or not covariance.is_finite:
-        return Goodness(pd.DataFrame(), "Goodness of fit is not tested for so many parameters.")
     design, n_judges = _decided(fit, observed), fit.design.n_judges
     code, some = _pair_codes(design)
-    pairs = _pairs(design, fit.at, code, some)
-    whole = pairs.tested(_leverages(design, fit, covariance, code, len(some)), n_judges)
-    own = _own_scores(design, fit.at)
-    if own is None:
-        alone = pd.DataFrame(np.nan, whole.index, whole.columns)
-    else:
-        at, precision = own
-        there = _pairs(design, at, code, some)
-        alone = there.tested(_own_leverages(design, there, precision, some), n_judges)
-    times = np.bincount(code, design.n, len(some))
+    pairs, times = _pairs(design, fit.at, code, some), np.bincount(code, design.n, len(some))
     again = np.where(pairs.variance > _SURE, np.maximum(times - 1.0, 0.0), 0.0)
     n_pairs, repeated = (np.bincount(pairs.judge, values, n_judges) for values in (again > 0, again))
     is_few = np.concatenate([[repeated.sum()], repeated]) < FEW_REPEATED
     if is_few.all():
         note = f"Goodness of fit is not tested: nobody gave {FEW_REPEATED} verdicts on pairs of items judged before."
         return Goodness(pd.DataFrame(), note)
+    if len(some) * design.n_items**2 > limits.TESTED_PAIRS:
+        return Goodness(pd.DataFrame(), "Goodness of fit is not tested for so many pairs of items.")
+    is_observed = fit.information == "observed"
+    covariance = covariance_at(fit.design, fit.at, fit.tangent) if is_observed else fit.model_covariance
+    whole = pairs.tested(_leverages(design, fit, covariance, code, len(some)), n_judges)
+    alone = _alone(design, fit.at, code, some)
     whole[is_few] = alone[is_few] = np.nan
     table = pd.DataFrame({"pairs": np.concatenate([[n_pairs.sum()], n_pairs]).astype(int)})
     table["dispersion"] = whole["dispersion"]
@@ -197,6 +191,8 @@ def _unavailable(fit: Fit, observed: Observations) -> str:
     data, response = observed.data, fit.design.response
     if fit.penalty is not None:
         return "Goodness of fit is not tested for penalised estimates."
+    if fit.layout.n_free > limits.TESTED_PARAMETERS:
+        return f"Goodness of fit is not tested for more than {limits.TESTED_PARAMETERS:,} parameters."
     if not fit.converged:
         return "Goodness of fit is not tested: there is no finite, determined estimate."
     if is_soft(response, data.outcome).any() or (np.abs(data.weight - np.round(data.weight)) > 1e-9).any():
@@ -235,7 +231,9 @@ def _pairs(design: Design, at: Coefficients, code: np.ndarray, some: np.ndarray)
     return _Pairs(design.judge[some], residual, k2, (k4 - k3**2 / k2) / k2, k3 / k2)
 
 
-def _leverages(design: Design, fit: Fit, covariance: FreeCovariance, code: np.ndarray, n_pairs: int) -> np.ndarray:
+def _leverages(
+    design: Design, fit: Fit, covariance: FreeCovariance | LargeCovariance, code: np.ndarray, n_pairs: int
+) -> np.ndarray:
     """Share of each pair's variance that the estimate takes up, shape (n_pairs,).
 
     Judge by judge: a pair moves with the judge's own coordinates and the shared ones only.
@@ -256,7 +254,7 @@ def _leverages(design: Design, fit: Fit, covariance: FreeCovariance, code: np.nd
     judge[code] = design.judge
     place = np.where(design.is_free, np.cumsum(design.is_free) - 1, -1)
     together = np.arange(design.n_linear + tangent.n_judges * f, design.n_linear + tangent.n_free)
-    result = np.zeros(n_pairs)
+    result, whole = np.zeros(n_pairs), covariance.covariance
     for k in range(design.n_judges):
         own = place[m + k * e : m + (k + 1) * e]
         index = np.concatenate([np.arange(m), own[own >= 0], design.n_linear + k * f + np.arange(f), together])
@@ -265,7 +263,7 @@ def _leverages(design: Design, fit: Fit, covariance: FreeCovariance, code: np.nd
         linear = linear[:, np.concatenate([np.ones(m, dtype=bool), own >= 0])]
         shared = (tangent.shared_judges[k][None, :, None] * items[:, None, :]).reshape(len(pairs), -1)
         rows = np.hstack([linear, own_items, shared])
-        result[pairs] = np.einsum("pd,pd->p", rows @ covariance.covariance[np.ix_(index, index)], rows)
+        result[pairs] = np.einsum("pd,pd->p", rows @ whole[np.ix_(index, index)], rows)
     return result / np.maximum(np.bincount(code, weight, n_pairs), 1e-300)
 
 
@@ -286,9 +284,13 @@ def _own_scores(design: Design, at: Coefficients) -> tuple[Coefficients, np.ndar
     return at, np.linalg.inv(design.laplacians(evaluate(design, at).curvature) + ridge)
 
 
-def _own_leverages(design: Design, pairs: _Pairs, covariance: np.ndarray, some: np.ndarray) -> np.ndarray:
+def _alone(design: Design, at: Coefficients, code: np.ndarray, some: np.ndarray) -> pd.DataFrame:
+    """As ``_Pairs.tested``, against every judge's own best ranking; empty where items are too many."""
+    own = _own_scores(design, at)
+    if own is None:
+        return pd.DataFrame(np.nan, range(design.n_judges + 1), ["dispersion", "over", "under"])
+    there, covariance = _pairs(design, own[0], code, some), own[1]
     judge, first, second = design.judge[some], design.first[some], design.second[some]
-    spread = (
-        covariance[judge, first, first] + covariance[judge, second, second] - 2.0 * covariance[judge, first, second]
-    )
-    return pairs.variance * spread
+    variance = covariance[judge, first, first] + covariance[judge, second, second]
+    variance -= 2.0 * covariance[judge, first, second]
+    return there.tested(there.variance * variance, design.n_judges)

@@ -18,7 +18,7 @@ from ..inference.contributions import Contributions
 from ..model.design import Design
 from ..model.likelihood import evaluate, weighted
 from ..model.terms import POSITION, Term
-from ..solve.precision import FreeCovariance, covariance_at
+from ..solve.precision import FreeCovariance, LargeCovariance, covariance_at
 from ..words import counted, p_value, quoted, told_p
 from .adjusted import holm
 
@@ -98,11 +98,12 @@ def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stab
     if fit.penalty is not None or not fit.converged:
         why = "for penalised estimates" if fit.penalty is not None else "without a finite, determined estimate"
         return Stability(pd.DataFrame(), halves, f"Changes over time are not tested {why}.")
+    if fit.layout.n_free > limits.TESTED_PARAMETERS:
+        note = f"Changes over time are not tested for more than {limits.TESTED_PARAMETERS:,} parameters."
+        return Stability(pd.DataFrame(), halves, note)
     covariance = (
-        fit.model_covariance if fit.information == "expected" else covariance_at(fit.design, fit.at, fit.tangent)
+        covariance_at(fit.design, fit.at, fit.tangent) if fit.information == "observed" else fit.model_covariance
     )
-    if not isinstance(covariance, FreeCovariance) or not covariance.is_finite:
-        return Stability(pd.DataFrame(), halves, "Changes over time are not tested for so many parameters.")
     data = observed.data
     half, weight = second_half(data, time), evaluate(observed.rows, fit.at).curvature
     # Around its mean for every judge: what the model lacks in both halves alike is no change.
@@ -155,7 +156,7 @@ def second_half(data: Comparisons, time: str | None = None) -> np.ndarray:
 
 
 def _tests(
-    cells: Design, fit: Fit, covariance: FreeCovariance
+    cells: Design, fit: Fit, covariance: FreeCovariance | LargeCovariance
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Slope, what the others explain of it (m, n_free), information, and coupling with the others (m, n_free) of all terms."""
     at = replace(fit.at, judge=np.hstack([np.zeros((cells.n_judges, 1)), fit.at.judge]))
