@@ -64,7 +64,9 @@ class Goodness:
         if len(round_):
             named = [f"{name!r}" if name != ALL else "the panel as a whole" for name in round_.index]
             told.append(f"Preferences go round beyond chance, so that no ranking describes them: {and_more(named, 3)}.")
-        misfit = table[(table["p_holm"] < LEVEL) & ~(table["p_circular_holm"] < LEVEL)]
+        misfit = table[(table["p_holm"] < LEVEL) & ~(table["p_circular_holm"] < LEVEL)].sort_values(
+            "p_holm", kind="stable"
+        )
         for is_over, words in (
             (
                 True,
