@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.special import expit, ndtr
 
 import hjastats as hja
+from hjastats.diagnostics.goodness import LEVEL
 
 from .registry import Told, claim
 
@@ -76,7 +77,7 @@ def copies(rng: np.random.Generator) -> Told:
     return float(_same_prompts(rng, 0.9, True).judges.redundancy().copies == [("j0", "j1")]), 1.0
 
 
-@claim("S15", "power", f"the same without a prompt column; {DESIGN}", n=400, n_quick=40)
+@claim("S15", "power", f"a copy of 90% of the verdicts is named without a prompt column; {DESIGN}", n=400, n_quick=40)
 def copies_without_prompts(rng: np.random.Generator) -> Told:
     return float(_same_prompts(rng, 0.9, False).judges.redundancy().copies == [("j0", "j1")]), 1.0
 
@@ -116,7 +117,7 @@ def cyclic_judges(rng: np.random.Generator) -> Told:
     ahead = (panel.second - panel.first) % ITEMS
     forward = np.where(2 * ahead == ITEMS, panel.first < panel.second, 2 * ahead < ITEMS)
     chance = np.where(panel.judge == 0, np.where(forward, 0.9, 0.1), expit(panel.odds))
-    return float(panel.fitted(chance).judges.goodness_of_fit().table.loc["j0", "p_circular_holm"] < 0.05), 1.0
+    return float(panel.fitted(chance).judges.goodness_of_fit().table.loc["j0", "p_circular_holm"] < LEVEL), 1.0
 
 
 @claim(
@@ -143,7 +144,7 @@ def thurstone(rng: np.random.Generator) -> Told:
 def lapses(rng: np.random.Generator) -> Told:
     panel = Panel(rng)
     chance = np.where(panel.judge == 0, 0.1 + 0.8 * expit(2.0 * panel.odds), expit(panel.odds))
-    return float(panel.fitted(chance).judges.goodness_of_fit().table.loc["j0", "p_holm"] < 0.05), 1.0
+    return float(panel.fitted(chance).judges.goodness_of_fit().table.loc["j0", "p_holm"] < LEVEL), 1.0
 
 
 @claim(
@@ -157,7 +158,7 @@ def nothing_changes(rng: np.random.Generator) -> Told:
 @claim(
     "S15",
     "false alarms",
-    f"the same with 80 prompts in blocks of rows that move everybody (sd 1); {DESIGN}",
+    f"something is said to change half-way, but only prompts do (80 in blocks of rows, sd 1); {DESIGN}",
     n=600,
     n_quick=40,
 )

@@ -16,14 +16,16 @@ from ..model.likelihood import evaluate
 from ..model.responses import BINARY, is_soft
 from ..model.terms import LOG_ODDS
 from ..solve.precision import FreeCovariance, LargeCovariance, covariance_at
-from ..words import and_more, p_value, told_p
+from ..words import and_more, counted, p_value, told_p
 from .adjusted import holm
 
-# Verdicts on pairs a judge has judged before, below which it is not tested: in 14% of panels of 8 judges with 30 verdicts on 8
-# items one of them would seem to vary too little.
-FEW_REPEATED = 30
-# Level of the adjusted tests, and the share of ties from which half wins vary visibly less than wins and losses.
-LEVEL, MANY_TIES = 0.05, 0.02
+# Verdicts on pairs judged before, below which a judge is not tested: with 30 verdicts on 8 items, 14% of panels of 8 judges would
+# have one who seems to vary too little. For every score of a ranking of its own, below which circles are not looked for: with 80
+# verdicts, 0.5% of judges would go round at a level of 0.3%.
+FEW_REPEATED, FEW_PER_SCORE = 30, 10
+# Level of the adjusted tests, at which false alarms stay below 5% also with few verdicts; and the share of ties from which half
+# wins vary visibly less than wins and losses.
+LEVEL, MANY_TIES = 0.01, 0.02
 # Newton steps to a judge's own scores, the longest of them, and a ridge that keeps the scores of a judge that is certain finite.
 _STEPS, _LONGEST, _RIDGE = 8, 2.0, 1e-3
 # Degrees of freedom from which a chi-squared variable is normal; variance of the verdicts on a pair below which one surprise would
@@ -81,10 +83,16 @@ class Goodness:
         if told:
             return " ".join(told)
         whole = {name: float(value) for name, value in zip(table.columns, table.iloc[0], strict=True)}
+        every, circles = (self._tested(column) for column in ("p_value", "p_circular"))
         return (
-            f"Pairs of items vary as the model says (dispersion {whole['dispersion']:.2f}, {told_p(whole['p_value'])}), for "
-            "every judge too; no judge's preferences go round beyond chance."
+            f"Pairs of items vary as the model says (dispersion {whole['dispersion']:.2f}, {told_p(whole['p_value'])}; tested of "
+            f"{every}); preferences that go round beyond chance: none (tested of {circles})."
         )
+
+    def _tested(self, column: str) -> str:
+        """Of how many judges there is a test."""
+        n_tested, n_judges = int(self.table[column].iloc[1:].notna().sum()), len(self.table) - 1
+        return "every judge" if n_tested == n_judges else f"{n_tested} of {counted(n_judges, 'judge')}"
 
     def __repr__(self) -> str:
         if self.note:
@@ -175,7 +183,9 @@ def goodness_of_fit(fit: Fit, observed: Observations) -> Goodness:
     covariance = covariance_at(fit.design, fit.at, fit.tangent) if is_observed else fit.model_covariance
     whole = pairs.tested(_leverages(design, fit, covariance, code, len(some)), n_judges)
     alone = _alone(design, fit.at, code, some)
-    whole[is_few] = alone[is_few] = np.nan
+    n_scores = (design.n_items - 1) * np.concatenate([[n_judges], np.ones(n_judges)])
+    whole[is_few] = np.nan
+    alone[is_few | (np.concatenate([[repeated.sum()], repeated]) < FEW_PER_SCORE * n_scores)] = np.nan
     table = pd.DataFrame({"pairs": np.concatenate([[n_pairs.sum()], n_pairs]).astype(int)})
     table["dispersion"] = whole["dispersion"]
     table["p_value"] = np.minimum(2.0 * np.minimum(whole["over"], whole["under"]), 1.0)

@@ -53,7 +53,7 @@ class Redundancy:
     effective : EffectiveJudges
         What the consensus rests on, redundancy counted.
     is_clustered : bool
-        Whether the errors of the fit are clustered.
+        Whether the errors of the fit are clustered by prompt, or by something that holds whole prompts.
     note : str
         Why nothing can be said; empty if something can.
     """
@@ -199,7 +199,7 @@ def redundancy(fit: Fit, observed: Observations, prompt: str | None = None) -> R
     data, name = observed.data, prompt_column(observed.data, prompt)
     unit, code = "pairs of items" if name is None else "prompt-pairs", _units(data, name)
     n_judges, plain = data.n_judges, effective_judges(fit)
-    is_clustered = fit.choice.kind == "cluster"
+    is_clustered = name is not None and _keeps_prompts(fit, data, name)
     if n_judges == 1 or n_judges > limits.COMPARED_JUDGES:
         what = "There is one judge" if n_judges == 1 else f"More than {limits.COMPARED_JUDGES:,} judges"
         return _nothing(data.judges, unit, f"{what}: nobody was compared with others.", plain, is_clustered)
@@ -219,8 +219,12 @@ def redundancy(fit: Fit, observed: Observations, prompt: str | None = None) -> R
     shared, own = _products(judged, judged), _products(squares, judged)
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation, z = sums / np.sqrt(own * own.T), sums / np.sqrt(spread)
-        # As many units of equal weight as there are of unequal ones.
-        n_equal = spread**2 / _products(variance.power(2), variance.power(2))
+        # As many units of equal weight as there are of unequal ones: a few surprises among many sure verdicts count as few. By
+        # chance alone products of normal residuals are so unequal that they would count as 0.33 to 0.41 of their number.
+        n_equal = np.minimum(
+            spread**2 / _products(variance.power(2), variance.power(2)),
+            2.0 * _products(abs(residual), abs(residual)) ** 2 / _products(squares, squares),
+        )
         agreement, expected = _agreement(table, data, sign, here.eta)
     is_pair = np.triu(np.ones_like(shared, dtype=bool), 1) & (shared >= FEW_SHARED) & np.isfinite(correlation)
     if not is_pair.any():
@@ -238,6 +242,15 @@ def redundancy(fit: Fit, observed: Observations, prompt: str | None = None) -> R
     effective = herfindahl(shares, data.judges, plain.note, counted * np.outer(signs, signs))
     arrays = (shared, agreement, expected, correlation, z, p_copy)
     return Redundancy(data.judges, unit, *arrays, panel, panel_p, effective, is_clustered)
+
+
+def _keeps_prompts(fit: Fit, data: Comparisons, prompt: str) -> bool:
+    """Whether the errors of a fit are clustered such that all verdicts on a prompt are in one cluster."""
+    groups = fit.choice.facts.get("groups")
+    if fit.choice.kind != "cluster" or (isinstance(groups, str) and groups not in data.columns):
+        return False
+    labels = data.columns[groups] if isinstance(groups, str) else pd.Series(np.asarray(groups))
+    return bool(labels.groupby(data.columns[prompt].to_numpy()).nunique().max() == 1)
 
 
 def _units(data: Comparisons, prompt: str | None) -> np.ndarray:
@@ -274,7 +287,9 @@ def _agreement(
 
 def _told_from_common(correlation: np.ndarray, n: np.ndarray, is_pair: np.ndarray) -> np.ndarray:
     """Holm-adjusted p-values that correlations are at most ``COMMON``, shape (n_judges, n_judges)."""
-    inside = np.clip(correlation[is_pair], -1.0 + 1e-12, 1.0 - 1e-12)
+    # Of few units even the largest correlation is not much.
+    largest = 1.0 - 1.0 / np.maximum(n[is_pair], 2.0)
+    inside = np.clip(correlation[is_pair], -largest, largest)
     z = (np.arctanh(inside) - np.arctanh(COMMON)) * np.sqrt(np.maximum(n[is_pair] - 3.0, 0.0))
     p_copy = np.full(correlation.shape, np.nan)
     p_copy[is_pair] = holm(special.ndtr(-z))

@@ -105,12 +105,7 @@ def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stab
         covariance_at(fit.design, fit.at, fit.tangent) if fit.information == "observed" else fit.model_covariance
     )
     data = observed.data
-    half, weight = second_half(data, time), evaluate(observed.rows, fit.at).curvature
-    # Around its mean for every judge: what the model lacks in both halves alike is no change.
-    mean = np.bincount(data.judge_index, weight * half, data.n_judges) / np.bincount(
-        data.judge_index, weight, data.n_judges
-    )
-    rows = observed.rows.with_own_term(Term("second half", "judge", POSITION), half - mean[data.judge_index])
+    rows = observed.rows.with_own_term(Term("second half", "judge", POSITION), _centred(observed, fit, time))
     slope, explained, information, coupling = _tests(collapse(rows), fit, covariance)
     with np.errstate(divide="ignore", invalid="ignore"):
         left = information - np.einsum("mf,mf->m", explained, coupling)
@@ -127,8 +122,20 @@ def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stab
     return Stability(table, halves)
 
 
+def _centred(observed: Observations, fit: Fit, time: str | None) -> np.ndarray:
+    """The halves around their mean for every judge, shape (n_rows,): what the model lacks in both halves alike is no change."""
+    judge, half = observed.data.judge_index, second_half(observed.data, time)
+    weight = np.where(np.isnan(half), 0.0, evaluate(observed.rows, fit.at).curvature)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.bincount(judge, weight * np.nan_to_num(half)) / np.bincount(judge, weight)
+    # A row of unknown time belongs to neither.
+    return np.nan_to_num(half - mean[judge])
+
+
 def second_half(data: Comparisons, time: str | None = None) -> np.ndarray:
     """One for rows of the second half, otherwise zero, shape (n_rows,): after the median time, or of each judge's rows.
+
+    Not a number where the time is missing.
 
     Raises
     ------
@@ -147,7 +154,7 @@ def second_half(data: Comparisons, time: str | None = None) -> np.ndarray:
                 f"no column is called {time!r}; there are {quoted(data.columns.columns, 10) or 'none'}."
             )
         rank = data.columns[time].rank().to_numpy()
-        return (rank > np.nanmedian(rank)).astype(float)
+        return np.where(np.isnan(rank), np.nan, rank > np.nanmedian(rank))
     order = np.argsort(data.judge_index, kind="stable")
     count = np.bincount(data.judge_index, minlength=data.n_judges)
     place = np.empty(data.n_rows)

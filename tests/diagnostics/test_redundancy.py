@@ -72,6 +72,29 @@ def test_what_a_prompt_does_to_everybody_makes_no_copies():
     assert "clustered standard errors in use are made for that" in clustered.text
 
 
+def test_clusters_that_tear_prompts_apart_do_not_count_them():
+    result = fitted(prompt_effect=2.0)
+    torn = result.with_covariance("cluster", {"groups": np.arange(len(result.model.comparisons)) // 40})
+    assert torn.judges.redundancy().is_warning
+    whole = result.with_covariance("cluster", {"groups": result.model.comparisons.columns["prompt_id"] // 2})
+    assert not whole.judges.redundancy().is_warning
+
+
+def test_a_few_surprises_in_common_make_no_copies():
+    """Two judges who pick the first item but for four verdicts each, three of them on the same prompts."""
+    data = shared_prompts(n=300)
+    frame = data.to_frame().sort_values(["judge", "prompt_id"], ignore_index=True)
+    for judge, second in (("j0", [3, 50, 120, 200]), ("j1", [3, 50, 120, 250])):
+        rows = frame["judge"] == judge
+        frame.loc[rows, "outcome"] = np.where(frame.loc[rows, "prompt_id"].isin(second), 0.0, 1.0)
+    biased = hja.Comparisons.from_arrays(
+        *(frame[name] for name in ("judge", "first", "second", "outcome")), columns=frame[["prompt_id"]]
+    )
+    found = hja.JAModel.from_comparisons(biased, position="judge").fit().judges.redundancy()
+    assert found.pairs.set_index(["judge", "other"]).loc[("j0", "j1"), "correlation"] > 0.7
+    assert found.copies == []
+
+
 def test_the_correlation_tells_by_how_much_clustered_errors_are_larger():
     """Advice is followed: errors clustered by prompt against those of the model, here with one pair of items for a prompt."""
     result = fitted(prompt_effect=2.0, n=1500)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -145,7 +147,17 @@ def test_prompts_are_clusters_and_ties_vary_as_they_do():
     assert (model_based < 0.95 * independent["std_err"].mean() * 2).all()
 
 
-def test_what_cannot_be_tested_is_said(panel, separated_fit, set_limits):
+def test_verdicts_of_unknown_time_take_no_part():
+    data = changing(flip=3)
+    day = data.columns["day"].astype(float)
+    unknown = np.arange(len(data)) % 4 == 0
+    some = replace(data, columns=pd.DataFrame({"day": day.where(~unknown)}))
+    found = hja.JAModel.from_comparisons(some).fit().judges.stability(time="day")
+    assert "the sensitivity of 'j3' changes by -" in found.text
+    assert np.isnan(second_half(some, "day")).sum() == unknown.sum()
+
+
+def test_what_cannot_be_tested_is_said(panel, separated_fit):
     ridge = hja.JAModel.from_comparisons(panel).fit_regularized(0.1)
     assert finding(ridge, "stability").text == "Changes over time are not tested for penalised estimates."
     assert "without a finite" in finding(separated_fit, "stability").text
