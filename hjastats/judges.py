@@ -318,9 +318,9 @@ class JudgeQuestions:
     def goodness_of_fit(self) -> Goodness:
         """Whether the verdicts of all judges, and of each, vary as the model says.
 
-        Tests the fit against free probabilities of every judge's pairs of items, and every judge against the best ranking of its
-        own (:func:`hjastats.diagnostics.goodness.goodness_of_fit`). A judge whose preferences go round fails both; one whose taste
-        the rank of the model does not cover only the first.
+        Tests the fit against free probabilities of every judge's pairs of items, and every judge against the best ranking and
+        position effect of its own (:func:`hjastats.diagnostics.goodness.goodness_of_fit`). A judge whose preferences go round fails
+        both; one whose taste the rank of the model does not cover only the first.
 
         Examples
         --------
@@ -328,7 +328,7 @@ class JudgeQuestions:
         >>> data = hja.datasets.load_panel()
         >>> result = hja.JAModel.from_comparisons(data, position="judge").fit()
         >>> result.judges.goodness_of_fit().table.loc["judge-5", ["dispersion", "circular"]].round(2).tolist()
-        [2.95, 0.87]
+        [2.95, 0.83]
         >>> richer = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
         >>> richer.judges.goodness_of_fit().table.loc["judge-5", ["dispersion", "circular"]].round(2).tolist()
         [0.87, 0.83]

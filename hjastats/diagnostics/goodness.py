@@ -14,7 +14,7 @@ from ..fit import Fit, Observations
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate
 from ..model.responses import BINARY, is_soft
-from ..model.terms import LOG_ODDS
+from ..model.terms import LOG_ODDS, POSITION, Term
 from ..solve.precision import FreeCovariance, LargeCovariance, covariance_at
 from ..words import and_more, counted, p_value, told_p
 from .adjusted import holm
@@ -26,8 +26,9 @@ FEW_REPEATED, FEW_PER_SCORE = 30, 10
 # Level of the adjusted tests, at which false alarms stay below 5% also with few verdicts; and the share of ties from which half
 # wins vary visibly less than wins and losses.
 LEVEL, MANY_TIES = 0.01, 0.02
-# Newton steps to a judge's own scores, the longest of them, and a ridge that keeps the scores of a judge that is certain finite.
-_STEPS, _LONGEST, _RIDGE = 8, 2.0, 1e-3
+# Newton steps to a judge's own scores, the longest of them and one short enough to end with, and a ridge that keeps the scores of a
+# judge that is certain finite.
+_STEPS, _LONGEST, _CLOSE, _RIDGE = 8, 2.0, 1e-3, 1e-3
 # Degrees of freedom from which a chi-squared variable is normal; variance of the verdicts on a pair below which one surprise would
 # decide, so that the pair takes no part; degrees of freedom below which the lower end of that variable is too near.
 _NORMAL, _SURE, _MANY = 1e6, 0.2, 10.0
@@ -46,10 +47,13 @@ class Goodness:
         both above 1, one whose taste the model lacks only the first.
     note : str
         Why there is no test; empty if there is one.
+    lacking : str
+        What the model may lack where pairs depart from it.
     """
 
     table: pd.DataFrame
     note: str = ""
+    lacking: str = ""
 
     @property
     def is_warning(self) -> bool:
@@ -69,13 +73,8 @@ class Goodness:
         misfit = table[(table["p_holm"] < LEVEL) & ~(table["p_circular_holm"] < LEVEL)].sort_values(
             "p_holm", kind="stable"
         )
-        for is_over, words in (
-            (
-                True,
-                "Pairs of items depart from the model more than chance allows (a taste that the rank does not cover)",
-            ),
-            (False, "Verdicts on a pair vary less than the model says"),
-        ):
+        over = f"Pairs of items depart from the model more than chance allows ({self.lacking})"
+        for is_over, words in ((True, over), (False, "Verdicts on a pair vary less than the model says")):
             some = misfit[(misfit["dispersion"] > 1) == is_over]
             if len(some):
                 named = [_named(name, row["dispersion"], row["p_holm"]) for name, row in some.iterrows()]
@@ -182,7 +181,7 @@ def goodness_of_fit(fit: Fit, observed: Observations) -> Goodness:
     is_observed = fit.information == "observed"
     covariance = covariance_at(fit.design, fit.at, fit.tangent) if is_observed else fit.model_covariance
     whole = pairs.tested(_leverages(design, fit, covariance, code, len(some)), n_judges)
-    alone = _alone(design, fit.at, code, some)
+    alone = _alone(fit, observed)
     n_scores = (design.n_items - 1) * np.concatenate([[n_judges], np.ones(n_judges)])
     whole[is_few] = np.nan
     alone[is_few | (np.concatenate([[repeated.sum()], repeated]) < FEW_PER_SCORE * n_scores)] = np.nan
@@ -195,7 +194,8 @@ def goodness_of_fit(fit: Fit, observed: Observations) -> Goodness:
     )
     table.index = pd.Index([ALL, *fit.layout.judges], name="judge")
     order = ["pairs", "dispersion", "p_value", "p_holm", "circular", "p_circular", "p_circular_holm"]
-    return Goodness(table[order])
+    position = "" if fit.layout.terms.scope("position") == "judge" else ", or a position effect that it lacks"
+    return Goodness(table[order], lacking=f"a taste that the rank does not cover{position}")
 
 
 def _unavailable(fit: Fit, observed: Observations) -> str:
@@ -221,9 +221,11 @@ def _unavailable(fit: Fit, observed: Observations) -> str:
 def _decided(fit: Fit, observed: Observations) -> Design:
     """Wins and losses only: among these the odds are those of the log-odds, whatever a judge's ties."""
     is_decided = np.isin(observed.data.outcome, (0.0, 1.0))
-    if is_decided.all():
-        return fit.design
-    return collapse(replace(take(observed.rows, np.flatnonzero(is_decided)), response=BINARY))
+    return fit.design if is_decided.all() else collapse(_rows(observed, is_decided))
+
+
+def _rows(observed: Observations, is_decided: np.ndarray) -> Design:
+    return replace(take(observed.rows, np.flatnonzero(is_decided)), response=BINARY)
 
 
 def _pair_codes(design: Design) -> tuple[np.ndarray, np.ndarray]:
@@ -279,30 +281,46 @@ def _leverages(
     return result / np.maximum(np.bincount(code, weight, n_pairs), 1e-300)
 
 
-def _own_scores(design: Design, at: Coefficients) -> tuple[Coefficients, np.ndarray] | None:
-    """Every judge's own best scores, other terms held, and their covariances (n_judges, n_items, n_items)."""
-    if design.n_judges * design.n_items**2 > limits.OWN_LAPLACIANS:
-        return None
-    ridge = _RIDGE * np.eye(design.n_items) + 1.0 / design.n_items**2
+def _alone(fit: Fit, observed: Observations) -> pd.DataFrame:
+    """As ``_Pairs.tested``, against every judge's own best ranking and position effect; empty where items are too many."""
+    n_judges, n_items = fit.at.scores.shape
+    if n_judges * n_items**2 > limits.OWN_LAPLACIANS:
+        return pd.DataFrame(np.nan, range(n_judges + 1), ["dispersion", "over", "under"])
+    rows = _rows(observed, np.isin(observed.data.outcome, (0.0, 1.0)))
+    # Where the order goes with the items, a position effect would go round.
+    design = collapse(rows.with_own_term(Term("own position", "judge", POSITION), np.ones(len(rows.n))))
+    at, covariance = _own_fit(design, replace(fit.at, judge=np.hstack([np.zeros((n_judges, 1)), fit.at.judge])))
+    code, some = _pair_codes(design)
+    pairs, weight = _pairs(design, at, code, some), evaluate(design, at).curvature
+    judge, low, high = pairs.judge, *np.sort([design.first[some], design.second[some]], axis=0)
+    both = covariance[judge, low, low] + covariance[judge, high, high] - 2.0 * covariance[judge, low, high]
+    turned = np.bincount(code, np.where(design.first < design.second, weight, -weight), len(some)) / pairs.variance
+    both += 2.0 * turned * (covariance[judge, low, n_items] - covariance[judge, high, n_items])
+    both += turned**2 * covariance[judge, n_items, n_items]
+    return pairs.tested(pairs.variance * both, n_judges)
+
+
+def _own_fit(design: Design, at: Coefficients) -> tuple[Coefficients, np.ndarray]:
+    """Every judge's own best scores and first term, other terms held; their covariances (n_judges, n_items + 1, n_items + 1)."""
+    n_items = design.n_items
     for _ in range(_STEPS):
         here = evaluate(design, at)
-        inverse = np.linalg.inv(design.laplacians(here.curvature) + ridge)
-        slope = design.sum_by_score(here.slope) + _RIDGE * at.scores
-        step = -np.einsum("kij,kj->ki", inverse, slope)
+        slope = np.hstack([design.sum_by_score(here.slope), design.sum_by_judge(here.slope[:, None])])
+        slope += _RIDGE * np.hstack([at.scores, at.judge[:, :1]])
+        step = -np.einsum("kij,kj->ki", _own_covariance(design, here.curvature), slope)
         longest = np.abs(step).max(axis=1, keepdims=True)
-        at = replace(at, scores=at.scores + step * np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300)))
-        if longest.max() < 1e-3:
+        step *= np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300))
+        terms = np.hstack([at.judge[:, :1] + step[:, n_items:], at.judge[:, 1:]])
+        at = replace(at, scores=at.scores + step[:, :n_items], judge=terms)
+        if longest.max() < _CLOSE:
             break
-    return at, np.linalg.inv(design.laplacians(evaluate(design, at).curvature) + ridge)
+    return at, _own_covariance(design, evaluate(design, at).curvature)
 
 
-def _alone(design: Design, at: Coefficients, code: np.ndarray, some: np.ndarray) -> pd.DataFrame:
-    """As ``_Pairs.tested``, against every judge's own best ranking; empty where items are too many."""
-    own = _own_scores(design, at)
-    if own is None:
-        return pd.DataFrame(np.nan, range(design.n_judges + 1), ["dispersion", "over", "under"])
-    there, covariance = _pairs(design, own[0], code, some), own[1]
-    judge, first, second = design.judge[some], design.first[some], design.second[some]
-    variance = covariance[judge, first, first] + covariance[judge, second, second]
-    variance -= 2.0 * covariance[judge, first, second]
-    return there.tested(there.variance * variance, design.n_judges)
+def _own_covariance(design: Design, weight: np.ndarray) -> np.ndarray:
+    n_items = design.n_items
+    information = np.zeros((design.n_judges, n_items + 1, n_items + 1))
+    information[:, :n_items, :n_items] = design.laplacians(weight) + 1.0 / n_items**2
+    information[:, :n_items, n_items] = information[:, n_items, :n_items] = design.sum_by_score(weight)
+    information[:, n_items, n_items] = np.bincount(design.judge, weight, design.n_judges)
+    return np.linalg.inv(information + _RIDGE * np.eye(n_items + 1))
