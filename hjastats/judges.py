@@ -10,7 +10,8 @@ from .data.arrays import check_option
 from .diagnostics.affinity import Affinity, affinity, family_labels
 from .diagnostics.biclustering import Bicluster, bicluster
 from .diagnostics.cards import JudgeCard, judge_card, judge_cards
-from .diagnostics.effective import EffectiveJudges, effective_judges
+from .diagnostics.effective import EffectiveJudges
+from .diagnostics.goodness import Goodness, goodness_of_fit
 from .diagnostics.influence import (
     Influence,
     Without,
@@ -20,6 +21,8 @@ from .diagnostics.influence import (
     influence_table,
     unavailable,
 )
+from .diagnostics.redundancy import Redundancy, redundancy
+from .diagnostics.stability import Stability, stability
 from .fit import Fit
 from .inference import estimates as tables
 
@@ -150,7 +153,9 @@ class JudgeQuestions:
         """What leaving out each judge does to the consensus.
 
         The consensus without a judge is the mean of the other judges' scores (the paper's normalisation). It changes for two
-        reasons: the judge's own scores leave the mean, and its verdicts no longer pull on the others.
+        reasons: the judge's own scores leave the mean, and its verdicts no longer pull on the others. The first alone stretches the
+        consensus when a judge leaves whose sensitivity is small, and changes no order; so judges are ordered by what is left when
+        the consensus is brought to the same length, ``relative_change``.
 
         Parameters
         ----------
@@ -178,11 +183,11 @@ class JudgeQuestions:
         --------
         >>> import hjastats as hja
         >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
-        >>> result.judges.influence().table["rms_change"].head(2).round(3)
+        >>> result.judges.influence().table["relative_change"].head(2).round(3)
         judge
-        judge-1    0.361
-        judge-2    0.126
-        Name: rms_change, dtype: float64
+        judge-1    0.446
+        judge-2    0.151
+        Name: relative_change, dtype: float64
         """
         check_option("method", method, ("one-step", "refit"))
         fit = self._fit
@@ -265,9 +270,10 @@ class JudgeQuestions:
     def effective_number(self) -> EffectiveJudges:
         """How many judges the consensus rests on.
 
-        The inverse Herfindahl index of the judges' shares of the information about the consensus
-        (:func:`hjastats.diagnostics.effective.information_shares`). It is the number of judges if all tell equally much, and one if
-        a single judge tells everything.
+        ``1 / (w'C w)``, with the judges' shares w of the information about the consensus
+        (:func:`hjastats.diagnostics.effective.information_shares`) and the correlations C of what they say beyond the model, as far
+        as these are told from none (:meth:`redundancy`). It is the number of judges if all tell equally much and independently, and
+        one if a single judge tells everything or all repeat each other.
 
         Examples
         --------
@@ -277,7 +283,87 @@ class JudgeQuestions:
         >>> round(effective.number, 1), effective.shares.nlargest(2).round(2).to_dict()
         (4.0, {'judge-1': 0.43, 'judge-2': 0.18})
         """
-        return effective_judges(self._fit)
+        return self.redundancy().effective
+
+    def redundancy(self, prompt: str | None = None) -> Redundancy:
+        """Which judges repeat each other.
+
+        Compares the residuals of every two judges on what both judged: the same two items on the same prompt or, without a column
+        of prompts, the same two items (:func:`hjastats.diagnostics.redundancy.redundancy`).
+
+        Parameters
+        ----------
+        prompt : str, optional
+            Column that identifies the prompt; found as in :func:`hjastats.swap_report` by default.
+
+        Returns
+        -------
+        Redundancy
+            ``pairs`` with agreement, what independent judges would show, and residual correlations; ``copies``, groups of
+            near-copies; ``panel_correlation`` of all pairs together; ``effective`` number of judges.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import hjastats as hja
+        >>> frame = hja.datasets.load_panel().to_frame()
+        >>> copied = pd.concat([frame, frame[frame["judge"] == "judge-2"].assign(judge="copy")])
+        >>> data = hja.read_comparisons(copied, codes="unit")
+        >>> result = hja.JAModel.from_comparisons(data, position="judge").fit()
+        >>> result.judges.redundancy().copies
+        [('copy', 'judge-2')]
+        """
+        return redundancy(self._fit, self._model.observations, prompt)
+
+    def goodness_of_fit(self) -> Goodness:
+        """Whether the verdicts of all judges, and of each, vary as the model says.
+
+        Tests the fit against free probabilities of every judge's pairs of items, and every judge against the best ranking and
+        position effect of its own (:func:`hjastats.diagnostics.goodness.goodness_of_fit`). A judge whose preferences go round fails
+        both; one whose taste the rank of the model does not cover only the first.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> result = hja.JAModel.from_comparisons(data, position="judge").fit()
+        >>> result.judges.goodness_of_fit().table.loc["judge-5", ["dispersion", "circular"]].round(2).tolist()
+        [2.95, 0.83]
+        >>> richer = hja.HJAModel.from_comparisons(data, rank=1, position="judge").fit()
+        >>> richer.judges.goodness_of_fit().table.loc["judge-5", ["dispersion", "circular"]].round(2).tolist()
+        [0.87, 0.83]
+        """
+        return goodness_of_fit(self._fit, self._model.observations)
+
+    def stability(self, time: str | None = None) -> Stability:
+        """Whether judges and items stay the same from the first half of the verdicts to the second.
+
+        Score tests that sensitivities, position effects and item scores do not change, adjusted for their number
+        (:func:`hjastats.diagnostics.stability.stability`).
+
+        Parameters
+        ----------
+        time : str, optional
+            Column to take the halves by; the order of each judge's rows by default.
+
+        Raises
+        ------
+        ComparisonError
+            If there is no such column.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> frame = hja.datasets.load_panel().to_frame()
+        >>> turned = (frame["judge"] == "judge-1") & (frame.index >= 1600)
+        >>> frame["outcome"] = frame["outcome"].where(~turned, 1 - frame["outcome"])
+        >>> data = hja.read_comparisons(frame, codes="unit")
+        >>> result = hja.JAModel.from_comparisons(data, position="judge").fit()
+        >>> result.judges.stability().table.nsmallest(1, "p_value")[["kind", "name", "change"]].round(2)
+                  kind     name  change
+        0  sensitivity  judge-1   -2.83
+        """
+        return stability(self._fit, self._model.observations, time)
 
 
 def _refitted(model: HJAModel, fit: Fit, judge: int) -> Without:

@@ -101,6 +101,14 @@ CONTRAST_DEPTH = 60
 
 # Leaves beyond which their optimal order, which takes the cube of their number, is not looked for.
 ORDERED_LEAVES = 500
+# Entries of the Laplacians of judges whose own rankings are looked for.
+OWN_LAPLACIANS = 2_000_000
+# Free parameters up to which a summary tests goodness of fit and stability, and pairs times squared items of the former: below, it
+# takes less than a second.
+TESTED_PARAMETERS = 1000
+TESTED_PAIRS = 1_000_000_000
+# Judges of which every two are compared.
+COMPARED_JUDGES = 500
 # Items whose information about the consensus still fits in memory several times.
 INVERTED_ITEMS = 10_000
 # Items that are ranked when there are too many to rank all, and scores that are listed without places.

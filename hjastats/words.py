@@ -163,6 +163,17 @@ def p_value(value: float) -> str:
     return "<1e-300" if value < SMALLEST_P else number(value, ".3f" if value >= 0.001 else ".1e")
 
 
+def told_p(value: float) -> str:
+    """A p-value in a sentence.
+
+    Examples
+    --------
+    >>> told_p(0.0312), told_p(0.0)
+    ('p = 0.031', 'p < 1e-300')
+    """
+    return "p < 1e-300" if value < SMALLEST_P else f"p = {p_value(value)}"
+
+
 def frame_text(frame: pd.DataFrame) -> str:
     """A frame as plain text: two decimals, p-values readable in the far tail, nothing where there is nothing.
 

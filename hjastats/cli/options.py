@@ -216,6 +216,10 @@ def advice(options: argparse.Namespace, result: HJAResults) -> list[str]:
         found.append("--ridge-terms shrinks position effects and tie propensities, too")
     if "ties" in warned:
         found.append("--robust, or --groups COLUMN, gives standard errors that hold for ties and soft preferences")
+    if "redundancy" in warned and options.groups is None:
+        found.append(
+            "--groups COLUMN, a column of prompts, gives standard errors that hold where judges repeat each other"
+        )
     return found
 
 

@@ -22,24 +22,29 @@ class EffectiveJudges:
     Attributes
     ----------
     number : float
-        One over the sum of squared shares: the number of judges if all tell equally much, one if a single judge tells everything.
+        ``1 / (w'C w)`` of shares w and correlations C of what judges say beyond the model: the number of judges if all tell equally
+        much and are independent, one if a single judge tells everything or all repeat each other.
     shares : pandas.Series
         Each judge's share of the information about the consensus, largest first; they sum to one.
     note : str
         Why the number is missing; empty if it is not.
+    independent : float
+        The number if the judges were independent, ``1 / sum w^2``.
     """
 
     number: float
     shares: pd.Series
     note: str = ""
+    independent: float = np.nan
 
     def __repr__(self) -> str:
         if self.note:
             return f"Effective number of judges: not available. {self.note}"
         digits = 0 if self.shares.iloc[0] >= 0.1 else 1 if self.shares.iloc[0] >= 0.01 else 2
         top = ", ".join(f"{shortened(judge, 28)} {share:.{digits}%}" for judge, share in self.shares.head(3).items())
+        repeated = f" ({self.independent:.1f} if they were independent)" * (self.number < self.independent)
         return (
-            f"Effective number of judges: {self.number:.1f} of {len(self.shares)}. "
+            f"Effective number of judges: {self.number:.1f} of {len(self.shares)}{repeated}. "
             f"Largest shares of what is known about the consensus: {top}."
         )
 
@@ -96,16 +101,26 @@ def effective_judges(fit: Fit) -> EffectiveJudges:
     return herfindahl(shares, judges)
 
 
-def herfindahl(shares: np.ndarray, judges: tuple[str, ...], note: str = "") -> EffectiveJudges:
-    """Inverse Herfindahl index of the shares.
+def herfindahl(
+    shares: np.ndarray, judges: tuple[str, ...], note: str = "", correlation: np.ndarray | None = None
+) -> EffectiveJudges:
+    """Inverse Herfindahl index of the shares, or less if judges are correlated (n_judges, n_judges).
 
     Examples
     --------
     >>> herfindahl(np.array([0.5, 0.5, 0.0]), ("a", "b", "c"))
     Effective number of judges: 2.0 of 3. Largest shares of what is known about the consensus: a 50%, b 50%, c 0%.
+    >>> herfindahl(np.array([0.5, 0.5]), ("a", "copy of a"), correlation=np.ones((2, 2))).number
+    1.0
     """
     labelled = pd.Series(shares, index=pd.Index(judges, name="judge"), name="share")
     if not note and np.isnan(shares).any():
         note = "The comparisons carry no information about some part of the consensus."
-    number = np.nan if note else float(1.0 / np.sum(shares**2))
-    return EffectiveJudges(number, labelled.sort_values(ascending=False, kind="stable"), note)
+    independent = np.nan if note else float(1.0 / np.sum(shares**2))
+    # Correlations that cancel do not make a panel larger.
+    number = (
+        independent if note or correlation is None else min(independent, float(1.0 / (shares @ correlation @ shares)))
+    )
+    # Not because of rounding.
+    number = independent if number > independent * (1.0 - 1e-9) else number
+    return EffectiveJudges(number, labelled.sort_values(ascending=False, kind="stable"), note, independent)

@@ -25,6 +25,9 @@ from ..words import quoted
 from .bias import bias_of_largest_difference, may_be_biased
 from .dependence import dependence
 from .ending import optima_text, properties_text, separation_text, unlinked_text
+from .goodness import goodness_of_fit
+from .redundancy import redundancy
+from .stability import stability
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
@@ -73,6 +76,17 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
         *_sensitivities(fit),
         *_bias(fit),
         *_leverages(fit),
+        *_misfit(fit, observed),
+    ]
+
+
+def _misfit(fit: Fit, observed: Observations) -> list[Finding]:
+    """What the model takes for granted: independent judges, verdicts that vary as it says, nothing that changes."""
+    alike, fitting, stable = redundancy(fit, observed), goodness_of_fit(fit, observed), stability(fit, observed)
+    return [
+        Finding("redundancy", alike.is_warning, alike.text),
+        Finding("goodness of fit", fitting.is_warning, fitting.text),
+        Finding("stability", stable.is_warning, stable.text),
     ]
 
 

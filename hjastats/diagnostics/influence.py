@@ -23,6 +23,7 @@ from .deletion import one_step
 # Log-likelihood units by which a refit may miss what the old estimate already reaches on the remaining data.
 _WORSE = 1e-4
 COLUMNS = [
+    "relative_change",
     "rms_change",
     "largest_change",
     "largest_item",
@@ -61,9 +62,11 @@ class Influence:
     ----------
     method : {"one-step", "refit"}
     table : pandas.DataFrame
-        One row per judge, the most influential first: ``rms_change`` and ``largest_change`` (with its item) of the consensus,
-        ``kendall`` and ``spearman`` correlation of the consensus with and without the judge, ``places_changed``, ``new_leader``
-        (empty if the same item leads), ``loglike_gain`` per remaining comparison, ``note``.
+        One row per judge, the most influential first: ``relative_change``, the length by which the consensus moves when it has
+        length one with and without the judge, by which the rows are ordered; ``rms_change`` and ``largest_change`` (with its item)
+        of the consensus itself, which is stretched when a judge of small sensitivity leaves, because those of the others average to
+        1 then; ``kendall`` and ``spearman`` correlation of the consensus with and without the judge, ``places_changed``,
+        ``new_leader`` (empty if the same item leads), ``loglike_gain`` per remaining comparison, ``note``.
     consensus : pandas.DataFrame
         Consensus without each judge, judges by items.
     """
@@ -77,7 +80,7 @@ class Influence:
         table = self.table.drop(columns=["spearman", "note"]).rename(index=shortened)
         table["largest_item"] = table["largest_item"].map(lambda item: shortened(item, 20))
         table["new_leader"] = table["new_leader"].map(lambda item: shortened(item, 20))
-        table.columns = ["rms", "largest", "of", "kendall", "places", "new leader", "gain"]
+        table.columns = ["relative", "rms", "largest", "of", "kendall", "places", "new leader", "gain"]
         text = table.to_string(
             float_format=lambda value: f"{value:.3f}",
             formatters={"gain": lambda v: f"{v:.2g}", "places": lambda v: f"{v:.0f}"},
@@ -100,7 +103,7 @@ def influence_table(
     table = pd.DataFrame(rows, index=pd.Index(judges, name="judge"), columns=COLUMNS)
     after = [np.full(len(items), np.nan) if one.consensus is None else one.consensus for one in without]
     consensus = pd.DataFrame(after, index=table.index, columns=pd.Index(items, name="item"))
-    order = table["rms_change"].sort_values(ascending=False, kind="stable").index
+    order = table["relative_change"].sort_values(ascending=False, kind="stable").index
     return Influence(method, table.loc[order], consensus.loc[order])
 
 
@@ -113,7 +116,10 @@ def _changes(before: np.ndarray, one: Without, items: Sequence[str]) -> dict[str
     leader = int(after.argmax())
     is_flat = np.ptp(before) == 0 or np.ptp(after) == 0
     places = stats.rankdata(-before) != stats.rankdata(-after)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        turned = after / np.linalg.norm(after) - before / np.linalg.norm(before)
     return {
+        "relative_change": float(np.linalg.norm(turned)),
         "rms_change": float(np.sqrt(np.mean(change**2))),
         "largest_change": float(change[largest]),
         "largest_item": items[largest],

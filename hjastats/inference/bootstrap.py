@@ -164,8 +164,8 @@ def bootstrap(
     fit.need_converged("the fit did not converge or is not identified: resampling it would repeat the failure.")
     source, contributions = _source(fit, observations, kind, groups)
     sandwich = None if contributions is None else Sandwich(fit.model_covariance, contributions, fit.tangent)
-    if fit.why_no_errors:
-        raise IdentificationError(fit.why_no_errors)
+    if fit.penalty is not None and fit.penalty.why_no_errors:
+        raise IdentificationError(fit.penalty.why_no_errors)
     task = _Refit(source, fit.layout.structure, fit.at, fit.penalty)
     found = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress)
     usable = [at for at in found if at is not None and _can_be_anchored(fit.layout, at)]

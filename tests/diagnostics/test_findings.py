@@ -66,6 +66,9 @@ def test_every_condition_is_stated_either_way(panel, result):
         "dropped",
         "sensitivity",
         "leverage",
+        "redundancy",
+        "goodness of fit",
+        "stability",
     }
     assert {finding.topic for finding in result.findings} == topics
     warned = {finding.topic: finding for finding in result.findings if finding.is_warning}

@@ -128,6 +128,18 @@ def test_both_methods_point_at_the_outlier_with_the_same_signs_and_the_same_new_
         assert row["largest_change"] == pytest.approx((found.consensus.loc["odd"] - mu)["a"])
 
 
+@pytest.mark.parametrize("method", ["one-step", "refit"])
+def test_a_noise_judge_that_only_stretches_the_consensus_comes_last(method):
+    """Without it mean(gamma) = 1 is one of the others alone: the consensus is 9/8 as long and has the same order."""
+    scores = np.vstack([np.tile(np.linspace(-1, 1, 6), (8, 1)), np.zeros(6)])
+    design = near_balanced_design(9, 6, 9_000, rng=1)
+    data = simulate_comparisons(scores, design, judges=[*"abcdefgh", "noise"], rng=2)
+    table = hja.JAModel.from_comparisons(data).fit().judges.influence(method).table
+    assert table["rms_change"].idxmax() == "noise"
+    assert table.index[-1] == "noise"
+    assert table["relative_change"].is_monotonic_decreasing
+
+
 def test_refits_are_those_of_the_data_without_the_judge(panel):
     covariate = pd.DataFrame({"length": np.linspace(-1, 1, panel.n_rows) ** 2})
     result = hja.HJAModel.from_comparisons(panel, covariate, rank=1, position="judge").fit()

@@ -1,0 +1,256 @@
+"""Whether judges and items stay the same from the first half of the verdicts to the second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from .. import limits
+from ..data.cells import collapse
+from ..data.comparisons import Comparisons
+from ..data.swaps import prompt_column
+from ..errors import ComparisonError
+from ..fit import Fit, Observations
+from ..inference.contributions import Contributions
+from ..model.design import Design
+from ..model.likelihood import evaluate, weighted
+from ..model.terms import POSITION, Term
+from ..solve.precision import FreeCovariance, LargeCovariance, covariance_at
+from ..words import counted, p_value, quoted, told_p
+from .adjusted import holm
+
+# Level of the adjusted tests.
+LEVEL = 0.05
+# Share of a term's information that must be left after the other parameters.
+_LEFT = 1e-6
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Stability:
+    """Score tests that nothing changed half-way.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        One row per tested quantity: ``kind`` (sensitivity or position of a judge, score of an item), ``name``, ``change`` (second
+        half minus first, one Newton step), ``std_err``, ``z``, ``p_value``, ``p_holm`` over all rows. Empty where the halves cannot
+        be compared.
+    halves : str
+        What the halves are.
+    note : str
+        Why there is no test; empty if there is one.
+    """
+
+    table: pd.DataFrame
+    halves: str
+    note: str = ""
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether something changed."""
+        return not self.note and bool((self.table["p_holm"] < LEVEL).any())
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        if self.note:
+            return self.note
+        changed = self.table[self.table["p_holm"] < LEVEL].sort_values("p_value", kind="stable")
+        if not len(changed):
+            return (
+                f"No judge or item is seen to change between the halves of {self.halves} ({self._n_tests} score tests)."
+            )
+        kind, name, change, *_, p_holm = changed.iloc[0]
+        error = f"{told_p(p_holm)} after adjustment for {self._n_tests} tests"
+        further = len(changed) - 1
+        more = f" {counted(further, 'further test')} reject{'s' * (further == 1)}, which this alone may cause." * (
+            further > 0
+        )
+        return f"Not the same in both halves of {self.halves}: the {kind} of {name!r} changes by {change:+.2f} ({error}).{more}"
+
+    @property
+    def _n_tests(self) -> int:
+        return int(self.table["p_value"].notna().sum())
+
+    def __repr__(self) -> str:
+        if self.note:
+            return self.note
+        shown = self.table.sort_values("p_value", kind="stable").head(limits.PRINTED_LABELS)
+        forms = {"p_value": p_value, "p_holm": p_value}
+        text = shown.to_string(index=False, formatters=forms, float_format=lambda value: f"{value:.3f}", na_rep="-")
+        more = [f"and {len(self.table) - len(shown):,} more in .table"] * (len(self.table) > len(shown))
+        return "\n".join([f"Change from the first to the second half of {self.halves}", text, *more, self.text])
+
+
+def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stability:
+    """Score tests that sensitivities, position effects and scores of items are those of the first half.
+
+    The terms ``(mu_i - mu_j) x half`` and ``1 x half`` of every judge and ``(1[first = i] - 1[second = i]) x half`` of every item
+    are tested one at a time from the fit without them. That is valid whatever the order of the rows, which only decides what is
+    found. Without a column of times the halves are those of each judge's rows, so that a table sorted by judges has them, too.
+
+    Prompts that several verdicts are about are clusters; ties as half wins and soft preferences have the variance they show.
+    """
+    halves = "the rows of each judge" if time is None else f"the time {time!r}"
+    if fit.penalty is not None or not fit.converged:
+        why = "for penalised estimates" if fit.penalty is not None else "without a finite, determined estimate"
+        return Stability(pd.DataFrame(), halves, f"Changes over time are not tested {why}.")
+    if fit.layout.n_free > limits.TESTED_PARAMETERS:
+        note = f"Changes over time are not tested for more than {limits.TESTED_PARAMETERS:,} parameters."
+        return Stability(pd.DataFrame(), halves, note)
+    covariance = (
+        covariance_at(fit.design, fit.at, fit.tangent) if fit.information == "observed" else fit.model_covariance
+    )
+    data = observed.data
+    rows = observed.rows.with_own_term(Term("second half", "judge", POSITION), _centred(observed, fit, time))
+    slope, explained, information, coupling = _tests(collapse(rows), fit, covariance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = information - np.einsum("mf,mf->m", explained, coupling)
+        left[left <= _LEFT * information] = np.nan
+        variance, df = _variance(rows, observed, fit, explained, left)
+        z = slope / np.sqrt(variance)
+        change, error = slope / left, np.sqrt(variance) / left
+    kinds = np.repeat(["sensitivity", "position", "score"], [data.n_judges, data.n_judges, data.n_items])
+    p = 2.0 * (special.ndtr(-np.abs(z)) if np.isinf(df) else special.stdtr(df, -np.abs(z)))
+    table = pd.DataFrame({"kind": kinds, "name": [*data.judges * 2, *data.items], "change": change, "std_err": error})
+    table["z"], table["p_value"], table["p_holm"] = z, p, holm(p)
+    if np.isnan(p).all():
+        return Stability(table, halves, "Changes over time cannot be told from the other parameters.")
+    return Stability(table, halves)
+
+
+def _centred(observed: Observations, fit: Fit, time: str | None) -> np.ndarray:
+    """The halves around their mean for every judge, shape (n_rows,): what the model lacks in both halves alike is no change."""
+    judge, half = observed.data.judge_index, second_half(observed.data, time)
+    weight = np.where(np.isnan(half), 0.0, evaluate(observed.rows, fit.at).curvature)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.bincount(judge, weight * np.nan_to_num(half)) / np.bincount(judge, weight)
+    # A row of unknown time belongs to neither.
+    return np.nan_to_num(half - mean[judge])
+
+
+def second_half(data: Comparisons, time: str | None = None) -> np.ndarray:
+    """One for rows of the second half, otherwise zero, shape (n_rows,): after the median time, or of each judge's rows.
+
+    Not a number where the time is missing.
+
+    Raises
+    ------
+    ComparisonError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> data = Comparisons.from_arrays(["j", "k", "j", "k"], list("abab"), list("baba"), [1, 0, 1, 0])
+    >>> second_half(data)
+    array([0., 0., 1., 1.])
+    """
+    if time is not None:
+        if time not in data.columns:
+            raise ComparisonError(
+                f"no column is called {time!r}; there are {quoted(data.columns.columns, 10) or 'none'}."
+            )
+        rank = data.columns[time].rank().to_numpy()
+        return np.where(np.isnan(rank), np.nan, rank > np.nanmedian(rank))
+    order = np.argsort(data.judge_index, kind="stable")
+    count = np.bincount(data.judge_index, minlength=data.n_judges)
+    place = np.empty(data.n_rows)
+    place[order] = np.arange(data.n_rows) - np.repeat(np.cumsum(count) - count, count)
+    return (place >= count[data.judge_index] / 2.0).astype(float)
+
+
+def _tests(
+    cells: Design, fit: Fit, covariance: FreeCovariance | LargeCovariance
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Slope, what the others explain of it (m, n_free), information, and coupling with the others (m, n_free) of all terms."""
+    at = replace(fit.at, judge=np.hstack([np.zeros((cells.n_judges, 1)), fit.at.judge]))
+    half = cells.judge_terms[:, 0]
+    here = evaluate(cells, at)
+    residual, weight, square = -here.slope * half, here.curvature * half, here.curvature * half**2
+    consensus = fit.parts.mu[cells.first] - fit.parts.mu[cells.second]
+    own = [consensus, np.ones_like(consensus)]
+    slope = [np.bincount(cells.judge, residual * column, cells.n_judges) for column in own]
+    slope.append(cells.sum_by_score(residual).sum(axis=0))
+    information = [np.bincount(cells.judge, square * column**2, cells.n_judges) for column in own]
+    links = cells.sum_by_pair(square)
+    information.append((links + links.T).sum(axis=0))
+    moved = [weighted(cells.judge_terms[:, 1:], cells.terms.own_moves[1:], here.curvature, here.cross)]
+    moved.append(weighted(cells.shared_terms, cells.terms.shared_moves, here.curvature, here.cross))
+    own_terms, all_terms = (half[:, None] * block for block in moved)
+    coupling = [_own_coupling(cells, fit, column, weight, own_terms, all_terms) for column in own]
+    coupling.append(_item_coupling(cells, fit, weight, own_terms, all_terms))
+    together = np.vstack(coupling)
+    return np.concatenate(slope), covariance.times(together), np.concatenate(information), together
+
+
+def _own_coupling(
+    cells: Design, fit: Fit, column: np.ndarray, weight: np.ndarray, own_terms: np.ndarray, all_terms: np.ndarray
+) -> np.ndarray:
+    """Information that a judge's term shares with the free coordinates, shape (n_judges, n_free)."""
+    n_judges, tangent, judges = cells.n_judges, fit.tangent, np.arange(cells.n_judges)
+    own = np.zeros((n_judges, n_judges, own_terms.shape[1]))
+    own[judges, judges] = cells.sum_by_judge(column[:, None] * own_terms)
+    linear = np.hstack([cells.sum_by_judge(column[:, None] * all_terms), own.reshape(n_judges, -1)])
+    by_score = cells.sum_by_score(weight * column)
+    items = np.zeros((n_judges, n_judges, tangent.judge_items.shape[1]))
+    items[judges, judges] = by_score @ tangent.judge_items
+    shared = tangent.shared_judges[:, :, None] * tangent.along_shared(by_score)[:, None]
+    return np.hstack([linear[:, fit.design.is_free], items.reshape(n_judges, -1), shared.reshape(n_judges, -1)])
+
+
+def _item_coupling(
+    cells: Design, fit: Fit, weight: np.ndarray, own_terms: np.ndarray, all_terms: np.ndarray
+) -> np.ndarray:
+    """Information that an item's term shares with the free coordinates, shape (n_items, n_free)."""
+    n_items, tangent = cells.n_items, fit.tangent
+    of_judges = [cells.sum_by_score(column).T[:, :, None] for column in own_terms.T]
+    own = np.concatenate([np.zeros((n_items, cells.n_judges, 0)), *of_judges], axis=2).reshape(n_items, -1)
+    shared = [cells.sum_by_score(column).sum(axis=0)[:, None] for column in all_terms.T]
+    linear = np.hstack([np.zeros((n_items, 0)), *shared, own])[:, fit.design.is_free]
+    differences = tangent.judge_items[cells.first] - tangent.judge_items[cells.second]
+    items = [cells.sum_by_score(weight * column).T[:, :, None] for column in differences.T]
+    scores = np.concatenate([np.zeros((n_items, cells.n_judges, 0)), *items], axis=2).reshape(n_items, -1)
+    together = []
+    for judge_weight in tangent.shared_judges.T:
+        links = cells.sum_by_pair(weight * judge_weight[cells.judge])
+        links = links + links.T
+        together.append(tangent.along_shared(np.diag(links.sum(axis=0)) - links))
+    return np.hstack([linear, scores, *together])
+
+
+def _variance(
+    rows: Design, observed: Observations, fit: Fit, explained: np.ndarray, left: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Variance of the slopes (m,) and its degrees of freedom: the model's, or as the data show where clustered, tied or soft."""
+    data, prompt = observed.data, prompt_column(observed.data, None)
+    code = None if prompt is None else pd.factorize(data.columns[prompt], use_na_sentinel=False)[0]
+    is_clustered = code is not None and limits.FEW_CLUSTERS <= code.max() + 1 < data.n_rows
+    if not is_clustered and (fit.design.response.parameters or np.isin(data.outcome, (0.0, 1.0)).all()):
+        return left, np.inf
+    at = replace(fit.at, judge=np.hstack([np.zeros((data.n_judges, 1)), fit.at.judge]))
+    if code is not None and is_clustered:
+        made = Contributions.of_clusters(rows, data, at, code, int(code.max()) + 1)
+    else:
+        made = Contributions.of_comparisons(rows, data, at)
+    n_units = len(made.count)
+    # A half that lies within few prompts is known from as many.
+    df = float(n_units - 1) if is_clustered else np.inf
+    others = replace(made.rows, terms=observed.rows.terms, judge_terms=made.rows.judge_terms[:, 1:])
+    rest = replace(made, rows=others).along(explained, fit.tangent)
+    each = _own_slopes(made, fit.parts.mu) - rest
+    return (made.count @ each**2) * (1.0 if np.isinf(df) else n_units / df), df
+
+
+def _own_slopes(made: Contributions, mu: np.ndarray) -> np.ndarray:
+    """What every unit adds to the slopes of the tested terms, shape (n_units, m)."""
+    rows, n_units = made.rows, len(made.count)
+    n_judges, size = rows.n_judges, 2 * rows.n_judges + rows.n_items
+    slope = made.slope * rows.judge_terms[:, 0]
+    begin = np.repeat(np.arange(n_units), np.diff(made.starts)) * size
+    places = [rows.judge, n_judges + rows.judge, 2 * n_judges + rows.first, 2 * n_judges + rows.second]
+    values = [slope * (mu[rows.first] - mu[rows.second]), slope, slope, -slope]
+    index = np.concatenate([begin + place for place in places])
+    return np.bincount(index, np.concatenate(values), n_units * size).reshape(n_units, size)
