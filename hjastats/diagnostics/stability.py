@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import special
+from scipy import sparse, special
 
 from .. import limits
 from ..data.cells import collapse
@@ -14,9 +14,11 @@ from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column
 from ..errors import ComparisonError
 from ..fit import Fit, Observations
-from ..inference.contributions import Contributions
+from ..inference.clusters import Clusters
+from ..inference.contributions import Contributions, single
 from ..model.design import Design
 from ..model.likelihood import evaluate, weighted
+from ..model.responses import Derivatives
 from ..model.terms import POSITION, Term
 from ..solve.precision import FreeCovariance, LargeCovariance, covariance_at
 from ..words import counted, p_value, quoted, told_p
@@ -230,27 +232,31 @@ def _variance(
     is_clustered = code is not None and limits.FEW_CLUSTERS <= code.max() + 1 < data.n_rows
     if not is_clustered and (fit.design.response.parameters or np.isin(data.outcome, (0.0, 1.0)).all()):
         return left, np.inf
-    at = replace(fit.at, judge=np.hstack([np.zeros((data.n_judges, 1)), fit.at.judge]))
+    each = evaluate(single(observed.rows, data.outcome), fit.at)
     if code is not None and is_clustered:
-        made = Contributions.of_clusters(rows, data, at, code, int(code.max()) + 1)
+        clusters = Clusters(code, int(code.max()) + 1)
     else:
-        made = Contributions.of_comparisons(rows, data, at)
-    n_units = len(made.count)
+        # A row of weight w is w comparisons, whose squares add up.
+        clusters, each = Clusters(np.arange(data.n_rows), data.n_rows), _scaled(each, data.weight**-0.5)
     # A half that lies within few prompts is known from as many.
-    df = float(n_units - 1) if is_clustered else np.inf
-    others = replace(made.rows, terms=observed.rows.terms, judge_terms=made.rows.judge_terms[:, 1:])
-    rest = replace(made, rows=others).along(explained, fit.tangent)
-    each = _own_slopes(made, fit.parts.mu) - rest
-    return (made.count @ each**2) * (1.0 if np.isinf(df) else n_units / df), df
+    df = float(clusters.n - 1) if is_clustered else np.inf
+    rest = Contributions.of_clusters(observed.rows, data, each, clusters).along(explained, fit.tangent)
+    slope = -data.weight * each.slope * rows.judge_terms[:, 0]
+    slopes = _own_slopes(observed.rows, slope, fit.parts.mu, clusters) - rest
+    return np.square(slopes).sum(axis=0) * (1.0 if np.isinf(df) else clusters.n / df), df
 
 
-def _own_slopes(made: Contributions, mu: np.ndarray) -> np.ndarray:
-    """What every unit adds to the slopes of the tested terms, shape (n_units, m)."""
-    rows, n_units = made.rows, len(made.count)
-    n_judges, size = rows.n_judges, 2 * rows.n_judges + rows.n_items
-    slope = made.slope * rows.judge_terms[:, 0]
-    begin = np.repeat(np.arange(n_units), np.diff(made.starts)) * size
-    places = [rows.judge, n_judges + rows.judge, 2 * n_judges + rows.first, 2 * n_judges + rows.second]
-    values = [slope * (mu[rows.first] - mu[rows.second]), slope, slope, -slope]
-    index = np.concatenate([begin + place for place in places])
-    return np.bincount(index, np.concatenate(values), n_units * size).reshape(n_units, size)
+def _scaled(each: Derivatives, factor: np.ndarray) -> Derivatives:
+    own_slope = None if each.own_slope is None else factor * each.own_slope
+    return each._replace(slope=factor * each.slope, own_slope=own_slope)
+
+
+def _own_slopes(rows: Design, slope: np.ndarray, mu: np.ndarray, clusters: Clusters) -> np.ndarray:
+    """What every cluster adds to the slopes of the tested terms, shape (n_clusters, m), from the slope of each row."""
+    k, n_judges, n_rows = rows.judge, rows.n_judges, len(slope)
+    places = np.column_stack([k, n_judges + k, 2 * n_judges + rows.first, 2 * n_judges + rows.second])
+    values = np.column_stack([slope * (mu[rows.first] - mu[rows.second]), slope, slope, -slope])
+    size, starts = 2 * n_judges + rows.n_items, 4 * np.arange(n_rows + 1)
+    each = sparse.csr_array((values.ravel(), places.ravel(), starts), shape=(n_rows, size))
+    together = sparse.csr_array((np.ones(n_rows), (clusters.code, np.arange(n_rows))), shape=(clusters.n, n_rows))
+    return (together @ each).toarray()
