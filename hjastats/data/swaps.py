@@ -36,8 +36,9 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Index judge: swapped (pairs of verdicts in opposite orders), consistent, first (the item shown first won both times),
-        second, tied (at least one of the two), flip_rate (first and second among the decided pairs).
+        Index judge: swapped (pairs of verdicts in opposite orders, where several in the same order count by their weighted
+        mean), consistent, first (the item shown first won both times), second, tied (at least one of the
+        two), flip_rate (first and second among the decided pairs).
 
     Raises
     ------
@@ -71,11 +72,13 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     size = len(some)
     # One verdict per order: the mean over repetitions, as a preference for the lower of the two items.
     preference = np.where(is_low_first, data.outcome, 1.0 - data.outcome)
-    shown_low = np.bincount(code[is_low_first], minlength=size)
-    shown_high = np.bincount(code[~is_low_first], minlength=size)
+    (shown_low, won_low), (shown_high, won_high) = (
+        [np.bincount(code, data.weight * shown * values, minlength=size) for values in (1.0, preference)]
+        for shown in (is_low_first, ~is_low_first)
+    )
     both = (shown_low > 0) & (shown_high > 0)
-    when_low = np.bincount(code[is_low_first], preference[is_low_first], minlength=size)[both] / shown_low[both]
-    when_high = np.bincount(code[~is_low_first], preference[~is_low_first], minlength=size)[both] / shown_high[both]
+    # Rounded, so that a mean of ties is one whatever the weights.
+    when_low, when_high = np.round([won_low[both] / shown_low[both], won_high[both] / shown_high[both]], 12)
     kinds = {
         "consistent": (np.sign(when_low - 0.5) == np.sign(when_high - 0.5)) & (when_low != 0.5),
         "first": (when_low > 0.5) & (when_high < 0.5),

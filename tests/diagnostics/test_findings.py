@@ -90,6 +90,7 @@ def test_the_most_dominant_judges_are_named_first(monkeypatch):
         [f"j{i}" for i in range(10)],
     )
     monkeypatch.setattr(findings, "leverage", lambda fit: table)
+    monkeypatch.setattr(findings, "taste_p_values", lambda fit: np.zeros(10))
     text = findings._dominance(None).text
     assert "dominated by 'j7' (h = 9.00), 'j9' (h = 7.00), 'j8' (h = 6.00) and 1 more, against" in text
 
