@@ -77,7 +77,7 @@ def ja(n_judges: int, n_items: int, n: int, **options: Any) -> Callable[[np.rand
 
 def rank_one(rng: np.random.Generator) -> Any:
     """HJA(1) fits of panels without disagreement."""
-    return hja.HJAModel.from_comparisons(panel(rng, consensus(rng, 8, 10), 200), rank=1).fit()
+    return hja.HJAModel.from_comparisons(panel(rng, consensus(rng, 20, 10, 0.4), 100), rank=1).fit()
 
 
 def light(rng: np.random.Generator) -> Any:
@@ -94,7 +94,7 @@ clean("8 judges, 10 items, 100 verdicts each", ("prefers the",), ja(8, 10, 100, 
 clean("8 judges, 10 items, 100 verdicts each", ("sharply than", "may not follow", "ranks against"), ja(8, 10, 100))
 clean("40 judges, 8 items, 60 verdicts each", ("sharply than", "may not follow", "ranks against"), ja(40, 8, 60))
 clean("8 judges, 10 items, 100 verdicts each", MISFIT, ja(8, 10, 100))
-clean("rank 1 fitted to rank 0, 8 judges, 10 items, 200 verdicts each", ("strong taste",), rank_one)
+clean("rank 1 fitted to rank 0, 20 judges, 10 items, 100 verdicts each", ("strong taste",), rank_one)
 clean("100 judges, 10 verdicts each", ("picks the", *MISFIT), light)
 
 
@@ -134,7 +134,7 @@ def first_shares_of_light_judges(rng: np.random.Generator) -> Told:
 @claim(
     "S14",
     "false alarms",
-    "disagreement is dominated by a judge, rank 1 fitted to rank 0; 8 judges, 10 items, 200 verdicts each",
+    "disagreement is dominated by a judge, rank 1 fitted to rank 0; 20 judges, 10 items, 100 verdicts each",
     n=400,
     n_quick=40,
 )

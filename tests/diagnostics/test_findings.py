@@ -202,15 +202,14 @@ def test_equal_tie_rates_are_no_finding():
 
 
 def test_a_direction_that_is_always_found_dominates_nothing():
-    """Rank one fitted to rank zero: of these fits nearly half had a judge far above the median."""
+    """Rank one fitted to rank zero: half of these fits have a judge far above the median."""
     rng, outliers = np.random.default_rng(6), 0
-    for _ in range(12):
-        result = hja.HJAModel.from_comparisons(panel(rng, consensus(rng, 8, 10), 100), rank=1).fit(
-            warn_convergence=False
-        )
+    for _ in range(8):
+        data = panel(rng, consensus(rng, 20, 10, 0.4), 100)
+        result = hja.HJAModel.from_comparisons(data, rank=1).fit(warn_convergence=False)
         outliers += len(findings.outlying(result.judges.leverage())) > 0
         assert not any(found.is_warning for found in result.findings if found.topic == "leverage")
-        assert not result.judges.cards()["sentence"].str.contains("taste").any()
+        assert not result.judges.cards()["sentence"].str.contains("taste of its own").any()
     assert outliers > 2
 
 
