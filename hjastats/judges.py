@@ -83,8 +83,7 @@ class JudgeQuestions:
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
         >>> result.judges.card("judge-noise")
         judge-noise
-        Follows the consensus less sharply than average (0.23, 0.08 to 0.38);
-        contradicts itself in 24% of triples.
+        Follows the consensus less sharply than average (0.23, 0.08 to 0.38).
         <BLANKLINE>
           comparisons    400, 0.0% ties, 0.0% unusable
           sensitivity    0.23 (se 0.08, average judge 1)

@@ -22,6 +22,7 @@ from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 from .data.arrays import check_option
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Finding, find
+from .diagnostics.order import has_order
 from .errors import ComparisonError, OptionError
 from .export import text_or_file, to_document
 from .fit import Fit, which_information
@@ -877,8 +878,8 @@ class HJAResults(GenericLikelihoodModelResults):
         8
         """
         data = self.model.observations.data
-        if self.model.position == "judge":
-            return Diagnosis(self.findings, judge_facts(data, self.position), None)
+        if self.model.position == "judge" or not has_order(data):
+            return Diagnosis(self.findings, judge_facts(data, self.position if self.model.position else None), None)
         other = self.model.with_position("judge").fit_like(self.fit)
         position, separation = other.position, other.fit.separation
         if separation is not None:

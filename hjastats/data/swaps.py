@@ -32,8 +32,9 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Index judge: swapped (pairs of verdicts in opposite orders), consistent, first (the item shown first won both times),
-        second, tied (at least one of the two), flip_rate (first and second among the decided pairs).
+        Index judge: swapped (pairs of verdicts in opposite orders, where several in the same order count by their weighted
+        mean), consistent, first (the item shown first won both times), second, tied (at least one of the
+        two), flip_rate (first and second among the decided pairs).
 
     Raises
     ------
@@ -62,6 +63,7 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
         # A verdict on nobody knows which prompt has no counterpart.
         data, prompts = data.subset(prompts >= 0), prompts[prompts >= 0]
     is_low_first = data.first_index < data.second_index
+    preference = np.where(is_low_first, data.outcome, 1.0 - data.outcome)
     verdicts = pd.DataFrame(
         {
             "judge": data.judge_index,
@@ -69,12 +71,15 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
             "high": np.maximum(data.first_index, data.second_index),
             "prompt": prompts,
             "is_low_first": is_low_first,
-            "preference": np.where(is_low_first, data.outcome, 1.0 - data.outcome),
+            "weight": data.weight,
+            "won": data.weight * preference,
         }
     )
-    # One verdict per order: the mean over repetitions, as a preference for the lower of the two items.
-    means = verdicts.pivot_table("preference", ["judge", "low", "high", "prompt"], "is_low_first")
-    both = means.reindex(columns=[True, False]).dropna()
+    key = ["judge", "low", "high", "prompt"]
+    sums = verdicts.pivot_table(["weight", "won"], key, "is_low_first", aggfunc="sum")
+    # Rounded, so that a mean of ties is one whatever the weights.
+    preferred = pd.DataFrame(sums["won"] / sums["weight"]).round(12)
+    both = preferred.reindex(columns=[True, False]).dropna()
     when_low, when_high = both[True], both[False]
     kinds = {
         "consistent": (np.sign(when_low - 0.5) == np.sign(when_high - 0.5)) & (when_low != 0.5),

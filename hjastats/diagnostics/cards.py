@@ -9,23 +9,37 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
+from ..data.swaps import swap_report
 from ..fit import Fit, Observations
 from ..inference.contrasts import FIXED
 from ..inference.estimates import effects, leverage, scores, sensitivity
 from ..words import LINE_WIDTH, number, shortened
-from .consistency import cycle_rates, mean_squares
+from .adjusted import holm
+from .consistency import (
+    average_p_values,
+    cycle_p_values,
+    cycle_rates,
+    mean_squares,
+    misfit_p_values,
+    taste_p_values,
+)
 from .diagnosis import judge_facts
 from .effective import effective_judges
-from .findings import EXTREME_SHARE, OUTLYING_LEVERAGE
+from .findings import EXTREME_SHARE, outlying
+from .order import flip_p_values, has_order, order_evidence
 
-# Shares beyond which a habit is worth a clause: ties, verdicts lost when reading, flips and cycles (coins give 1/4).
+# Shares beyond which a habit is worth a clause: ties, verdicts lost when reading, flips and cycles (coins give 1/4), the latter two
+# if the judge's own scores do not make them likely.
 OFTEN = {"tie_rate": 0.2, "dropped_rate": 0.1, "flip_rate": 0.2, "cycle_rate": 0.1}
 # Infit outside these bounds is worth a clause (Wright and Linacre 1994, for high stakes), and outfit that distorts the measure.
 MISFIT = (0.8, 1.2)
 DISTORTING = 2.0
 # Log-odds below which a position effect is slight: less than 55% against 45%.
 SLIGHT = 0.2
+# Level, after adjustment for the number of judges, below which a clause accuses.
+LEVEL = 0.05
 
 
 def judge_table(fit: Fit, observed: Observations) -> pd.DataFrame:
@@ -39,7 +53,7 @@ def judge_table(fit: Fit, observed: Observations) -> pd.DataFrame:
     if position:
         effect = effects(fit, "position").reindex(data.judges if position == "judge" else ["all judges"] * len(table))
         table["position"], table["position_se"] = effect["estimate"].to_numpy(), effect["std_err"].to_numpy()
-    table[["first_share", "first_lower", "first_upper"]] = known[["first_share", "first_lower", "first_upper"]]
+    table["first_share"] = known["first_share"]
     table["tie_rate"] = np.nan if observed.n_ties_dropped else known["tie_rate"]
     table["dropped_rate"] = known["dropped"] / (known["dropped"] + known["comparisons"])
     table["flip_rate"] = known.get("flip_rate", np.nan)
@@ -52,7 +66,7 @@ def judge_table(fit: Fit, observed: Observations) -> pd.DataFrame:
         affected = fit.separation.is_affected.any(axis=1) | np.isnan(table["position"]) & bool(position)
         table.loc[affected, ["infit", "outfit"]] = np.nan
     table[["h", "rho"]] = leverage(fit)
-    table["median_h"] = table["h"].median()
+    table = table.join(_p_values(fit, observed, table))
     table["information_share"] = effective_judges(fit).shares.loc[table.index]
     nearest = nearest_judges(scores(fit), 1)
     table["nearest"] = [nearest[judge][0][0] if nearest[judge] else "" for judge in table.index]
@@ -62,8 +76,35 @@ def judge_table(fit: Fit, observed: Observations) -> pd.DataFrame:
 
 def judge_cards(fit: Fit, observed: Observations) -> pd.DataFrame:
     """The table without what only its sentences need."""
-    bounds = [f"{name}_{end}" for name in ("sensitivity", "first") for end in ("lower", "upper")]
-    return judge_table(fit, observed).drop(columns=["position_kind", "has_halves", "median_h", *bounds])
+    table = judge_table(fit, observed)
+    unsaid = [name for name in map(str, table) if name.startswith("p_") or name.endswith(("_lower", "_upper"))]
+    return table.drop(columns=["position_kind", "has_halves", *unsaid])
+
+
+def _p_values(fit: Fit, observed: Observations, table: pd.DataFrame) -> pd.DataFrame:
+    """Of everything a sentence may accuse a judge of, if there is nothing to it; each adjusted for the number of judges."""
+    data, p = observed.data, pd.DataFrame(index=table.index)
+    error = table["sensitivity_se"].where(table["sensitivity_se"] > 0).to_numpy()
+    p["p_average"] = average_p_values(fit, error)
+    p["p_against"] = holm(stats.norm.cdf(table["sensitivity"] / error))
+    p["p_first"] = p["p_position"] = p["p_flips"] = 1.0
+    if has_order(data):
+        order = order_evidence(fit, observed)
+        p["p_first"] = order.p_first
+        p["p_position"] = holm(2.0 * stats.norm.sf(np.abs(table["position"] / table["position_se"])))
+        if not order.is_designed:
+            # An effect that only a model without enough taste has is none.
+            p["p_position"] = p[["p_position", "p_first"]].max(axis=1, skipna=False)
+        if table["flip_rate"].notna().any():
+            swaps = swap_report(data)
+            p["p_flips"] = pd.Series(flip_p_values(swaps), swaps.index)
+    p["p_cycles"] = cycle_p_values(observed.rows, fit.at)
+    p["p_calm"], p["p_erratic"], p["p_impossible"] = misfit_p_values(observed.rows, fit.at)
+    p["p_taste"] = 1.0
+    alone = outlying(table)
+    if len(alone):
+        p.loc[alone.index, "p_taste"] = taste_p_values(fit)[table.index.get_indexer(alone.index)]
+    return p
 
 
 def judge_card(fit: Fit, observed: Observations, judge: str) -> JudgeCard:
@@ -149,7 +190,7 @@ def _rounded(value: float) -> str:
 
 
 def _position(facts: pd.Series) -> str:
-    share = "no decided verdict"
+    share = "no share of first choices"
     if pd.notna(facts["first_share"]):
         share = f"first in {facts['first_share']:.1%} of decided verdicts"
     if not facts["position_kind"]:
@@ -182,7 +223,7 @@ def judge_sentence(facts: Mapping[Any, Any]) -> str:
     Parameters
     ----------
     facts : mapping
-        A row of ``judge_cards()`` with ``sensitivity_lower``, ``sensitivity_upper`` and ``median_h``.
+        A row of ``judge_table()``.
     """
     clauses = [_follows(facts), _prefers(facts), *_habits(facts), _fits(facts), _departs(facts)]
     text = "; ".join(clause for clause in clauses if clause)
@@ -197,31 +238,31 @@ def _follows(facts: Mapping[str, Any]) -> str:
         return f"its sensitivity of {value:.2f} has no standard error"
     if high - low <= FIXED * abs(value):
         return "follows the consensus like every judge in this model"
-    told = f"({value:.2f}, {low:.2f} to {high:.2f})"
-    if high < 0:
+    told, differs = f"({value:.2f}, {low:.2f} to {high:.2f})", facts["p_average"] < LEVEL
+    if facts["p_against"] < LEVEL:
         return f"ranks against the consensus {told}"
     if low <= 0:
-        doubt = "may not follow the consensus at all" if high < 1 else "its sensitivity is hardly determined"
+        doubt = (
+            "may not follow the consensus at all" if differs and value < 1 else "its sensitivity is hardly determined"
+        )
         return f"{doubt} {told}"
-    if low > 1:
-        return f"follows the consensus more sharply than average {told}"
-    if high < 1:
-        return f"follows the consensus less sharply than average {told}"
+    if differs:
+        return f"follows the consensus {'more' if value > 1 else 'less'} sharply than average {told}"
     return f"follows the consensus about as sharply as average {told}"
 
 
 def _prefers(facts: Mapping[str, Any]) -> str:
     """The position effect if the judge has one, the share of first choices if none is modelled."""
     if facts["position_kind"] == "judge":
-        effect, error = facts["position"], facts["position_se"]
+        effect = facts["position"]
         if np.isnan(effect):
             return "its position effect has no finite estimate"
-        if not abs(effect) > 1.96 * error:
+        if not facts["p_position"] < LEVEL:
             return ""
         how = "slightly prefers" if abs(effect) < SLIGHT else "prefers"
         return f"{how} the {'first' if effect > 0 else 'second'} answer ({effect:+.1f} log-odds)"
-    low, high, share = facts["first_lower"], facts["first_upper"], facts["first_share"]
-    if np.isnan(share) or low <= 0.5 <= high or facts["position_kind"] == "common":
+    share = facts["first_share"]
+    if np.isnan(share) or not facts["p_first"] < LEVEL or facts["position_kind"] == "common":
         return ""
     rate = max(share, 1.0 - share)
     read = ", which this model takes for taste" if rate >= EXTREME_SHARE else ""
@@ -229,30 +270,34 @@ def _prefers(facts: Mapping[str, Any]) -> str:
 
 
 def _habits(facts: Mapping[str, Any]) -> list[str]:
+    """What it does often; flips and cycles are everybody's, and count beyond what the model expects of this judge."""
     words = {
         "tie_rate": "ties often ({:.0%})",
         "dropped_rate": "{:.0%} of its verdicts were unusable",
         "flip_rate": "follows the position in {:.0%} of swapped pairs",
         "cycle_rate": "contradicts itself in {:.0%} of triples",
     }
-    return [text.format(facts[name]) for name, text in words.items() if facts[name] > OFTEN[name]]
+    doubt = {"flip_rate": facts["p_flips"], "cycle_rate": facts["p_cycles"]}
+    return [
+        text.format(facts[name])
+        for name, text in words.items()
+        if facts[name] > OFTEN[name] and doubt.get(name, 0.0) < LEVEL
+    ]
 
 
 def _fits(facts: Mapping[str, Any]) -> str:
     """Misfit, unless ties as half wins are what makes the verdicts vary less than the model says."""
-    if facts["outfit"] > DISTORTING:
+    if facts["outfit"] > DISTORTING and facts["p_impossible"] < LEVEL:
         return f"gives verdicts the model thinks next to impossible (outfit {facts['outfit']:.0f})"
-    if facts["infit"] > MISFIT[1]:
+    if facts["infit"] > MISFIT[1] and facts["p_erratic"] < LEVEL:
         return f"is less predictable than the model says (infit {facts['infit']:.1f})"
-    if facts["infit"] < MISFIT[0] and not facts["has_halves"]:
+    if facts["infit"] < MISFIT[0] and facts["p_calm"] < LEVEL and not facts["has_halves"]:
         return f"is more predictable than the model says (infit {facts['infit']:.1f})"
     return ""
 
 
 def _departs(facts: Mapping[str, Any]) -> str:
-    if facts["h"] > OUTLYING_LEVERAGE * facts["median_h"] and facts["rho"] > 1:
-        return "has a strong taste of its own"
-    return ""
+    return "has a strong taste of its own" if facts["p_taste"] < LEVEL else ""
 
 
 def nearest_judges(by_judge: pd.DataFrame, n: int = 3) -> dict[str, tuple[tuple[str, float], ...]]:

@@ -10,7 +10,8 @@ import pandas as pd
 from .. import limits
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
-from .findings import Finding, decided_shares
+from .findings import Finding
+from .order import decided_shares, has_order
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,7 +69,7 @@ def judge_facts(data: Comparisons, position: pd.DataFrame | None) -> pd.DataFram
     )
     if position is not None:
         table["position"], table["position_se"] = position["estimate"], position["std_err"]
-    if prompt_column(data, None) is not None:
+    if prompt_column(data, None) is not None and has_order(data):
         report = swap_report(data)
         if report["swapped"].sum():
             table["flip_rate"] = report["flip_rate"]

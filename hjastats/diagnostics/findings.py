@@ -7,25 +7,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
 
-from ..data.cells import collapse
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
 from ..fit import Fit, Observations
-from ..inference.contributions import Contributions
 from ..inference.estimates import leverage, sensitivity
-from ..inference.score_tests import judge_term_test
+from ..inference.score_tests import ScoreTest, homogeneity_test, judge_term_test
 from ..model.responses import is_soft
-from ..model.terms import POSITION, Term
-from ..solve.precision import covariance_at
+from ..model.terms import Term
 from ..words import quoted
+from .adjusted import holm
 from .bias import bias_of_largest_difference, may_be_biased
+from .camps import camps_text
+from .consistency import taste_p_values
 from .dependence import dependence
 from .ending import optima_text, properties_text, separation_text, unlinked_text
 from .goodness import goodness_of_fit
+from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence, without_penalty
 from .redundancy import redundancy
 from .stability import stability
 
@@ -39,6 +38,8 @@ NEARLY_SINGULAR = 1e8
 OUTLYING_LEVERAGE = 3.0
 # Standard errors of bias worth a warning: 95% intervals then cover 92% and less.
 BIASED = 0.5
+# Shares of decided verdicts that differ by this factor make half wins look like sensitivities that do.
+MUCH_SHARPER = 1.25
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,16 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
     return [
         _convergence(fit),
         Finding("optima", len(fit.search.values) > 1, optima_text(fit)),
-        *([Finding("penalty", True, _sentence(fit.why_no_errors))] if fit.why_no_errors else []),
+        *([Finding("errors", True, _sentence(fit.why_no_errors))] if fit.why_no_errors else []),
         _connectivity(fit, data),
         *_position(fit, observed),
         *_dependence(fit, observed),
         _ties(fit, observed),
+        *_tie_rates(fit, observed),
         _dropped(data),
         *_swaps(data),
         *_sensitivities(fit),
+        *([Finding("camps", True, opposed)] if (opposed := camps_text(fit, data)) else []),
         *_bias(fit),
         *_leverages(fit),
         *_misfit(fit, observed),
@@ -133,34 +136,31 @@ def _connectivity(fit: Fit, data: Comparisons) -> Finding:
 
 
 def _position(fit: Fit, observed: Observations) -> list[Finding]:
-    data = observed.data
-    if fit.layout.terms.scope("position") == "judge":
-        return [_first_shares(data), _order(data)]
-    return [_first_shares(data), _position_test(fit, observed), _order(data)]
+    data, scope = observed.data, fit.layout.terms.scope("position")
+    if not has_order(data):
+        text = (
+            "No verdict is for the second item: the columns name winner and loser, and there is no order to speak of."
+        )
+        return [Finding("order", False, text)]
+    known = order_evidence(fit, observed)
+    shares = _first_shares(data, known)
+    return [shares, _order(known)] if scope == "judge" else [shares, _position_test(scope, known), _order(known)]
 
 
-def decided_shares(data: Comparisons) -> pd.DataFrame:
-    """Per judge: comparisons, those decided, and the share of them won by the first item with its exact 95% interval."""
-    table = data.first_share()
-    decided = table["comparisons"] - table["ties"]
-    wins = table["first_share"] * table["comparisons"] - 0.5 * table["ties"]
-    low, high = proportion_confint(wins.round(), decided.round().clip(lower=1), method="beta")
-    shares = pd.DataFrame({"share": wins / decided, "lower": low, "upper": high}).where(decided > 0)
-    return pd.concat([table["comparisons"], decided.rename("decided"), shares], axis=1)
-
-
-def _first_shares(data: Comparisons) -> Finding:
+def _first_shares(data: Comparisons, known: OrderEvidence) -> Finding:
     first, shares = data.first_share()["first_share"], decided_shares(data)
     enough = shares["decided"] >= 10
     extreme = shares[enough & ((first - 0.5).abs() >= EXTREME_SHARE - 0.5)]
-    if extreme.empty:
-        known = first[enough]
-        if known.empty:
+    accused = extreme[known.p_first[first.index.get_indexer(extreme.index)] < 0.05]
+    if accused.empty:
+        of_all = first[enough]
+        if of_all.empty:
             return Finding("first share", False, "No judge has ten decided verdicts: first-choice shares say nothing.")
-        text = f"First item preferred by the judges in {known.min():.0%} to {known.max():.0%} of their comparisons: none extreme."
+        none = "none extreme" if extreme.empty else "none beyond what chance and taste can do"
+        text = f"First item preferred by the judges in {of_all.min():.0%} to {of_all.max():.0%} of their comparisons: {none}."
         return Finding("first share", False, text)
     sentences = []
-    for judge, comparisons, decided, rate, low, high in extreme.itertuples():
+    for judge, comparisons, decided, rate, low, high in accused.itertuples():
         which = "first"
         if rate < 0.5:
             which, rate, low, high = "second", 1.0 - rate, 1.0 - high, 1.0 - low
@@ -173,29 +173,25 @@ def _first_shares(data: Comparisons) -> Finding:
     return Finding("first share", True, "; ".join(sentences[:3]) + more + ".")
 
 
-def _position_test(fit: Fit, observed: Observations) -> Finding:
-    data, contributions, scope = observed.data, None, fit.layout.terms.scope("position")
-    rows = observed.rows.with_own_term(Term("position per judge", "judge", POSITION), np.ones(data.n_rows))
-    at = replace(fit.at, judge=np.hstack([np.zeros((data.n_judges, 1)), fit.at.judge]))
-    if not fit.design.response.parameters and not np.isin(data.outcome, (0.0, 1.0)).all():
-        contributions = Contributions.of_comparisons(rows, data, at)
-    others = covariance_at(fit.design, fit.at, fit.tangent)
-    test = judge_term_test(collapse(rows), at, fit.tangent, others, contributions)
+def _position_test(scope: str | None, known: OrderEvidence) -> Finding:
+    test = known.test
     if test is None:
-        text = "A position effect per judge cannot be told from the item scores in these data."
-        return Finding("position test", False, text)
-    p_value = f"p = {test.p_value:.3g}" if test.p_value > 1e-300 else "p < 1e-300"
-    told = f"chi2({test.df}) = {test.statistic:.1f}, {p_value}"
-    if scope is None and test.df < data.n_judges:
-        told += f"; {data.n_judges - test.df} of {data.n_judges} effects cannot be told from the other terms"
+        whom = "the item scores" if known.is_designed else "the taste of a judge"
+        return Finding("position test", False, f"A position effect per judge cannot be told from {whom} in these data.")
+    n_judges, is_found = len(known.p_first), test.p_value < LEVEL
+    told = test.told
+    if scope is None and test.df < n_judges:
+        told += f"; {n_judges - test.df} of {n_judges} effects cannot be told from the other terms"
+    if not known.is_designed:
+        return _undesigned(scope, told, is_found)
     if scope == "common":
-        if test.p_value < 0.01:
+        if is_found:
             text = f"Judges differ in their position effects (score test: {told}): fit position='judge'."
             return Finding("position test", True, text)
         return Finding(
             "position test", False, f"No evidence that position effects differ between judges (score test: {told})."
         )
-    if test.p_value < 0.01:
+    if is_found:
         text = (
             f"The order of presentation matters (score test of no position effects: {told}): scores and disagreement also "
             "absorb it. Fit position='judge' and compare."
@@ -204,24 +200,29 @@ def _position_test(fit: Fit, observed: Observations) -> Finding:
     return Finding("position test", False, f"No evidence of position effects (score test: {told}).")
 
 
-def _order(data: Comparisons) -> Finding:
-    low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
-    pair = np.unique(low * data.n_items + high, return_inverse=True)[1]
-    # A weight may stand for several comparisons, or for less than one.
-    number = np.maximum(data.weight, 1.0)
-    times, forward = np.bincount(pair, number), np.bincount(pair, number * (low == data.first_index))
-    n_both = int(((forward > 0) & (forward < times)).sum())
-    if n_both == 0:
+def _undesigned(scope: str | None, told: str, is_found: bool) -> Finding:
+    """Where the order goes with the items, a position effect is only what no scores of a judge, whatever its taste, explain."""
+    effects = "position effects" if scope is None else "different position effects"
+    test = f"score test within judges: {told}"
+    if not is_found:
+        text = f"By design {effects} cannot be told from taste, and nothing else speaks for them ({test})."
+        return Finding("position test", False, text)
+    text = (
+        f"The order of presentation seems to matter: {effects} explain what no taste of a judge does ({test}). By design only "
+        "the model tells the two apart. Fit position='judge' and compare."
+    )
+    return Finding("position test", True, text)
+
+
+def _order(known: OrderEvidence) -> Finding:
+    if known.n_both == 0:
         text = (
             "No pair of items was ever shown in both orders: a position effect is identified only through the consistency of "
             "the ranking, not by design."
         )
-        return Finding("order", True, text)
-    # Who is compared once has one order. Of pairs in random order, those compared m times miss one of them with 2^(1 - m).
-    often = times >= 2
-    expected = np.sum(1.0 - 2.0 ** (1.0 - times[often]))
-    text = f"{n_both:,} of the {int(often.sum()):,} pairs compared more than once were shown in both orders."
-    return Finding("order", bool(n_both < 0.5 * expected), text)
+    else:
+        text = f"{known.n_both:,} of the {known.n_often:,} pairs compared more than once were shown in both orders."
+    return Finding("order", not known.is_designed, text)
 
 
 def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
@@ -234,13 +235,8 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
     )
     by = f"{found.column!r} ({found.n_prompts:,} prompts)"
     if fit.choice.kind == "cluster":
-        return [
-            Finding(
-                "prompts",
-                False,
-                f"Clustered by {by}, standard errors are at most these multiples of the model's: {told}.",
-            )
-        ]
+        text = f"Clustered by {by}, standard errors are larger than those of the model, of {told} at most."
+        return [Finding("prompts", False, text)]
     if found.largest <= max(HANGS_TOGETHER, found.by_chance):
         text = f"Clustering by {by} would change standard errors by no more than chance, at most {found.largest:.1f} times."
         return [Finding("prompts", False, text)]
@@ -275,19 +271,68 @@ def _ties(fit: Fit, observed: Observations) -> Finding:
     return Finding("ties", False, text)
 
 
+def _tie_rates(fit: Fit, observed: Observations) -> list[Finding]:
+    """Whether judges tie alike; otherwise what is not said of ties is said of sensitivities."""
+    data, response = observed.data, fit.design.response
+    halves = data.outcome == 0.5
+    if data.n_judges == 1 or not halves.any() or is_soft(response, data.outcome).any():
+        return []
+    number, ties = (np.bincount(data.judge_index, data.weight * some, data.n_judges) for some in (1.0, halves))
+    rates = ties / number
+    span = f"{rates.min():.0%} to {rates.max():.0%} of their verdicts"
+    if response.parameters:
+        if fit.layout.terms.scope("tie") != "common":
+            return []
+        test = _tie_test(fit)
+        if test is None or test.p_value >= LEVEL:
+            told = "cannot be tested here" if test is None else f"is not rejected ({test.told})"
+            return [Finding("tie rates", False, f"Judges tie in {span}; one propensity for all {told}.")]
+        text = (
+            f"Judges tie in {span}, one propensity for all does not do (score test: {test.told}): sensitivities absorb the "
+            "difference. Fit tie='judge'."
+        )
+        return [Finding("tie rates", True, text)]
+    if not fit.layout.structure.has_sensitivities:
+        return []
+    test = homogeneity_test(ties, number)
+    # Half wins multiply a judge's log-odds by about its share of decided verdicts.
+    is_much = (1.0 - rates.min()) > MUCH_SHARPER * (1.0 - rates.max())
+    if test.p_value < LEVEL and is_much:
+        text = (
+            f"Judges tie in {span} ({test.told}): counted as half wins, ties make a judge look insensitive, and gamma says "
+            "who ties. Fit ties='davidson', tie='judge', or ties='drop'."
+        )
+        return [Finding("tie rates", True, text)]
+    return [Finding("tie rates", False, f"Judges tie in {span}: too much alike to show in their sensitivities.")]
+
+
+def _tie_test(fit: Fit) -> ScoreTest | None:
+    """Score test of tie propensities per judge where there is one for all."""
+    (kind,) = fit.design.response.parameters
+    cells = fit.design.with_own_term(Term("tie per judge", "judge", kind), np.ones(len(fit.design.n)))
+    at = replace(fit.at, judge=np.hstack([np.zeros((len(fit.at.judge), 1)), fit.at.judge]))
+    return judge_term_test(cells, at, fit.tangent, without_penalty(fit))
+
+
 def _swaps(data: Comparisons) -> list[Finding]:
     """How verdicts fare when the order is reversed, where the data show it."""
-    if prompt_column(data, None) is None:
+    if prompt_column(data, None) is None or not has_order(data):
         return []
     table = swap_report(data)
     total = table[["swapped", "consistent", "first", "second"]].sum()
     if total["swapped"] == 0:
         return [Finding("swaps", False, "No prompt was judged in both orders by the same judge.")]
-    rate = (total["first"] + total["second"]) / max(total[["consistent", "first", "second"]].sum(), 1)
-    worst = table[table["swapped"] >= 10]["flip_rate"].nlargest(1)
-    most = f", most by {worst.index[0]!r} ({worst.iloc[0]:.0%})" if len(worst) and worst.iloc[0] > 0 else ""
-    text = f"Of {total['swapped']:,.0f} pairs judged in both orders, {rate:.0%} followed the position instead of the item{most}."
-    return [Finding("swaps", bool(rate > 0.2), text)]
+    flips = total["first"] + total["second"]
+    rate = flips / max(flips + total["consistent"], 1)
+    text = (
+        f"Of {total['swapped']:,.0f} pairs judged in both orders, {rate:.0%} got another winner with the other order: the first "
+        f"shown {total['first']:,.0f} times, the second {total['second']:,.0f} times"
+    )
+    accused = table["flip_rate"][flip_p_values(table) < 0.05].nlargest(3)
+    if accused.empty:
+        return [Finding("swaps", False, f"{text}, no more one-sided than chance for any judge.")]
+    named = ", ".join(f"{judge!r} ({share:.0%})" for judge, share in accused.items())
+    return [Finding("swaps", True, f"{text}. Judges that follow the position (sign test, adjusted): {named}.")]
 
 
 def _dropped(data: Comparisons) -> Finding:
@@ -317,9 +362,7 @@ def _sensitivities(fit: Fit) -> list[Finding]:
     # Of many judges some intervals lie below zero by chance: a judge is accused only if that would be rare among all of them.
     is_against = (table["ci_upper"] < 0).to_numpy()
     if is_against.any():
-        p_value = stats.norm.cdf(table["estimate"] / table["std_err"])
-        # Asked for only here: it collects garbage, which takes longer than everything else in a summary.
-        is_against = is_against & multipletests(p_value, method="holm")[0]
+        is_against = is_against & (holm(stats.norm.cdf(table["estimate"] / table["std_err"])) < 0.05)
     against, unclear = table[is_against], table[(table["ci_lower"] <= 0) & ~is_against]
     sentences = []
     if len(against):
@@ -402,12 +445,16 @@ def _dominance(fit: Fit) -> Finding:
     table = leverage(fit)
     dominating = outlying(table)
     if len(dominating):
+        dominating = dominating[taste_p_values(fit)[table.index.get_indexer(dominating.index)] < 0.05]
+    if len(dominating):
         largest = dominating.sort_values("h", ascending=False, kind="stable").head(3)
         named = ", ".join(f"{judge!r} (h = {h:.2f})" for judge, h in largest["h"].items())
         named += f" and {len(dominating) - 3} more" * (len(dominating) > 3)
         text = f"Disagreement is dominated by {named}, against a median h of {table['h'].median():.2f}: refit without to see."
         return Finding("leverage", True, text)
-    text = "No judge dominates the disagreement (h above 3 times the median and above its consensus part)."
+    text = (
+        "No judge dominates the disagreement (h above 3 times the median and above its consensus part, beyond chance)."
+    )
     return Finding("leverage", False, text)
 
 

@@ -42,3 +42,18 @@ def test_swaps_without_a_prompt_do_not_count_and_two_ties_decide_nothing():
     table = hja.swap_report(data)
     assert table.loc["j", ["swapped", "tied", "consistent"]].tolist() == [1, 1, 0]
     assert np.isnan(table.loc["j", "flip_rate"])
+
+
+def test_weights_are_repetitions():
+    """Two of three verdicts in one order are for the lower item, whether they are three rows or two with weights."""
+    prompts = {"first": list("aaab"), "second": list("bbba"), "outcome": [1, 1, 0, 1.0]}
+    rows = Comparisons.from_arrays("j", *prompts.values(), columns=pd.DataFrame({"prompt": [1] * 4}))
+    weighted = Comparisons.from_arrays(
+        "j", list("aab"), list("bba"), [1, 0, 1.0], [2.0, 1, 1], columns=pd.DataFrame({"prompt": [1] * 3})
+    )
+    assert hja.swap_report(rows).loc["j", "first"] == 1
+    pd.testing.assert_frame_equal(hja.swap_report(weighted), hja.swap_report(rows))
+    tied = Comparisons.from_arrays(
+        "j", list("aab"), list("bba"), [0.5, 0.5, 1.0], [0.1, 0.2, 1], columns=pd.DataFrame({"prompt": [1] * 3})
+    )
+    assert hja.swap_report(tied).loc["j", "tied"] == 1

@@ -116,10 +116,7 @@ FACTS = {
     "sensitivity_upper": 1.6,
     "position_kind": "judge",
     "position": 0.1,
-    "position_se": 0.1,
     "first_share": 0.5,
-    "first_lower": 0.45,
-    "first_upper": 0.55,
     "tie_rate": 0.0,
     "dropped_rate": 0.0,
     "flip_rate": np.nan,
@@ -129,15 +126,21 @@ FACTS = {
     "has_halves": False,
     "h": 1.0,
     "rho": 0.5,
-    "median_h": 1.0,
-}
+    "p_average": 0.001,
+} | dict.fromkeys(
+    ["p_against", "p_first", "p_position", "p_flips", "p_cycles", "p_calm", "p_erratic", "p_impossible", "p_taste"], 1.0
+)
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
         ({}, "Follows the consensus more sharply than average (1.40, 1.20 to 1.60)."),
-        ({"sensitivity_lower": 0.9}, "Follows the consensus about as sharply as average (1.40, 0.90 to 1.60)."),
+        ({"p_average": 0.06}, "Follows the consensus about as sharply as average (1.40, 1.20 to 1.60)."),
+        (
+            {"sensitivity_lower": 0.9, "p_average": 0.1},
+            "Follows the consensus about as sharply as average (1.40, 0.90 to 1.60).",
+        ),
         (
             {"sensitivity": 0.3, "sensitivity_lower": 0.1, "sensitivity_upper": 0.5},
             "Follows the consensus less sharply than average (0.30, 0.10 to 0.50).",
@@ -147,11 +150,11 @@ FACTS = {
             "May not follow the consensus at all (0.10, -0.10 to 0.30).",
         ),
         (
-            {"sensitivity": 0.5, "sensitivity_lower": -0.5, "sensitivity_upper": 1.5},
+            {"sensitivity": 0.5, "sensitivity_lower": -0.5, "sensitivity_upper": 1.5, "p_average": 0.5},
             "Its sensitivity is hardly determined (0.50, -0.50 to 1.50).",
         ),
         (
-            {"sensitivity": -0.5, "sensitivity_lower": -0.9, "sensitivity_upper": -0.1},
+            {"sensitivity": -0.5, "sensitivity_lower": -0.9, "sensitivity_upper": -0.1, "p_against": 0.01},
             "Ranks against the consensus (-0.50, -0.90 to -0.10).",
         ),
         (
@@ -167,25 +170,25 @@ def test_sensitivity_in_words(changes, expected):
 @pytest.mark.parametrize(
     ("changes", "clause"),
     [
-        ({"position": 1.0}, "prefers the first answer (+1.0 log-odds)"),
-        ({"position": -0.15, "position_se": 0.05}, "slightly prefers the second answer (-0.1 log-odds)"),
+        ({"position": 1.0, "p_position": 0.01}, "prefers the first answer (+1.0 log-odds)"),
+        ({"position": -0.15, "p_position": 0.01}, "slightly prefers the second answer (-0.1 log-odds)"),
         ({"position": np.nan}, "its position effect has no finite estimate"),
         (
-            {"position_kind": "", "first_share": 0.3, "first_lower": 0.2, "first_upper": 0.4},
+            {"position_kind": "", "first_share": 0.3, "p_first": 0.01},
             "picks the second answer in 70.0% of its decided verdicts",
         ),
         (
-            {"position_kind": "", "first_share": 0.99, "first_lower": 0.95, "first_upper": 1.0},
+            {"position_kind": "", "first_share": 0.99, "p_first": 0.01},
             "picks the first answer in 99.0% of its decided verdicts, which this model takes for taste",
         ),
         ({"tie_rate": 0.4}, "ties often (40%)"),
         ({"dropped_rate": 0.5}, "50% of its verdicts were unusable"),
-        ({"flip_rate": 0.3}, "follows the position in 30% of swapped pairs"),
-        ({"cycle_rate": 0.2}, "contradicts itself in 20% of triples"),
-        ({"infit": 1.3}, "is less predictable than the model says (infit 1.3)"),
-        ({"infit": 0.5}, "is more predictable than the model says (infit 0.5)"),
-        ({"outfit": 50.0}, "gives verdicts the model thinks next to impossible (outfit 50)"),
-        ({"h": 4.0, "rho": 1.5}, "has a strong taste of its own"),
+        ({"flip_rate": 0.3, "p_flips": 0.01}, "follows the position in 30% of swapped pairs"),
+        ({"cycle_rate": 0.2, "p_cycles": 0.01}, "contradicts itself in 20% of triples"),
+        ({"infit": 1.3, "p_erratic": 0.01}, "is less predictable than the model says (infit 1.3)"),
+        ({"infit": 0.5, "p_calm": 0.01}, "is more predictable than the model says (infit 0.5)"),
+        ({"outfit": 50.0, "p_impossible": 0.01}, "gives verdicts the model thinks next to impossible (outfit 50)"),
+        ({"p_taste": 0.01}, "has a strong taste of its own"),
     ],
 )
 def test_habits_in_words(changes, clause):
@@ -196,9 +199,12 @@ def test_habits_in_words(changes, clause):
 def test_habits_that_are_none_are_not_mentioned():
     plain = judge_sentence(FACTS)
     for changes in (
-        {"infit": 0.5, "has_halves": True},
-        {"h": 4.0, "rho": 0.5},
-        {"position_kind": "common", "position": 1.0},
+        {"infit": 0.5, "p_calm": 0.01, "has_halves": True},
+        {"flip_rate": 0.5},
+        {"cycle_rate": 0.25},
+        {"infit": 1.5, "outfit": 3.0},
+        {"position": 1.0},
+        {"position_kind": "common", "position": 1.0, "p_first": 0.01},
         {"position_kind": "", "first_share": 0.53},
     ):
         assert judge_sentence(FACTS | changes) == plain

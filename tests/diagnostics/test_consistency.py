@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hjastats as hja
-from hjastats.diagnostics.consistency import cycle_rates, mean_squares
+from hjastats.diagnostics.consistency import cycle_p_values, cycle_rates, mean_squares, misfit_p_values
 from hjastats.model.design import Coefficients, Design
 from hjastats.model.responses import DAVIDSON
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
@@ -111,3 +111,33 @@ def test_cycles_of_many_items_are_those_of_few(panel, set_limits):
     dense = cycle_rates(panel.cells)
     set_limits(DENSE_MARGINS=2)
     np.testing.assert_allclose(cycle_rates(panel.cells), dense)
+
+
+def test_cycles_of_simulated_verdicts_are_as_rare_as_they_should_be():
+    """Panels drawn from the model are surprising as often as they should be, or less."""
+    scores, design = (
+        np.linspace(-1, 1, 7)[None] * np.array([[0.0], [1.0], [3.0]]),
+        near_balanced_design(3, 7, 450, rng=1),
+    )
+    at = Coefficients(scores, np.zeros((3, 0)), np.zeros(0))
+    drawn = [simulate_comparisons(scores, design, shuffle_order=True, rng=seed) for seed in range(200)]
+    p_values = np.array([cycle_p_values(Design.of(data.row_cells), at) for data in drawn])
+    # Adjusted by Holm's method: at most 5% of the panels, with a standard error of 1.5%.
+    assert np.mean(np.nanmin(p_values, axis=1) < 0.05) <= 0.05 + 3 * 0.0154
+    # The same verdicts are impossible for judges as sharp as these.
+    sharp = Coefficients(6.0 * np.tile(np.linspace(-1, 1, 7), (3, 1)), np.zeros((3, 0)), np.zeros(0))
+    assert cycle_p_values(Design.of(drawn[0].row_cells), sharp)[0] < 1e-6
+
+
+def test_misfit_of_simulated_verdicts_is_as_rare_as_it_should_be():
+    scores, design = np.linspace(-2, 2, 6)[None] * np.ones((4, 1)), near_balanced_design(4, 6, 400, rng=1)
+    at = Coefficients(scores, np.zeros((4, 0)), np.zeros(0))
+    drawn = [simulate_comparisons(scores, design, shuffle_order=True, rng=seed) for seed in range(300)]
+    alarms = [[np.nanmin(p) < 0.05 for p in misfit_p_values(Design.of(data.row_cells), at)] for data in drawn]
+    # Standard error 1.3% at 5%.
+    assert (np.mean(alarms, axis=0) <= 0.05 + 3 * 0.0126).all()
+    # Verdicts of the opposite scores are less predictable, and next to impossible.
+    turned = simulate_comparisons(-scores, design, shuffle_order=True, rng=0)
+    calm, erratic, impossible = misfit_p_values(Design.of(turned.row_cells), at)
+    assert (calm == 1).all()
+    assert (np.maximum(erratic, impossible) < 0.05).all()

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
+from benchmarks.claims.alarms import consensus, panel
 from hjastats.diagnostics import findings
 from hjastats.simulation import near_balanced_design, simulate_comparisons
 from tests.panels import finding, mild_scores
@@ -93,6 +94,7 @@ def test_the_most_dominant_judges_are_named_first(monkeypatch):
         [f"j{i}" for i in range(10)],
     )
     monkeypatch.setattr(findings, "leverage", lambda fit: table)
+    monkeypatch.setattr(findings, "taste_p_values", lambda fit: np.zeros(10))
     text = findings._dominance(None).text
     assert "dominated by 'j7' (h = 9.00), 'j9' (h = 7.00), 'j8' (h = 6.00) and 1 more, against" in text
 
@@ -196,3 +198,76 @@ def test_a_panel_of_heavy_judges_is_not_said_to_be_biased(panel):
     assert not finding(hja.JAModel.from_comparisons(crowd(30, 200)).fit(), "bias").is_warning
     assert not any(found.topic == "bias" for found in hja.JAModel.from_comparisons(panel).fit().findings)
     assert not any(found.topic == "bias" for found in hja.BTLModel.from_comparisons(crowd(100, 15)).fit().findings)
+
+
+# Six judges of the same sensitivity who tie in 1% to 72% of their verdicts.
+TIES = np.array([-3.5, -2.0, -1.0, 0.0, 1.0, 1.8])
+
+
+@pytest.fixture(scope="module")
+def unequal_ties():
+    rng = np.random.default_rng(3)
+    return panel(rng, np.tile(np.linspace(-1.2, 1.2, 6), (6, 1)), 800, tie=TIES)
+
+
+def test_tie_rates_that_become_sensitivities_are_found_and_the_advice_helps(unequal_ties):
+    wrong = [hja.JAModel.from_comparisons(unequal_ties, ties=ties).fit() for ties in ("half", "davidson")]
+    for result in wrong:
+        assert np.ptp(result.sensitivity["estimate"]) > 0.8
+        assert finding(result, "tie rates").is_warning
+    assert "Fit ties='davidson', tie='judge', or ties='drop'." in finding(wrong[0], "tie rates").text
+    assert finding(wrong[1], "tie rates").text.endswith("Fit tie='judge'.")
+    for options in ({"ties": "davidson", "tie": "judge"}, {"ties": "drop"}):
+        right = hja.JAModel.from_comparisons(unequal_ties, **options).fit()
+        # Six z values of a right null.
+        assert np.abs((right.sensitivity["estimate"] - 1) / right.sensitivity["std_err"]).max() < 3
+        assert "tie rates" not in {found.topic for found in right.findings}
+
+
+def test_common_and_own_tie_propensities_are_compared_by_their_likelihoods(unequal_ties):
+    fits = [hja.JAModel.from_comparisons(unequal_ties, ties="davidson", tie=tie).fit() for tie in ("common", "judge")]
+    table = hja.compare(*fits)
+    assert table["lr_df"].iloc[1] == 5
+    assert table["lr"].iloc[1] == pytest.approx(2 * (fits[1].llf - fits[0].llf))
+    assert table["note"].iloc[1] == ""
+
+
+def test_the_score_test_of_tie_propensities_agrees_with_the_likelihood_ratio_near_the_null():
+    rng = np.random.default_rng(4)
+    data = panel(rng, np.tile(np.linspace(-1, 1, 5), (4, 1)), 1000, position=0.3, tie=np.array([-0.3, -0.2, -0.1, 0.0]))
+    options = {"ties": "davidson", "position": "judge"}
+    fits = [hja.JAModel.from_comparisons(data, tie=tie, **options).fit() for tie in ("common", "judge")]
+    test = findings._tie_test(fits[0].fit)
+    # Both are chi-squared statistics of order three; they differ by their third-order terms.
+    assert test.statistic == pytest.approx(2 * (fits[1].llf - fits[0].llf), rel=0.05)
+    assert test.df == 3
+
+
+def test_equal_tie_rates_are_no_finding():
+    rng = np.random.default_rng(5)
+    data = panel(rng, np.tile(np.linspace(-1, 1, 5), (4, 1)), 300, tie=-0.5)
+    for ties in ("half", "davidson"):
+        assert not finding(hja.JAModel.from_comparisons(data, ties=ties).fit(), "tie rates").is_warning
+    assert "tie rates" not in {found.topic for found in hja.BTLModel.from_comparisons(data).fit().findings}
+
+
+def test_a_direction_that_is_always_found_dominates_nothing():
+    """Rank one fitted to rank zero: half of these fits have a judge far above the median."""
+    rng, outliers = np.random.default_rng(6), 0
+    for _ in range(8):
+        data = panel(rng, consensus(rng, 20, 10, 0.4), 100)
+        result = hja.HJAModel.from_comparisons(data, rank=1).fit(warn_convergence=False)
+        outliers += len(findings.outlying(result.judges.leverage())) > 0
+        assert not any(found.is_warning for found in result.findings if found.topic == "leverage")
+        assert not result.judges.cards()["sentence"].str.contains("taste of its own").any()
+    assert outliers > 2
+
+
+def test_nine_of_ten_first_choices_are_no_rarity_among_a_hundred_judges():
+    rng = np.random.default_rng(7)
+    data = panel(rng, consensus(rng, 100, 10), 10)
+    result = hja.BTLModel.from_comparisons(data).fit()
+    found = finding(result, "first share")
+    assert (data.first_share()["first_share"] - 0.5).abs().max() >= 0.4
+    assert not found.is_warning
+    assert found.text.endswith("none beyond what chance and taste can do.")
