@@ -161,7 +161,7 @@ class Fit:
     @property
     def quantities(self) -> Quantities:
         """Everything a contrast can mention."""
-        return Quantities(self.layout, self.at, self.tangent)
+        return Quantities(self.layout, self.at, self.tangent, self.design.response)
 
     @property
     def loglike(self) -> float:

@@ -475,7 +475,9 @@ class HJAResults(GenericLikelihoodModelResults):
 
     # Contrasts and tests
 
-    def contrast(self, spec: Spec, *, null: float | Sequence[float] | None = None) -> Contrast:
+    def contrast(
+        self, spec: Spec, *, null: float | Sequence[float] | None = None, scale: str | None = None
+    ) -> Contrast:
         """Any smooth function of the parameters, with standard errors by the delta method.
 
         Parameters
@@ -483,21 +485,28 @@ class HJAResults(GenericLikelihoodModelResults):
         spec : str, callable, dict or list
             A string with arithmetic and ``exp, log, sqrt, abs, logit, expit`` over ``mu[item]``, ``gamma[judge]``,
             ``S[judge, item]`` (scores), ``R[judge, item]`` (residual disagreement), ``p[judge, first, second]`` (probability
-            that the item shown first wins, position effects included), ``position[judge]``, ``U[judge, 1]``, ``V[item, 1]`` and
-            covariate names; ``"... = value"`` sets the value tested against. Or a function of a
-            :class:`~hjastats.model.quantities.ParameterView`. Or a dict or list of these.
+            that the item shown first wins a decided verdict, position effects included), ``prob[verdict, judge, first,
+            second]`` (that the verdict is ``first``, ``second`` or, with ties as an outcome, ``tie``), ``position[judge]``,
+            ``U[judge, 1]``, ``V[item, 1]`` and covariate names; ``"... = value"`` sets the value tested against. Or a function
+            of a :class:`~hjastats.model.quantities.ParameterView`. Or a dict or list of these.
         null : float or sequence, optional
-            Values to test against.
+            Values to test against: one half for probabilities, zero for everything else, unless given.
+        scale : {"delta", "log", "logit"}, optional
+            On which the contrasts are tested and bounded. What strings spell as a probability has the logit; functions say
+            ``scale="logit"`` if theirs is one (``view.p(...)`` and ``1 - view.p(...)`` say so themselves). "log" is for what
+            is positive, against one.
 
         Returns
         -------
         Contrast
-            With ``summary_frame()``, ``conf_int(alpha, method="delta" | "log" | "logit")``, ``wald_test()``.
+            With ``summary_frame()``, ``conf_int(alpha, method="delta" | "log" | "logit")``, ``wald_test()``. Ratios are tested
+            and bounded by Fieller's method, whose interval has no end where the denominator may be zero.
 
         Raises
         ------
         ContrastError
-            When the string cannot be read or a label does not exist.
+            When the string cannot be read or a label does not exist, and for functions that change by steps, such as ranks:
+            those are for :meth:`bootstrap`.
 
         Examples
         --------
@@ -510,7 +519,7 @@ class HJAResults(GenericLikelihoodModelResults):
 
         Where the likelihood keeps rising without limit, contrasts that have no finite value are empty.
         """
-        return contrast(self.fit, spec, null=null)
+        return contrast(self.fit, spec, null=null, scale=scale)
 
     def contrast_formula(self, formula: str, metadata: pd.DataFrame | None = None) -> FormulaContrast:
         """Regress estimated parameters on metadata of judges or items, with the estimates' full covariance.
@@ -749,7 +758,9 @@ class HJAResults(GenericLikelihoodModelResults):
     # Prediction
 
     def predict(self, exog: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Probability that the first item is preferred; see :meth:`hjastats.HJAModel.predict`.
+        """Expected preference for the first item; see :meth:`hjastats.HJAModel.predict`.
+
+        That is the probability that it wins, and half of that of a tie where ties are an outcome; ``which`` asks for others.
 
         Examples
         --------
@@ -760,12 +771,12 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.predict(judge="judge-first", item_a="model-I", item_b="model-H", position=False).round(3)
         array([0.643])
         """
-        return self.model.predict(self.params, exog, *args, **kwargs)
+        return self.model.predict(self.fit.params, exog, *args, **kwargs)
 
     @property
     def fittedvalues(self) -> np.ndarray:
-        """Fitted probabilities of the rows."""
-        return self.model.predict(self.params)
+        """Fitted values of the rows: the expected preference for the first item."""
+        return self.model.predict(self.fit.params)
 
     @property
     def resid(self) -> np.ndarray:
@@ -781,11 +792,9 @@ class HJAResults(GenericLikelihoodModelResults):
         item_b: Any = None,
         judge_exog: Any = None,
         position: bool = True,
+        which: str = "mean",
     ) -> PredictionResultsMonotonic:
-        """Probability that the first item beats the second, with intervals made on the logit scale.
-
-        With ties as an outcome of their own it is the probability among decided verdicts; ``predict(which="probs")`` gives
-        all three.
+        """What :meth:`predict` gives, with intervals made on the logit scale.
 
         Parameters
         ----------
@@ -798,6 +807,9 @@ class HJAResults(GenericLikelihoodModelResults):
             Covariates with judge-specific slopes.
         position : bool
             Whether the item shown first has the advantage the model gives it.
+        which : {"mean", "decided", "first", "second", "tie"}
+            Expected preference for the first item, ties counting one half; probability that it wins a decided verdict, ``p`` in
+            :meth:`contrast`; or probability of a verdict. All but "tie" and "second" are the same unless ties are an outcome.
 
         Returns
         -------
@@ -815,7 +827,7 @@ class HJAResults(GenericLikelihoodModelResults):
         1      0.999  0.001     0.997     1.000
         """
         rows = self.model.prediction_rows(exog, judge, item_a, item_b, judge_exog)
-        return tables.predictions(self.fit, rows if position else rows.without("position"))
+        return tables.predictions(self.fit, rows if position else rows.without("position"), which)
 
     # Words and figures
 
