@@ -108,7 +108,8 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
         )
     penalty = _penalty(fit["penalty"])
     best = _optimum(model, at, fit, penalty)
-    found = Search(best, tuple(fit["optima"]), tuple(fit["starts"]), int(fit["unfinished"]))
+    counts = tuple(fit["optima"]), tuple(fit["starts"]), int(fit["unfinished"])
+    found = Search(best, *counts, outermost=fit.get("outermost"))
     record = assess(layout, design, found, method=fit["method"], information=fit["information"], penalty=penalty)
     options = {
         name: np.array(value) if isinstance(value, list) else value for name, value in dict(fit["cov_kwds"]).items()

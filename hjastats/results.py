@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -17,11 +18,11 @@ import pandas as pd
 from scipy import stats
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults
 from statsmodels.regression.linear_model import CompareLRTestResult
-from statsmodels.stats.contrast import ContrastResults, WaldTestResults
+from statsmodels.stats.contrast import ContrastResults, WaldTestResults, t_test_pairwise
 
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Finding, find
-from .errors import ComparisonError
+from .errors import ComparisonError, ContrastError
 from .export import text_or_file, to_document
 from .fit import Fit, which_information
 from .inference import estimates as tables
@@ -45,10 +46,12 @@ from .show.figures import FitPlots
 from .show.report import Subject, render
 from .show.summary import Heading, summarise
 from .solve.existence import INVOLVED
+from .words import quoted
 
 if TYPE_CHECKING:
     from statsmodels.base._prediction_inference import PredictionResultsMonotonic
     from statsmodels.iolib.summary import Summary
+    from statsmodels.stats.contrast import MultiCompResult
 
     from .models import HJAModel
 
@@ -148,6 +151,9 @@ class HJAResults(GenericLikelihoodModelResults):
     def mle_retvals(self) -> dict[str, Any]:
         """How the maximisation went.
 
+        ``optima`` are the finite ones that starts ended at; ``supremum`` is how far the log-likelihood was followed where it
+        is higher on the way to infinity, None where it is not. See ``optimum`` of :meth:`hjastats.HJAModel.fit`.
+
         Examples
         --------
         >>> import hjastats as hja
@@ -170,8 +176,11 @@ class HJAResults(GenericLikelihoodModelResults):
 
     @property
     def params(self) -> pd.Series:
-        """Estimates under their names."""
-        return self._named(self.fit.params)
+        """Estimates under their names; not a number where the likelihood has no maximum, as in the tables.
+
+        Where the search for one stopped is in ``fit.params``.
+        """
+        return self._named(self.fit.shown)
 
     @params.setter
     def params(self, value: None) -> None:
@@ -190,7 +199,7 @@ class HJAResults(GenericLikelihoodModelResults):
         mu[model-B]    0.075
         dtype: float64
         """
-        return self._named(self.fit.errors(np.arange(len(self._names))))
+        return self._named(self.fit.shown_errors())
 
     @cached_property
     def pvalues(self) -> pd.Series:
@@ -230,8 +239,7 @@ class HJAResults(GenericLikelihoodModelResults):
         ------
         SizeError
         """
-        self.fit.check_matrix(len(self._names))
-        return self.fit.covariance.of(self.fit.jacobian)
+        return self.fit.shown_covariance()
 
     @property
     def normalized_cov_params(self) -> np.ndarray:
@@ -638,6 +646,51 @@ class HJAResults(GenericLikelihoodModelResults):
             raise ValueError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
         return WaldTestResults(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
 
+    def t_test_pairwise(
+        self, term_name: str, method: str = "hs", alpha: float = 0.05, factor_labels: Sequence[str] | None = None
+    ) -> MultiCompResult:
+        """All pairs of levels of a categorical covariate of the formula, as in statsmodels.
+
+        Parameters
+        ----------
+        term_name : str
+            As in the formula, ``"C(topic)"``.
+        method, alpha, factor_labels
+            Adjustment of the p-values, its level, and other names of the levels.
+
+        Raises
+        ------
+        ContrastError
+            For what is no term of the formula; items and judges are compared by :meth:`pairwise`.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> frame = hja.datasets.load_panel().to_frame()
+        >>> frame["topic"] = ["code", "math", "text", "text"] * 800
+        >>> labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
+        >>> result = hja.BTLModel.from_formula("outcome ~ C(topic)", frame, **labels).fit()
+        >>> result.t_test_pairwise("C(topic)").result_frame[["coef", "std err", "pvalue-hs"]].round(3)
+                    coef  std err  pvalue-hs
+        math-code  0.133    0.113      0.502
+        text-code  0.114    0.097      0.502
+        text-math -0.019    0.097      0.846
+        """
+        design = self.model._formula_design
+        terms = [] if design is None else getattr(design, "term_names", None) or [str(term) for term in design.terms]
+        if term_name not in terms:
+            known = f"its terms are {quoted(terms)}" if terms else "there is none"
+            raise ContrastError(
+                f"{term_name!r} is no term of the formula ({known}); pairwise('mu') compares items, pairwise('gamma') judges."
+            )
+        # In the design the intercept comes first; among the parameters it is the position effect, after the covariates.
+        names = ["position" if name == "Intercept" else name for name in design.column_names]
+        place = np.array([[name == own for own in self._names] for name in names], dtype=float)
+        as_designed = SimpleNamespace(params=names, model=self.model, t_test=lambda rows: self.t_test(rows @ place))
+        found = t_test_pairwise(as_designed, term_name, method=method, alpha=alpha, factor_labels=factor_labels)
+        found.contrasts = found.contrasts @ place
+        return found
+
     @property
     def _candidate(self) -> Candidate:
         """The fit as one to be compared with others."""
@@ -1039,7 +1092,7 @@ class HJAResults(GenericLikelihoodModelResults):
 # Names of the base class that work but are seldom asked for, or that it calls; editors do not offer them.
 HIDDEN = {
     *("bsejac", "bsejhj", "covjac", "covjhj", "cov_params_default", "df_modelwc", "normalized_cov_params"),
-    *("llnull", "llr", "llr_pvalue", "mle_retvals", "prsquared"),
+    *("llnull", "llr", "llr_pvalue", "mle_retvals", "prsquared", "t_test_pairwise"),
 }
 
 
@@ -1092,6 +1145,7 @@ def _return_values(fit: Fit) -> dict[str, Any]:
         "warnflag": 0 if fit.converged else 1,
         "path": optimum.path,
         "optima": [{"llf": -value, "starts": count} for value, count in zip(found.values, found.counts, strict=True)],
+        "supremum": None if found.outermost is None else -found.outermost,
     }
     return values if fit.history is None else values | {"history": fit.history}
 
@@ -1099,14 +1153,17 @@ def _return_values(fit: Fit) -> dict[str, Any]:
 def _in_three_lines(results: HJAResults) -> str:
     """What was fitted, what came out, and where to look."""
     fit, layout = results.fit, results.fit.layout
-    order, scores = fit.best_first
-    first, *others = [layout.items[i] for i in order[np.isfinite(scores)][:3]] or ["no item"]
+    (order, scores), ahead = fit.best_first, fit.ahead
+    first, *others = [layout.items[i] for i in order[np.isfinite(scores)][: 3 - bool(ahead)]] or ["no item"]
+    if ahead:
+        others = others if first == "no item" else [first, *others]
+        first = f"{' and '.join(ahead[:2])}{' and others' if len(ahead) > 2 else ''} (no finite score)"
     n_warnings = sum(finding.is_warning for finding in results.findings)
     told = {0: "no warnings", 1: "1 warning"}.get(n_warnings, f"{n_warnings} warnings")
     errors = fit.choice.description[:1].lower() + fit.choice.description[1:].rstrip(".")
     return (
         f"{layout.description}: {fit.n_comparisons:,.10g} comparisons of {len(layout.items)} items by "
         f"{len(layout.judges)} judges, log-likelihood {fit.loglike:.1f} with {fit.df:g} parameters\n"
-        f"{first} leads{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
+        f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
         f"{errors}; .summary(), .ranking(), .plot, .judges"
     )

@@ -22,7 +22,7 @@ from ..model.responses import is_soft
 from ..model.terms import POSITION, Term
 from ..solve.precision import covariance_at
 from ..words import quoted
-from .ending import optima_text, separation_text
+from .ending import is_below_supremum, optima_text, separation_text
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
@@ -56,7 +56,7 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
     data = observed.data
     return [
         _convergence(fit),
-        Finding("optima", len(fit.search.values) > 1, optima_text(fit)),
+        Finding("optima", len(fit.search.values) > 1 or is_below_supremum(fit), optima_text(fit)),
         _connectivity(data),
         *_position(fit, observed),
         _ties(fit, observed),

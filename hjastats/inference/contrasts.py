@@ -403,7 +403,12 @@ def _function(
 
 
 def _differences(
-    name: str, function: Callable[[ParameterView], Any], quantities: Quantities, estimate: np.ndarray, *, is_logical: bool
+    name: str,
+    function: Callable[[ParameterView], Any],
+    quantities: Quantities,
+    estimate: np.ndarray,
+    *,
+    is_logical: bool,
 ) -> np.ndarray:
     """Derivatives of a function, shape (n_contrasts, n_free); zero for what the constraints fix.
 

@@ -24,7 +24,6 @@ from ..model.quantities import PROBABILITIES, Quantities
 from .functions import ANYTHING, FUNCTIONS, PROBABILITY
 from .tokens import Token, excerpt, tokenize
 
-
 # A gradient this small against the terms it is the sum of means that the constraints fix the contrast.
 FIXED = 1e-10
 

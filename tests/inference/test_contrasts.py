@@ -370,7 +370,9 @@ def test_ratios_have_fieller_intervals_without_end_where_the_denominator_may_be_
     ratio = result.contrast("gamma[judge-1] / gamma[judge-2]")
     for limit in ratio.conf_int()[0]:
         # A limit is a value that is just rejected.
-        assert abs(result.contrast(f"gamma[judge-1] - {limit} * gamma[judge-2]").z[0]) == pytest.approx(stats.norm.ppf(0.975))
+        assert abs(result.contrast(f"gamma[judge-1] - {limit} * gamma[judge-2]").z[0]) == pytest.approx(
+            stats.norm.ppf(0.975)
+        )
     shifted = result.contrast("1 - 2 * gamma[judge-1] / gamma[judge-2]").conf_int()[0]
     np.testing.assert_allclose(np.sort((1 - shifted) / 2), ratio.conf_int()[0])
     weak = min(result.model.items, key=lambda item: abs(result.contrast(f"mu[{item}]").z[0]))

@@ -11,13 +11,14 @@ from ..plots.ranking import group_letters
 NAMED = 5
 
 
-def verdict(data: Comparisons, ranking: pd.DataFrame | None) -> list[str]:
-    """What a reader in a hurry should take away."""
+def verdict(data: Comparisons, ranking: pd.DataFrame | None, ahead: list[str]) -> list[str]:
+    """What a reader in a hurry should take away; ``ahead`` are items that no finite score can reach."""
     counted = (
         f"{data.n_comparisons:,.0f} verdicts of {_counted(data.n_judges, 'judge')} on {_counted(data.n_items, 'item')}."
     )
     if ranking is None:
         return [
+            *([f"{_listed(ahead)} stay{'s' if len(ahead) == 1 else ''} ahead of all others."] if ahead else []),
             "There is no ranking to report: the maximum likelihood estimate does not exist or is not determined. "
             "What follows shows what can be said; a regularised fit ranks all items.",
             counted,
