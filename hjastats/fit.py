@@ -366,16 +366,13 @@ class Fit:
             less = self._mean_row(kind, where.start + np.flatnonzero(~runs_away)) if runs_away.any() else None
             error = self.errors(where.start + some, less)
             return self.shown[where][some], np.where(runs_away[some], np.nan, error)
-        runs_away, everything = (
-            self.is_infinite.any(axis=0 if kind == "mu" else 1),
-            np.arange(len(self.labels(kind)[0])),
-        )
-        _, values, rows = self.vector(kind, everything)
-        if kind == "mu" and runs_away.any() and not runs_away.all():
-            centred = among_themselves(~runs_away)
+        is_gone = np.asarray(self.is_infinite.any(axis=0 if kind == "mu" else 1))
+        _, values, rows = self.vector(kind, np.arange(len(is_gone)))
+        if kind == "mu" and is_gone.any() and not is_gone.all():
+            centred = among_themselves(~is_gone)
             values, rows = centred @ values, centred @ rows
         error = np.sqrt(self.covariance.variances(rows[some]))
-        return np.where(runs_away, np.nan, values)[some], np.where(runs_away[some], np.nan, error)
+        return np.where(is_gone, np.nan, values)[some], np.where(is_gone[some], np.nan, error)
 
     # Parameters as tables show them
 
@@ -388,6 +385,11 @@ class Fit:
             if kind == "S":
                 by_judge = positions.reshape(self.is_infinite.shape)
                 found += [(kind, own, gone) for own, gone in zip(by_judge, self.is_infinite, strict=True)]
+            elif kind in ("U", "V"):
+                # Loadings on a direction whose coordinates are not all known mean nothing, nor do the coordinates.
+                is_gone = [self.is_separated[self.layout.slices[part]].reshape(self.layout.rank, -1) for part in "UV"]
+                lost = np.any([part.any(axis=1) for part in is_gone], axis=0)
+                found.append((kind, positions, np.repeat(lost, len(positions) // self.layout.rank)))
             else:
                 found.append((kind, positions, self.is_separated[where]))
         return found
@@ -413,6 +415,13 @@ class Fit:
             mean = self.params[finite].mean() if kind in ("mu", "S") and len(finite) else 0.0
             result[finite] = self.params[finite] - mean
         return result
+
+    def directions(self, kind: str) -> np.ndarray:
+        """Loadings U or coordinates V as they are shown, a column for each direction; empty where these can be rotated."""
+        if not self.layout.rank:
+            return np.zeros((len(self.layout.judges if kind == "U" else self.layout.items), 0))
+        values = self.shown[self.layout.slices[kind]].reshape(self.layout.rank, -1).T
+        return np.where(self.is_ambiguous, np.nan, values)
 
     def shown_errors(self) -> np.ndarray:
         """Standard errors of what is shown, shape (n_params,)."""
@@ -470,12 +479,9 @@ class Fit:
             for kind, block in layout.slices.items():
                 rows = jacobian[block]
                 affected[block] |= self.is_open(among_themselves(~affected[block]) @ rows if kind == "mu" else rows)
-        if layout.rank:
-            # Loadings on a direction whose coordinates are not known mean nothing, nor do the coordinates without the loadings.
-            parts = [affected[layout.slices[kind]].reshape(layout.rank, -1) for kind in ("U", "V")]
-            gone = np.any([part.any(axis=1) for part in parts], axis=0)
-            for part in parts:
-                part[gone] = True
+        if layout.rank and affected[layout.slices["U"]].all():
+            # Coordinates of a disagreement nobody's share in is known.
+            affected[layout.slices["V"]] = True
         return affected
 
     def _further_out(self, step: np.ndarray) -> np.ndarray:

@@ -514,7 +514,7 @@ class HJAResults(GenericLikelihoodModelResults):
         ------
         ContrastError
             When the string cannot be read or a label does not exist, and for functions that change by steps, such as ranks:
-            those are for :meth:`bootstrap`.
+            those are for :meth:`hjastats.HJAResults.bootstrap`.
 
         Examples
         --------
@@ -523,7 +523,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.contrast("gamma[judge-1] / gamma[judge-2] = 1")
                                              estimate   null  std_err      z  p_value  ci_lower  ci_upper
         contrast
-        gamma[judge-1] / gamma[judge-2] = 1    2.0795 1.0000   0.3025 3.5681 0.00036    1.4865    2.6725
+        gamma[judge-1] / gamma[judge-2] = 1    2.0795 1.0000   0.3025 5.0432 4.58e-07    1.5717    2.7994
 
         Where the likelihood keeps rising without limit, contrasts that have no finite value are empty.
         """
@@ -661,7 +661,7 @@ class HJAResults(GenericLikelihoodModelResults):
         Raises
         ------
         ContrastError
-            For what is no term of the formula; items and judges are compared by :meth:`pairwise`.
+            For what is no term of the formula; items and judges are compared by :meth:`hjastats.HJAResults.pairwise`.
 
         Examples
         --------
@@ -672,9 +672,9 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result = hja.BTLModel.from_formula("outcome ~ C(topic)", frame, **labels).fit()
         >>> result.t_test_pairwise("C(topic)").result_frame[["coef", "std err", "pvalue-hs"]].round(3)
                     coef  std err  pvalue-hs
-        math-code  0.133    0.113      0.502
-        text-code  0.114    0.097      0.502
-        text-math -0.019    0.097      0.846
+        math-code  0.036    0.110      0.845
+        text-code -0.049    0.096      0.845
+        text-math -0.085    0.095      0.753
         """
         design = self.model._formula_design
         terms = [] if design is None else getattr(design, "term_names", None) or [str(term) for term in design.terms]
@@ -847,7 +847,7 @@ class HJAResults(GenericLikelihoodModelResults):
         position: bool = True,
         which: str = "mean",
     ) -> PredictionResultsMonotonic:
-        """What :meth:`predict` gives, with intervals made on the logit scale.
+        """What :meth:`hjastats.HJAResults.predict` gives, with intervals made on the logit scale.
 
         Parameters
         ----------
@@ -862,7 +862,7 @@ class HJAResults(GenericLikelihoodModelResults):
             Whether the item shown first has the advantage the model gives it.
         which : {"mean", "decided", "first", "second", "tie"}
             Expected preference for the first item, ties counting one half; probability that it wins a decided verdict, ``p`` in
-            :meth:`contrast`; or probability of a verdict. All but "tie" and "second" are the same unless ties are an outcome.
+            contrasts; or probability of a verdict. All but "tie" and "second" are the same unless ties are an outcome.
 
         Returns
         -------

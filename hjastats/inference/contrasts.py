@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,11 +24,21 @@ from .hypotheses import wald_statistic
 
 Spec = str | Callable[[ParameterView], Any] | Mapping[str, Any] | Sequence[Any]
 
-# Scale: to it, back, its slope, what it is defined for, and the value tested against unless another is named.
-_SCALES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], Callable[[Any], Any], str, float]] = {
-    "delta": (np.asarray, np.asarray, np.ones_like, "", 0.0),
-    "log": (np.log, np.exp, lambda x: 1.0 / x, "positive", 1.0),
-    "logit": (logit, expit, lambda x: 1.0 / (x * (1.0 - x)), "between 0 and 1", 0.5),
+
+class _Scale(NamedTuple):
+    """On which a contrast is tested: the way there and back, its slope, where it is defined, and the value tested by default."""
+
+    to: Callable[[Any], Any]
+    back: Callable[[Any], Any]
+    slope: Callable[[Any], Any]
+    domain: str
+    null: float
+
+
+_SCALES = {
+    "delta": _Scale(np.asarray, np.asarray, np.ones_like, "", 0.0),
+    "log": _Scale(np.log, np.exp, lambda x: 1.0 / x, "positive", 1.0),
+    "logit": _Scale(logit, expit, lambda x: 1.0 / (x * (1.0 - x)), "between 0 and 1", 0.5),
 }
 # A quantity divided by is told from zero at this many standard errors.
 CLEAR = 1.96
@@ -39,11 +49,12 @@ _WIDE_STEP = 1e-3
 
 @dataclass(frozen=True)
 class Ratio:
-    """Numerator and denominator of a contrast that is a ratio, with their covariance (2, 2), for Fieller's method."""
+    """Numerator and denominator of a contrast that is a ratio, with covariance (2, 2) and gradients, for Fieller's method."""
 
     above: float
     below: float
     cov: np.ndarray
+    gradient: np.ndarray = field(default_factory=lambda: np.zeros((2, 0)))
 
     def z(self, null: float) -> float:
         """How far ``above - null * below`` is from zero, in standard errors and with the sign of the ratio's distance."""
@@ -57,7 +68,7 @@ class Ratio:
         Examples
         --------
         >>> [round(limit, 3) for limit in Ratio(1.0, 2.0, np.diag([0.01, 0.01])).limits(0.05)]
-        [0.394, 0.614]
+        [0.395, 0.615]
         >>> Ratio(1.0, 0.1, np.diag([0.01, 0.01])).limits(0.05)
         (-inf, inf)
         """
@@ -131,18 +142,23 @@ class Contrast:
     def _scales(self, method: str | None = None) -> tuple[str, ...]:
         return (method,) * len(self.names) if method else self.scales or ("delta",) * len(self.names)
 
-    def _carried(self, values: np.ndarray, part: int, method: str | None = None) -> np.ndarray:
-        """Values of the contrasts carried to their scales (part 0), back (1), or the slopes of the former (2)."""
+    def _carried(self, values: np.ndarray, way: str = "to", method: str | None = None) -> np.ndarray:
+        """Values of the contrasts carried to their scales or back, or the slopes of the former there."""
+        ways = [getattr(_SCALES[scale], way) for scale in self._scales(method)]
         with np.errstate(divide="ignore", invalid="ignore"):
-            carried = [_SCALES[scale][part](value) for scale, value in zip(self._scales(method), values, strict=True)]
-        return np.array(carried, dtype=float)
+            return np.array([carry(value) for carry, value in zip(ways, values, strict=True)], dtype=float)
+
+    @property
+    def _distance(self) -> np.ndarray:
+        """From the null values, each on its scale."""
+        with np.errstate(invalid="ignore"):
+            return self._carried(self.estimate) - self._carried(self.null)
 
     @property
     def z(self) -> np.ndarray:
         """Distance from the null value in standard errors, on the scale of each contrast; not a number for what is fixed."""
-        distance = self._carried(self.estimate, 0) - self._carried(self.null, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            z = np.where(self.is_fixed, np.nan, distance / (self._carried(self.estimate, 2) * self.std_err))
+            z = np.where(self.is_fixed, np.nan, self._distance / (self._carried(self.estimate, "slope") * self.std_err))
         for i, ratio in self.ratios.items():
             z[i] = ratio.z(self.null[i])
         return np.where(self._is_rounded, np.nan, z)
@@ -164,22 +180,22 @@ class Contrast:
         """
         if method is not None and method not in _SCALES:
             raise ContrastError(f"method must be 'delta', 'log' or 'logit', got {method!r}.")
-        centre = self._carried(self.estimate, 0, method)
+        centre = self._carried(self.estimate, "to", method)
         if method is not None and not np.isfinite(centre[np.isfinite(self.estimate)]).all():
             worst = np.nanmin(self.estimate)
-            raise ContrastError(f"method={method!r} needs contrasts {_SCALES[method][3]}, got {worst:.4g}.")
+            raise ContrastError(f"method={method!r} needs contrasts {_SCALES[method].domain}, got {worst:.4g}.")
         with np.errstate(invalid="ignore"):
-            limits = normal_limits(centre, self.std_err * self._carried(self.estimate, 2, method), alpha)
-        limits = np.column_stack([self._carried(limits[:, side], 1, method) for side in (0, 1)])
+            limits = normal_limits(centre, self.std_err * self._carried(self.estimate, "slope", method), alpha)
+        limits = np.column_stack([self._carried(limits[:, side], "back", method) for side in (0, 1)])
         for i, ratio in self.ratios.items() if method is None else ():
             limits[i] = ratio.limits(alpha)
         return limits
 
     def wald_test(self) -> ContrastResults:
         """Joint chi-squared test that all contrasts equal their null values, with the rank the contrasts have."""
-        distance, slope = self._carried(self.estimate, 0) - self._carried(self.null, 0), self._carried(self.estimate, 2)
+        slope = self._carried(self.estimate, "slope")
         cov = np.outer(slope, slope) * self.cov
-        return wald_statistic(slope[:, None] * self.gradient, cov, distance, self.names, slope * self.size)
+        return wald_statistic(slope[:, None] * self.gradient, cov, self._distance, self.names, slope * self.size)
 
     def summary_frame(self, alpha: float = 0.05, method: str | None = None) -> pd.DataFrame:
         """One row per contrast: estimate, std_err, z, p_value, ci_lower, ci_upper."""
@@ -256,7 +272,9 @@ def contrast(
     ContrastError
     """
     result = contrast_at(spec, fit.quantities, fit.covariance, null=null, scale=scale)
-    return result.without(fit.is_open(result.gradient))
+    # Two that run away together may have a ratio, of which their own errors say nothing.
+    ratios = {i: ratio for i, ratio in result.ratios.items() if not fit.is_open(ratio.gradient).any()}
+    return replace(result, ratios=ratios).without(fit.is_open(result.gradient))
 
 
 def contrast_at(
@@ -280,7 +298,7 @@ def contrast_at(
     names, duals = [each.name for each in found], [each.dual for each in found]
     scales = tuple(scale or ("logit" if dual.is_probability else "delta") for dual in duals)
     given = [each.null for each in found] if null is None else _spread(null, len(names))
-    nulls = [_SCALES[own][4] if value is None else value for own, value in zip(scales, given, strict=True)]
+    nulls = [_SCALES[own].null if value is None else value for own, value in zip(scales, given, strict=True)]
     jacobian = np.array([dual.gradient for dual in duals]).reshape(len(names), quantities.n_free)
     whole = [i for i, dual in enumerate(duals) if dual.ratio is not None and scales[i] == "delta"]
     result = Contrast(
@@ -296,19 +314,15 @@ def contrast_at(
     if covariance is None:
         return result
     parts = [part.gradient for i in whole for part in duals[i].ratio or ()]
-    joint = covariance.of(np.vstack([jacobian, *_rows(parts, quantities.n_free)]))
+    rows = np.vstack([jacobian, *(part if part.size else np.zeros(quantities.n_free) for part in parts)])
+    joint = covariance.of(rows)
     n, ratios = len(names), {}
     for number, i in enumerate(whole):
         above, below = duals[i].ratio or (duals[i], duals[i])
         at = slice(n + 2 * number, n + 2 * number + 2)
-        ratios[i] = Ratio(above.value, below.value, joint[at, at])
+        ratios[i] = Ratio(above.value, below.value, joint[at, at], rows[at])
     note = _unclear_divisors(names, [() if i in whole else dual.divisors for i, dual in enumerate(duals)], covariance)
     return replace(result, cov=joint[:n, :n], ratios=ratios, note=note)
-
-
-def _rows(gradients: list[np.ndarray], n_free: int) -> list[np.ndarray]:
-    """Gradients in full length; that of a number is empty."""
-    return [gradient if gradient.size else np.zeros(n_free) for gradient in gradients]
 
 
 def _spread(null: Any, n: int) -> list[float]:
@@ -322,10 +336,10 @@ def _check_domains(result: Contrast, scale: str | None) -> None:
     """Refuse values that a scale does not know: null values, and estimates where the user chose the scale."""
     with np.errstate(divide="ignore", invalid="ignore"):
         for name, own, null, value in zip(result.names, result.scales, result.null, result.estimate, strict=True):
-            forward, domain = _SCALES[own][0], _SCALES[own][3]
-            if not np.isfinite(forward(null)):
+            carry, domain = _SCALES[own].to, _SCALES[own].domain
+            if not np.isfinite(carry(null)):
                 raise ContrastError(f"{name!r} is tested against a value {domain}, got {null:.4g}.")
-            if scale is not None and np.isnan(forward(value)):
+            if scale is not None and np.isnan(carry(value)):
                 raise ContrastError(f"scale={scale!r} needs contrasts {domain}, {name!r} is {value:.4g}.")
 
 

@@ -105,7 +105,7 @@ def _consensus(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     labels, shown = [fit.layout.items[i] for i in order], shown_rows(len(order), max_rows)
     table = estimates(fit, "mu", [labels[i] for i in shown])
     half = stats.norm.ppf(1 - alpha / 2) * table["std_err"]
-    V = np.where(fit.is_ambiguous | fit.is_withheld("V"), np.nan, fit.parts.V)[order[shown]]
+    V = fit.directions("V")[order[shown]]
     places = _places(fit, order, scores)
     rows = [
         [places[i], *map(words.number, (estimate, error, estimate - h, estimate + h, *coordinates))]
@@ -125,7 +125,11 @@ def _places(fit: Fit, order: np.ndarray, scores: np.ndarray) -> list[str]:
     place = dict(zip(known.tolist(), range(1, len(known) + 1), strict=True))
     result = []
     for i, where in enumerate(standing):
-        shared = [place[j] for j in np.flatnonzero(standing == where)] if where and i in place else [place.get(i, 0)]
+        shared = (
+            [place[j] for j in np.flatnonzero(standing == where).tolist()]
+            if where and i in place
+            else [place.get(i, 0)]
+        )
         result.append("-" if not shared[0] else "-".join(map(str, sorted({shared[0], shared[-1]}))))
     return result
 
@@ -135,7 +139,7 @@ def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     if not structure.rank and (structure.has_sensitivities or not structure.judges_differ):
         return []
     table = leverage(fit)
-    loadings = np.where(fit.is_ambiguous | fit.is_withheld("U"), np.nan, fit.parts.U)
+    loadings = fit.directions("U")
     rows = [[words.number(value) for value in (*table.iloc[k], *loadings[k])] for k in shown_rows(len(table), max_rows)]
     header = ["h", "rho", *(f"U{d + 1}" for d in range(structure.rank))]
     name = "disagreement (h its size, rho relative to the judge's consensus part)"
