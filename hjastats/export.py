@@ -68,6 +68,7 @@ def to_document(model: str, options: dict[str, Any], fit: Fit, observed: Observa
             "optima": list(found.values),
             "starts": list(found.counts),
             "unfinished": found.n_unfinished,
+            "outermost": found.outermost,
             "penalty": None if fit.penalty is None else _penalty(fit.penalty),
         },
     }

@@ -165,7 +165,7 @@ class Fit:
     @property
     def quantities(self) -> Quantities:
         """Everything a contrast can mention."""
-        return Quantities(self.layout, self.at, self.tangent)
+        return Quantities(self.layout, self.at, self.tangent, self.design.response)
 
     @property
     def loglike(self) -> float:
@@ -414,17 +414,95 @@ class Fit:
     def estimates(self, kind: str, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Some estimates and standard errors of a kind; not a number where they are withheld."""
         layout = self.layout
-        if kind not in layout.slices:
-            _, values, rows = self.vector(kind, some)
-            return values, np.sqrt(self.covariance.variances(rows))
-        where = layout.slices[kind]
-        runs_away, estimate, less = self.is_separated[where], self.params[where], None
-        if kind == "mu" and runs_away.any() and not runs_away.all():
-            # An infinite score would carry all others with it through the sum to zero.
-            finite = np.where(runs_away, 0.0, 1.0 / (~runs_away).sum())
-            estimate, less = estimate - finite @ estimate, self.consensus_rows(finite[None])[0]
-        error = self.errors(where.start + some, less)
-        return np.where(runs_away, np.nan, estimate)[some], np.where(runs_away[some], np.nan, error)
+        if kind in layout.slices:
+            where, runs_away = layout.slices[kind], self.is_separated[layout.slices[kind]]
+            less = self._mean_row(kind, where.start + np.flatnonzero(~runs_away)) if runs_away.any() else None
+            error = self.errors(where.start + some, less)
+            return self.shown[where][some], np.where(runs_away[some], np.nan, error)
+        is_gone = np.asarray(self.is_infinite.any(axis=0 if kind == "mu" else 1))
+        _, values, rows = self.vector(kind, np.arange(len(is_gone)))
+        if kind == "mu" and is_gone.any() and not is_gone.all():
+            centred = among_themselves(~is_gone)
+            values, rows = centred @ values, centred @ rows
+        error = np.sqrt(self.covariance.variances(rows[some]))
+        return np.where(is_gone, np.nan, values)[some], np.where(is_gone[some], np.nan, error)
+
+    # Parameters as tables show them
+
+    @cached_property
+    def _families(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        """Kinds with the positions of parameters that belong together, and which of them run to infinity."""
+        found: list[tuple[str, np.ndarray, np.ndarray]] = []
+        for kind, where in self.layout.slices.items():
+            positions = np.arange(where.start, where.stop)
+            if kind == "S":
+                by_judge = positions.reshape(self.is_infinite.shape)
+                found += [(kind, own, gone) for own, gone in zip(by_judge, self.is_infinite, strict=True)]
+            elif kind in ("U", "V"):
+                # Loadings on a direction whose coordinates are not all known mean nothing, nor do the coordinates.
+                is_gone = [self.is_separated[self.layout.slices[part]].reshape(self.layout.rank, -1) for part in "UV"]
+                lost = np.any([part.any(axis=1) for part in is_gone], axis=0)
+                found.append((kind, positions, np.repeat(lost, len(positions) // self.layout.rank)))
+            else:
+                found.append((kind, positions, self.is_separated[where]))
+        return found
+
+    def _mean_row(self, kind: str, finite: np.ndarray) -> np.ndarray | None:
+        """Gradient of the mean of the finite scores: an infinite one would carry all others with it through the sum to zero."""
+        if kind not in ("mu", "S") or not len(finite):
+            return None
+        if kind == "S":
+            return self.rows(finite).mean(axis=0)
+        items = np.zeros(len(self.layout.items))
+        items[finite - self.layout.slices["mu"].start] = 1.0 / len(finite)
+        return self.consensus_rows(items[None])[0]
+
+    @cached_property
+    def shown(self) -> np.ndarray:
+        """Reported parameters, not a number where they run to infinity; scores sum to zero over the finite ones."""
+        if self.separation is None:
+            return self.params
+        result = np.full(len(self.params), np.nan)
+        for kind, positions, runs_away in self._families:
+            finite = positions[~runs_away]
+            mean = self.params[finite].mean() if kind in ("mu", "S") and len(finite) else 0.0
+            result[finite] = self.params[finite] - mean
+        return result
+
+    def directions(self, kind: str) -> np.ndarray:
+        """Loadings U or coordinates V as they are shown, a column for each direction; empty where these can be rotated."""
+        if not self.layout.rank:
+            return np.zeros((len(self.layout.judges if kind == "U" else self.layout.items), 0))
+        values = self.shown[self.layout.slices[kind]].reshape(self.layout.rank, -1).T
+        return np.where(self.is_ambiguous, np.nan, values)
+
+    def shown_errors(self) -> np.ndarray:
+        """Standard errors of what is shown, shape (n_params,)."""
+        everything = np.arange(len(self.params))
+        if self.separation is None:
+            return self.errors(everything)
+        result = np.full(len(self.params), np.nan)
+        for kind, positions, runs_away in self._families:
+            finite = positions[~runs_away]
+            result[finite] = self.errors(finite, self._mean_row(kind, finite))
+        return result
+
+    def shown_covariance(self) -> np.ndarray:
+        """Covariance of what is shown, shape (n_params, n_params).
+
+        Raises
+        ------
+        SizeError
+        """
+        self.check_matrix(len(self.layout.names))
+        if self.separation is None:
+            return self.covariance.of(self.jacobian)
+        rows = self.jacobian.copy()
+        for kind, positions, runs_away in self._families:
+            less = self._mean_row(kind, positions[~runs_away])
+            rows[positions] -= 0.0 if less is None else less
+        gone = np.isnan(self.shown)
+        return np.where(gone[:, None] | gone, np.nan, self.covariance.of(rows))
 
     # What is withheld
 
@@ -435,6 +513,10 @@ class Fit:
         if separation is None:
             return np.zeros(len(layout.names), dtype=bool)
         movement = np.abs(layout.derivative(separation.step, self.tangent, self.parts))
+        if "mu" in layout.slices:
+            # One score that rises makes all others fall through the sum to zero: what most of them do is no movement.
+            moves = layout.derivative(separation.step, self.tangent, self.parts)[layout.slices["mu"]]
+            movement[layout.slices["mu"]] = np.abs(moves - np.median(moves))
         affected = movement >= INVOLVED * max(float(movement.max()), 1e-300)
         if "S" in layout.slices:
             affected[layout.slices["S"]] = separation.is_affected.ravel()
@@ -547,13 +629,41 @@ class Fit:
         return result
 
     @cached_property
-    def best_first(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions of the items, best first, those without a finite score last; and their scores, which sum to zero."""
+    def standing(self) -> np.ndarray:
+        """Items that run ahead of all finite ones (1) or behind them (-1), shape (n_items,); 0 for all others."""
+        if self.separation is None:
+            return np.zeros(len(self.layout.items))
+        moves = self.separation.scores.mean(axis=0)
+        is_far = np.abs(moves) >= INVOLVED * max(float(np.abs(moves).max()), 1e-300)
+        return np.where(is_far & np.isnan(self._consensus), np.sign(moves), 0.0)
+
+    @property
+    def ahead(self) -> list[str]:
+        """Items that run ahead of all finite ones."""
+        return [item for item, where in zip(self.layout.items, self.standing, strict=True) if where > 0]
+
+    @cached_property
+    def _consensus(self) -> np.ndarray:
+        """Consensus scores as they are shown."""
+        if self.separation is None:
+            return self.parts.mu
         mu = self.layout.slices.get("mu")
-        scores = self.parts.mu if mu is None else np.where(self.is_separated[mu], np.nan, self.parts.mu)
-        order = np.argsort(-scores, kind="stable")
-        mean = np.nanmean(scores) if np.isfinite(scores).any() else 0.0
-        return order, scores[order] - mean
+        if mu is not None:
+            return self.shown[mu]
+        runs_away = self.is_infinite.any(axis=0)
+        scores = np.where(runs_away, np.nan, self.parts.mu)
+        return scores - (np.nanmean(scores) if not runs_away.all() else 0.0)
+
+    @cached_property
+    def best_first(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the items, best first, and their scores, which sum to zero.
+
+        Those without a finite score are first or last if they run ahead of all others or behind them; the rest of them come
+        before the latter.
+        """
+        scores = self._consensus
+        order = np.lexsort((-np.nan_to_num(scores), np.isnan(scores) & (self.standing == 0), -self.standing))
+        return order, scores[order]
 
     def weakest_direction(self, n: int = 4) -> list[str]:
         """Names of the reported parameters that move most along the least determined direction.

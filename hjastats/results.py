@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -17,13 +18,13 @@ import pandas as pd
 from scipy import stats
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults
 from statsmodels.regression.linear_model import CompareLRTestResult
-from statsmodels.stats.contrast import ContrastResults, WaldTestResults
+from statsmodels.stats.contrast import ContrastResults, WaldTestResults, t_test_pairwise
 
 from .data.arrays import check_option
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Finding, find
 from .diagnostics.order import has_order
-from .errors import ComparisonError, OptionError
+from .errors import ComparisonError, ContrastError, OptionError
 from .export import text_or_file, to_document
 from .fit import Fit, which_information
 from .inference import estimates as tables
@@ -42,10 +43,12 @@ from .show.figures import FitPlots
 from .show.report import Subject, render
 from .show.summary import Heading, summarise
 from .solve.existence import INVOLVED
+from .words import quoted
 
 if TYPE_CHECKING:
     from statsmodels.base._prediction_inference import PredictionResultsMonotonic
     from statsmodels.iolib.summary import Summary
+    from statsmodels.stats.contrast import MultiCompResult
 
     from .models import HJAModel
 
@@ -145,6 +148,9 @@ class HJAResults(GenericLikelihoodModelResults):
     def mle_retvals(self) -> dict[str, Any]:
         """How the maximisation went.
 
+        ``optima`` are the finite ones that starts ended at; ``supremum`` is how far the log-likelihood was followed where it
+        is higher on the way to infinity, None where it is not. See ``optimum`` of :meth:`hjastats.HJAModel.fit`.
+
         Examples
         --------
         >>> import hjastats as hja
@@ -167,8 +173,11 @@ class HJAResults(GenericLikelihoodModelResults):
 
     @property
     def params(self) -> pd.Series:
-        """Estimates under their names."""
-        return self._named(self.fit.params)
+        """Estimates under their names; not a number where the likelihood has no maximum, as in the tables.
+
+        Where the search for one stopped is in ``fit.params``.
+        """
+        return self._named(self.fit.shown)
 
     @params.setter
     def params(self, value: None) -> None:
@@ -187,7 +196,7 @@ class HJAResults(GenericLikelihoodModelResults):
         mu[model-B]    0.075
         dtype: float64
         """
-        return self._named(self.fit.errors(np.arange(len(self._names))))
+        return self._named(self.fit.shown_errors())
 
     @cached_property
     def pvalues(self) -> pd.Series:
@@ -227,8 +236,7 @@ class HJAResults(GenericLikelihoodModelResults):
         ------
         SizeError
         """
-        self.fit.check_matrix(len(self._names))
-        return self.fit.covariance.of(self.fit.jacobian)
+        return self.fit.shown_covariance()
 
     @property
     def normalized_cov_params(self) -> np.ndarray:
@@ -472,7 +480,9 @@ class HJAResults(GenericLikelihoodModelResults):
 
     # Contrasts and tests
 
-    def contrast(self, spec: Spec, *, null: float | Sequence[float] | None = None) -> Contrast:
+    def contrast(
+        self, spec: Spec, *, null: float | Sequence[float] | None = None, scale: str | None = None
+    ) -> Contrast:
         """Any smooth function of the parameters, with standard errors by the delta method.
 
         Parameters
@@ -480,21 +490,28 @@ class HJAResults(GenericLikelihoodModelResults):
         spec : str, callable, dict or list
             A string with arithmetic and ``exp, log, sqrt, abs, logit, expit`` over ``mu[item]``, ``gamma[judge]``,
             ``S[judge, item]`` (scores), ``R[judge, item]`` (residual disagreement), ``p[judge, first, second]`` (probability
-            that the item shown first wins, position effects included), ``position[judge]``, ``U[judge, 1]``, ``V[item, 1]`` and
-            covariate names; ``"... = value"`` sets the value tested against. Or a function of a
-            :class:`~hjastats.model.quantities.ParameterView`. Or a dict or list of these.
+            that the item shown first wins a decided verdict, position effects included), ``prob[verdict, judge, first,
+            second]`` (that the verdict is ``first``, ``second`` or, with ties as an outcome, ``tie``), ``position[judge]``,
+            ``U[judge, 1]``, ``V[item, 1]`` and covariate names; ``"... = value"`` sets the value tested against. Or a function
+            of a :class:`~hjastats.model.quantities.ParameterView`. Or a dict or list of these.
         null : float or sequence, optional
-            Values to test against.
+            Values to test against: one half for probabilities, zero for everything else, unless given.
+        scale : {"delta", "log", "logit"}, optional
+            On which the contrasts are tested and bounded. What strings spell as a probability has the logit; functions say
+            ``scale="logit"`` if theirs is one (``view.p(...)`` and ``1 - view.p(...)`` say so themselves). "log" is for what
+            is positive, against one.
 
         Returns
         -------
         Contrast
-            With ``summary_frame()``, ``conf_int(alpha, method="delta" | "log" | "logit")``, ``wald_test()``.
+            With ``summary_frame()``, ``conf_int(alpha, method="delta" | "log" | "logit")``, ``wald_test()``. Ratios are tested
+            and bounded by Fieller's method, whose interval has no end where the denominator may be zero.
 
         Raises
         ------
         ContrastError
-            When the string cannot be read or a label does not exist.
+            When the string cannot be read or a label does not exist, and for functions that change by steps, such as ranks:
+            those are for :meth:`hjastats.HJAResults.bootstrap`.
 
         Examples
         --------
@@ -503,11 +520,11 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.contrast("gamma[judge-1] / gamma[judge-2] = 1")
                                              estimate   null  std_err      z  p_value  ci_lower  ci_upper
         contrast
-        gamma[judge-1] / gamma[judge-2] = 1    2.0795 1.0000   0.3025 3.5681 0.00036    1.4865    2.6725
+        gamma[judge-1] / gamma[judge-2] = 1    2.0795 1.0000   0.3025 5.0432 4.58e-07    1.5717    2.7994
 
         Where the likelihood keeps rising without limit, contrasts that have no finite value are empty.
         """
-        return contrast(self.fit, spec, null=null)
+        return contrast(self.fit, spec, null=null, scale=scale)
 
     def contrast_formula(self, formula: str, metadata: pd.DataFrame | None = None) -> FormulaContrast:
         """Regress estimated parameters on metadata of judges or items, with the estimates' full covariance.
@@ -625,6 +642,51 @@ class HJAResults(GenericLikelihoodModelResults):
         if extra_constraints is not None or combine_terms is not None:
             raise OptionError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
         return WaldTestResults(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
+
+    def t_test_pairwise(
+        self, term_name: str, method: str = "hs", alpha: float = 0.05, factor_labels: Sequence[str] | None = None
+    ) -> MultiCompResult:
+        """All pairs of levels of a categorical covariate of the formula, as in statsmodels.
+
+        Parameters
+        ----------
+        term_name : str
+            As in the formula, ``"C(topic)"``.
+        method, alpha, factor_labels
+            Adjustment of the p-values, its level, and other names of the levels.
+
+        Raises
+        ------
+        ContrastError
+            For what is no term of the formula; items and judges are compared by :meth:`hjastats.HJAResults.pairwise`.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> frame = hja.datasets.load_panel().to_frame()
+        >>> frame["topic"] = ["code", "math", "text", "text"] * 800
+        >>> labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
+        >>> result = hja.BTLModel.from_formula("outcome ~ C(topic)", frame, **labels).fit()
+        >>> result.t_test_pairwise("C(topic)").result_frame[["coef", "std err", "pvalue-hs"]].round(3)
+                    coef  std err  pvalue-hs
+        math-code  0.036    0.110      0.845
+        text-code -0.049    0.096      0.845
+        text-math -0.085    0.095      0.753
+        """
+        design = self.model._formula_design
+        terms = [] if design is None else getattr(design, "term_names", None) or [str(term) for term in design.terms]
+        if term_name not in terms:
+            known = f"its terms are {quoted(terms)}" if terms else "there is none"
+            raise ContrastError(
+                f"{term_name!r} is no term of the formula ({known}); pairwise('mu') compares items, pairwise('gamma') judges."
+            )
+        # In the design the intercept comes first; among the parameters it is the position effect, after the covariates.
+        names = ["position" if name == "Intercept" else name for name in design.column_names]
+        place = np.array([[name == own for own in self._names] for name in names], dtype=float)
+        as_designed = SimpleNamespace(params=names, model=self.model, t_test=lambda rows: self.t_test(rows @ place))
+        found = t_test_pairwise(as_designed, term_name, method=method, alpha=alpha, factor_labels=factor_labels)
+        found.contrasts = found.contrasts @ place
+        return found
 
     @property
     def _candidate(self) -> Candidate:
@@ -776,7 +838,9 @@ class HJAResults(GenericLikelihoodModelResults):
     # Prediction
 
     def predict(self, exog: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Probability that the first item is preferred; see :meth:`hjastats.HJAModel.predict`.
+        """Expected preference for the first item; see :meth:`hjastats.HJAModel.predict`.
+
+        That is the probability that it wins, and half of that of a tie where ties are an outcome; ``which`` asks for others.
 
         Examples
         --------
@@ -787,12 +851,12 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.predict(judge="judge-first", item_a="model-I", item_b="model-H", position=False).round(3)
         array([0.643])
         """
-        return self.model.predict(self.params, exog, *args, **kwargs)
+        return self.model.predict(self.fit.params, exog, *args, **kwargs)
 
     @property
     def fittedvalues(self) -> np.ndarray:
-        """Fitted probabilities of the rows."""
-        return self.model.predict(self.params)
+        """Fitted values of the rows: the expected preference for the first item."""
+        return self.model.predict(self.fit.params)
 
     @property
     def resid(self) -> np.ndarray:
@@ -808,11 +872,9 @@ class HJAResults(GenericLikelihoodModelResults):
         item_b: Any = None,
         judge_exog: Any = None,
         position: bool = True,
+        which: str = "mean",
     ) -> PredictionResultsMonotonic:
-        """Probability that the first item beats the second, with intervals made on the logit scale.
-
-        With ties as an outcome of their own it is the probability among decided verdicts; ``predict(which="probs")`` gives
-        all three.
+        """What :meth:`hjastats.HJAResults.predict` gives, with intervals made on the logit scale.
 
         Parameters
         ----------
@@ -825,6 +887,9 @@ class HJAResults(GenericLikelihoodModelResults):
             Covariates with judge-specific slopes.
         position : bool
             Whether the item shown first has the advantage the model gives it.
+        which : {"mean", "decided", "first", "second", "tie"}
+            Expected preference for the first item, ties counting one half; probability that it wins a decided verdict, ``p`` in
+            contrasts; or probability of a verdict. All but "tie" and "second" are the same unless ties are an outcome.
 
         Returns
         -------
@@ -842,7 +907,7 @@ class HJAResults(GenericLikelihoodModelResults):
         1      0.999  0.001     0.997     1.000
         """
         rows = self.model.prediction_rows(exog, judge, item_a, item_b, judge_exog)
-        return tables.predictions(self.fit, rows if position else rows.without("position"))
+        return tables.predictions(self.fit, rows if position else rows.without("position"), which)
 
     # Words and figures
 
@@ -1054,7 +1119,7 @@ class HJAResults(GenericLikelihoodModelResults):
 # Names of the base class that work but are seldom asked for, or that it calls; editors do not offer them.
 HIDDEN = {
     *("bsejac", "bsejhj", "covjac", "covjhj", "cov_params_default", "df_modelwc", "normalized_cov_params"),
-    *("llnull", "llr", "llr_pvalue", "mle_retvals", "prsquared"),
+    *("llnull", "llr", "llr_pvalue", "mle_retvals", "prsquared", "t_test_pairwise"),
 }
 
 
@@ -1113,6 +1178,7 @@ def _return_values(fit: Fit) -> dict[str, Any]:
         "warnflag": 0 if fit.converged else 1,
         "path": optimum.path,
         "optima": [{"llf": -value, "starts": count} for value, count in zip(found.values, found.counts, strict=True)],
+        "supremum": None if found.outermost is None else -found.outermost,
     }
     return values if fit.history is None else values | {"history": fit.history}
 
@@ -1120,8 +1186,11 @@ def _return_values(fit: Fit) -> dict[str, Any]:
 def _in_three_lines(results: HJAResults) -> str:
     """What was fitted, what came out, and where to look."""
     fit, layout = results.fit, results.fit.layout
-    order, scores = fit.best_first
-    first, *others = [layout.items[i] for i in order[np.isfinite(scores)][:3]] or ["no item"]
+    (order, scores), ahead = fit.best_first, fit.ahead
+    first, *others = [layout.items[i] for i in order[np.isfinite(scores)][: 3 - bool(ahead)]] or ["no item"]
+    if ahead:
+        others = others if first == "no item" else [first, *others]
+        first = f"{' and '.join(ahead[:2])}{' and others' if len(ahead) > 2 else ''} (no finite score)"
     n_warnings = sum(finding.is_warning for finding in results.findings)
     told = {0: "no warnings", 1: "1 warning"}.get(n_warnings, f"{n_warnings} warnings")
     errors = fit.choice.description.split(". The ")[0].rstrip(".")
@@ -1129,6 +1198,6 @@ def _in_three_lines(results: HJAResults) -> str:
     return (
         f"{layout.description}: {fit.n_comparisons:,.10g} comparisons of {len(layout.items)} items by "
         f"{len(layout.judges)} judges, log-likelihood {fit.loglike:.1f} with {fit.df:g} parameters\n"
-        f"{first} leads{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
+        f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
         f"{errors}; .summary(), .ranking(), .plot, .judges"
     )

@@ -9,7 +9,7 @@ from scipy import stats
 from statsmodels.tools.numdiff import approx_fprime
 
 import hjastats as hja
-from hjastats.errors import CovarianceWarning, IdentificationError
+from hjastats.errors import CovarianceWarning, IdentificationError, LocalOptimaWarning, SeparationWarning
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from tests.panels import always_winning, changed, every_model
 
@@ -224,7 +224,7 @@ def test_errors_that_would_take_hours_are_not_a_number(small_panel, set_limits):
     np.testing.assert_allclose(large.errors(np.arange(2)), fit.errors(np.arange(2)), rtol=1e-6)
 
 
-def test_the_best_item_comes_first_and_one_without_a_score_last(panel_fit, separated_fit):
+def test_the_best_item_comes_first_also_if_its_score_has_no_limit(panel_fit, separated_fit):
     for fit in (panel_fit.fit, *fits_of_every_model(panel_fit.model.comparisons)[::2]):
         order, scores = fit.best_first
         np.testing.assert_array_equal(order, np.argsort(-fit.parts.mu))
@@ -232,8 +232,8 @@ def test_the_best_item_comes_first_and_one_without_a_score_last(panel_fit, separ
         assert (np.diff(scores) <= 0).all()
         assert scores.sum() == pytest.approx(0.0, abs=1e-10)
     order, scores = separated_fit.fit.best_first
-    assert separated_fit.model.items[order[-1]] == "i4"
-    assert np.isnan(scores[-1])
+    assert separated_fit.model.items[order[0]] == "i4"
+    assert np.isnan(scores[0])
     assert np.nansum(scores) == pytest.approx(0.0, abs=1e-10)
     assert list(separated_fit.consensus.index) == [separated_fit.model.items[i] for i in order]
 
@@ -284,3 +284,123 @@ def test_implied_parameters_have_the_errors_of_their_jacobian(small_panel, kind)
         return getattr(fit.layout.decompose(at), kind)[some]
 
     np.testing.assert_allclose(rows, approx_fprime(fit.params_free, implied, centered=True), atol=1e-6)
+
+
+# Far out, variances are differences of numbers a million times as large.
+NEXT_TO_INFINITY = 1e-6
+
+
+def _with_outcome(panel, item, wins):
+    """The panel with all verdicts on one item the same."""
+    frame = panel.to_frame()
+    outcome = np.where(frame["first"] == item, wins, np.where(frame["second"] == item, not wins, frame["outcome"]))
+    return changed(panel, outcome.astype(float))
+
+
+def test_params_and_errors_are_empty_where_the_tables_are_and_agree_with_them_elsewhere(biased_panel):
+    data = always_winning(biased_panel, "item-1")
+    for model in every_model(data):
+        result = model.fit(warn_convergence=False)
+        if "mu[item-1]" in result.params:
+            shown = pd.DataFrame({"estimate": result.params, "std_err": result.bse}).filter(like="mu[", axis=0)
+            table = result.consensus.loc[list(model.items), ["estimate", "std_err"]]
+            np.testing.assert_allclose(shown, table, rtol=1e-9)
+        else:
+            np.testing.assert_allclose(result.params.to_numpy().reshape(5, -1), result.scores, rtol=1e-9)
+            np.testing.assert_allclose(
+                result.bse.to_numpy().reshape(5, -1), _centred_errors(result), rtol=NEXT_TO_INFINITY
+            )
+        gone = result.params.isna()
+        assert gone.any()
+        for values in (result.bse, result.tvalues, result.pvalues, result.conf_int()[0], result.conf_int()[1]):
+            pd.testing.assert_series_equal(values.isna(), gone, check_names=False)
+        np.testing.assert_allclose(np.sqrt(np.diag(result.cov_params())), result.bse, rtol=1e-9)
+        assert result.bse.max() < 2
+        assert np.isfinite(result.predict()).all()
+        assert result.consensus["std_err"].max() < 2
+        assert np.isfinite(result.fit.params).all()
+
+
+def _centred_errors(result):
+    """Of a judge's finite scores among themselves."""
+    table = pd.DataFrame(np.nan, index=result.scores.index, columns=result.scores.columns)
+    for judge, row in result.scores.iterrows():
+        finite = list(row.index[row.notna()])
+        for item in finite:
+            mean = " + ".join(f"S[{judge}, {other}]" for other in finite)
+            contrast = result.contrast(f"S[{judge}, {item}] - ({mean}) / {len(finite)}")
+            table.loc[judge, item] = contrast.std_err[0]
+    return table
+
+
+@pytest.mark.parametrize("cls", [hja.BTLModel, hja.JAModel, hja.JudgewiseBTLModel])
+def test_an_unbeaten_item_is_first_and_one_that_lost_everything_last(biased_panel, cls):
+    first = cls.from_comparisons(_with_outcome(biased_panel, "item-1", True)).fit(warn_convergence=False)
+    assert first.consensus.index[0] == "item-1"
+    assert repr(first).splitlines()[1].startswith("item-1 (no finite score) leads, then ")
+    rows = [line.split() for line in str(first.summary()).splitlines() if line.startswith("item-")]
+    places = {row[0]: row[1] for row in rows[-7:]} if cls is not hja.JudgewiseBTLModel else {}
+    if places:
+        assert places["item-1"] == "1"
+        assert sorted(places.values()) == [str(place) for place in range(1, 8)]
+    with pytest.raises(IdentificationError, match="intervals; 'item-1' above all others: use"):
+        first.ranking()
+    assert "item-1 stays ahead of all others." in first.report()
+    last = cls.from_comparisons(_with_outcome(biased_panel, "item-2", False)).fit(warn_convergence=False)
+    assert last.consensus.index[-1] == "item-2"
+    assert "item-2" not in repr(last)
+    with pytest.raises(IdentificationError, match="'item-2' below all others"):
+        last.ranking()
+
+
+def test_one_unbeaten_item_of_three_leaves_the_others_their_scores():
+    first, second = np.tile(["a", "a", "b"], 30), np.tile(["b", "c", "c"], 30)
+    outcome = np.where(first == "a", 1.0, np.arange(90) % 4 > 0)
+    rows = {"judge": np.tile(["x", "y"], 45), "item_a": first, "item_b": second}
+    result = hja.BTLModel(outcome, **rows).fit(warn_convergence=False)
+    alone = hja.BTLModel(outcome[first == "b"], **{k: v[first == "b"] for k, v in rows.items()}).fit()
+    assert result.params.isna().tolist() == [True, False, False]
+    np.testing.assert_allclose(result.params[["mu[b]", "mu[c]"]], alone.params, rtol=1e-6)
+    np.testing.assert_allclose(result.bse[["mu[b]", "mu[c]"]], alone.bse, rtol=1e-6)
+
+
+# Eight of nine starts end at a finite optimum, 0.46 below what is reached on the way to infinity.
+def _below_a_supremum():
+    truth = heterogeneous_panel(5, 6, rank=1, heterogeneity=0.4, rng=158)
+    data = simulate_comparisons(0.7 * truth.scores, near_balanced_design(5, 6, 900, rng=159), rng=160)
+    return hja.HJAModel.from_comparisons(data, rank=1)
+
+
+def test_a_finite_optimum_below_a_supremum_is_offered_by_name_and_can_be_had():
+    model = _below_a_supremum()
+    with pytest.warns(
+        SeparationWarning, match=r"8 of 9 starts ended at a finite optimum, 0.46 lower.*optimum='finite'\) takes"
+    ):
+        separated = model.fit()
+    optima = separated.mle_retvals["optima"]
+    assert separated.mle_retvals["supremum"] == pytest.approx(separated.llf)
+    with pytest.warns(LocalOptimaWarning, match="higher by 0.46 or more on the way to infinity"):
+        finite = model.fit(optimum="finite")
+    assert finite.converged
+    assert finite.llf == pytest.approx(optima[0]["llf"])
+    assert finite.mle_retvals["supremum"] - finite.llf == pytest.approx(0.46, abs=0.01)
+    assert np.isfinite(finite.bse).all()
+    assert len(finite.ranking()) == 6
+    assert "higher by 0.46" in str(finite.summary())
+    assert np.abs(model.score_free(finite.params)).max() < 1e-4
+    again = hja.load_results(finite.to_json())
+    assert again.mle_retvals["supremum"] == finite.mle_retvals["supremum"]
+    assert "higher by 0.46" in str(again.summary())
+
+
+def test_where_there_is_no_finite_optimum_the_fit_says_so(separated_fit):
+    with pytest.raises(IdentificationError, match="none of the 23 starts ended at a finite optimum"):
+        separated_fit.model.fit(optimum="finite", warn_convergence=False)
+    with pytest.raises(ValueError, match="optimum"):
+        separated_fit.model.fit(optimum="largest")
+
+
+def test_a_converged_fit_is_its_own_finite_optimum(small_panel):
+    model = hja.JAModel.from_comparisons(small_panel)
+    assert model.fit(optimum="finite").llf == model.fit().llf
+    assert model.fit().mle_retvals["supremum"] is None

@@ -8,10 +8,13 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..fit import Fit
+from ..inference.estimates import sensitivity
 from ..words import quoted
 
-# Share of judges with a sensitivity below zero from which on a consensus of all of them is in doubt.
+# Shares of judges with a sensitivity below zero, and with one that cannot be told from zero, from which on a consensus of all of
+# them is in doubt.
 OPPOSED = 0.25
+UNCLEAR = 0.5
 
 
 @dataclass(frozen=True)
@@ -46,28 +49,26 @@ class Majority:
 
 
 def camps_text(fit: Fit, data: Comparisons) -> str:
-    """What to say of a panel in which many judges seem to rank against the others; nothing where they do not."""
+    """What to say of a panel in which many judges do not follow the others; nothing where they do."""
     layout = fit.layout
-    if not layout.structure.has_sensitivities or fit.is_withheld("gamma"):
+    if not layout.structure.has_sensitivities or fit.is_withheld("gamma") or not fit.covariance.is_finite:
         return ""
-    opposed = float((fit.parts.gamma < 0).mean())
-    if opposed < OPPOSED:
+    table = sensitivity(fit)
+    opposed, unclear = float((table["estimate"] < 0).mean()), float((table["ci_lower"] <= 0).mean())
+    if opposed < OPPOSED and unclear < UNCLEAR:
         return ""
     majority, (order, scores) = Majority.of(data), fit.best_first
     by_majority = np.argsort(majority.loses - majority.beats, kind="stable")
-    listed = quoted([layout.items[i] for i in by_majority], 6)
+    place, standing = np.argsort(order), np.argsort(by_majority)
     text = (
-        f"{opposed:.0%} of the sensitivities are below zero: there may be two camps instead of a consensus, and a ranking that "
-        f"neither shares. By the majority of verdicts the items are {listed}"
+        f"{unclear:.0%} of the sensitivities cannot be told from zero or lie below it ({opposed:.0%} of the estimates do): there may "
+        "be two camps instead of a consensus, and a ranking that neither shares. By the majority of verdicts the items are "
+        f"{quoted([layout.items[i] for i in by_majority], 6)}"
     )
-    # The item that the model prefers most to what the majority makes of it.
-    place = np.empty(len(order), dtype=int)
-    place[order] = np.arange(len(order))
+    # The item that stands most higher here than with the majority.
     known = order[np.isfinite(scores)]
-    standing = np.empty(len(order), dtype=int)
-    standing[by_majority] = np.arange(len(order))
-    worst = known[np.argmax(standing[known] - place[known])] if len(known) else -1
-    if worst >= 0 and majority.loses[worst] > majority.beats[worst] and standing[worst] > place[worst]:
+    worst = known[np.argmax(standing[known] - place[known])] if len(known) else None
+    if worst is not None and standing[worst] > place[worst] and majority.loses[worst] > majority.beats[worst]:
         rivals = majority.loses[worst] + majority.beats[worst]
         text += f"; {layout.items[worst]!r}, place {place[worst] + 1} here, loses it against {majority.loses[worst]} of {rivals}"
     return f"{text}. Compare BTLModel, and HJAModel with a rank of 1 or more."

@@ -33,7 +33,7 @@ def warn(fit: Fit, links: Connectivity) -> None:
             ConvergenceWarning,
             stacklevel=4,
         )
-    if len(fit.search.values) > 1 and best_share(fit) < 0.5:
+    if (len(fit.search.values) > 1 and best_share(fit) < 0.5) or is_below_supremum(fit):
         warnings.warn(optima_text(fit), LocalOptimaWarning, stacklevel=4)
 
 
@@ -70,10 +70,20 @@ def best_share(fit: Fit) -> float:
     return found.counts[0] / found.n_starts
 
 
+def is_below_supremum(fit: Fit) -> bool:
+    """Whether the fit is at a finite optimum though the likelihood is larger on the way to infinity."""
+    return fit.search.outermost is not None and fit.optimum.converged
+
+
 def optima_text(fit: Fit) -> str:
     """Which optima the starts ended at."""
     values, counts, total = fit.search.values, fit.search.counts, fit.search.n_starts
-    lost = fit.search.n_unfinished
+    lost, outermost = fit.search.n_unfinished, fit.search.outermost
+    if outermost is not None and is_below_supremum(fit):
+        return (
+            f"The log-likelihood is higher by {fit.optimum.value - outermost:.3g} or more on the way to infinity than at the "
+            f"finite optimum that was asked for, where {counts[0]} of {total} starts ended."
+        )
     rest = f" {lost} of {total} starts ended at no optimum." if lost else ""
     if not values:
         who = "The only start did not end" if total == 1 else f"None of the {total} starts ended"
@@ -100,7 +110,21 @@ def separation_text(fit: Fit) -> list[object]:
         Hint("fit_regularized", "terms=True" if terms else None, is_call=True),
         " gives estimates that exist",
         *_light_judges(fit),
+        *_finite_optimum(fit),
         ".",
+    ]
+
+
+def _finite_optimum(fit: Fit) -> list[object]:
+    """Where starts ended before infinity, and how much lower that is."""
+    found = fit.search
+    if found.finite is None:
+        return []
+    lower = found.finite.value - fit.optimum.value
+    return [
+        f"; {found.counts[0]} of {found.n_starts} starts ended at a finite optimum, {lower:.3g} lower in log-likelihood: ",
+        Hint("fit", "optimum='finite'", is_call=True),
+        " takes it",
     ]
 
 

@@ -22,7 +22,7 @@ from .bias import bias_of_largest_difference, may_be_biased
 from .camps import camps_text
 from .consistency import taste_p_values
 from .dependence import dependence
-from .ending import optima_text, properties_text, separation_text, unlinked_text
+from .ending import is_below_supremum, optima_text, properties_text, separation_text, unlinked_text
 from .goodness import goodness_of_fit
 from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence, without_penalty
 from .redundancy import redundancy
@@ -66,7 +66,7 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
     data = observed.data
     return [
         _convergence(fit),
-        Finding("optima", len(fit.search.values) > 1, optima_text(fit)),
+        Finding("optima", len(fit.search.values) > 1 or is_below_supremum(fit), optima_text(fit)),
         *([Finding("errors", True, _sentence(fit.why_no_errors))] if fit.why_no_errors else []),
         _connectivity(fit, data),
         *_position(fit, observed),

@@ -18,6 +18,7 @@ from ..model.terms import LOG_ODDS, POSITION, Term
 from ..solve.precision import FreeCovariance, LargeCovariance, covariance_at
 from ..words import and_more, counted, p_value, told_p
 from .adjusted import holm
+from .order import has_order
 
 # Verdicts on pairs judged before, below which a judge is not tested: with 30 verdicts on 8 items, 14% of panels of 8 judges would
 # have one who seems to vary too little. For every score of a ranking of its own, below which circles are not looked for: with 80
@@ -194,7 +195,8 @@ def goodness_of_fit(fit: Fit, observed: Observations) -> Goodness:
     )
     table.index = pd.Index([ALL, *fit.layout.judges], name="judge")
     order = ["pairs", "dispersion", "p_value", "p_holm", "circular", "p_circular", "p_circular_holm"]
-    position = "" if fit.layout.terms.scope("position") == "judge" else ", or a position effect that it lacks"
+    is_lacking = has_order(observed.data) and fit.layout.terms.scope("position") != "judge"
+    position = ", or a position effect that it lacks" if is_lacking else ""
     return Goodness(table[order], lacking=f"a taste that the rank does not cover{position}")
 
 

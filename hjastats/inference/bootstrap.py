@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from scipy import stats
 
 from ..errors import ContrastError, IdentificationError, OptionError
 from ..fit import Fit, Observations
-from ..model.decomposition import AnchoringError
+from ..model.decomposition import AnchoringError, Decomposition, aligned
 from ..model.design import Coefficients
 from ..model.layout import Layout
 from ..model.likelihood import evaluate
 from ..model.quantities import Quantities
+from ..model.responses import Response
 from ..model.structures import ScoreStructure
 from ..solve.penalties import Penalty
 from ..solve.trust import Optimum, maximise
@@ -62,12 +64,14 @@ class Bootstrap:
     replications: list[Coefficients]
     n_failed: int
     kind: str
+    response: Response
     sandwich: Sandwich | None = None
 
     @property
     def params(self) -> pd.DataFrame:
         """Reported parameters, one row per replication that converged."""
-        return pd.DataFrame([self.layout.pack(at) for at in self.replications], columns=self.layout.names)
+        packed = [self.layout.pack(at, aligned(self.layout.decompose(at), self._parts)) for at in self.replications]
+        return pd.DataFrame(packed, columns=self.layout.names)
 
     def contrast(self, spec: Spec, alpha: float = 0.05, method: str = "percentile") -> pd.DataFrame:
         """Bootstrap standard errors and intervals of any contrast.
@@ -90,7 +94,7 @@ class Bootstrap:
             raise ContrastError("BCa intervals need resampled data: bootstrap(kind='rows') or kind='cluster'.")
         if not 0 < alpha < 1:
             raise ContrastError(f"alpha must lie between 0 and 1, got {alpha!r}.")
-        here = self._evaluate(spec, self.estimate)
+        here = self._evaluate(spec, self.estimate, with_gradient=method == "bca")
         found = [self._try(spec, at) for at in self.replications]
         draws = np.array([values for values in found if values is not None]).reshape(-1, len(here))
         if len(draws) < 2:
@@ -118,8 +122,15 @@ class Bootstrap:
         except ContrastError:
             return None
 
-    def _evaluate(self, spec: Spec, at: Coefficients) -> Contrast:
-        return contrast_at(spec, Quantities(self.layout, at, self.layout.structure.tangent(at.scores)), None)
+    def _evaluate(self, spec: Spec, at: Coefficients, *, with_gradient: bool = False) -> Contrast:
+        tangent = self.layout.structure.tangent(at.scores)
+        quantities = Quantities(self.layout, at, tangent, self.response, self._parts)
+        return contrast_at(spec, quantities, None, with_gradient=with_gradient)
+
+    @cached_property
+    def _parts(self) -> Decomposition:
+        """Of the estimate: without its order and signs, directions of disagreement of the draws could not be compared."""
+        return self.layout.decompose(self.estimate)
 
     def _limits(
         self, draws: np.ndarray, estimate: float, gradient: np.ndarray, alpha: float, method: str
@@ -169,7 +180,7 @@ def bootstrap(
     task = _Refit(source, fit.layout.structure, fit.at, fit.penalty)
     found = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress)
     usable = [at for at in found if at is not None and _can_be_anchored(fit.layout, at)]
-    return Bootstrap(fit.layout, fit.at, usable, len(found) - len(usable), kind, sandwich)
+    return Bootstrap(fit.layout, fit.at, usable, len(found) - len(usable), kind, fit.design.response, sandwich)
 
 
 def _source(

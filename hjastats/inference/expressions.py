@@ -14,48 +14,111 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .. import limits
 from ..errors import ContrastError
-from ..model.quantities import Quantities
-from .functions import FUNCTIONS
+from ..model.quantities import PROBABILITIES, Quantities
+from .functions import ANYTHING, FUNCTIONS, PROBABILITY
 from .tokens import Token, excerpt, tokenize
+
+# A gradient this small against the terms it is the sum of means that the constraints fix the contrast.
+FIXED = 1e-10
 
 
 @dataclass(frozen=True)
 class Dual:
-    """A value with its gradient in the free coordinates."""
+    """A value with its gradient in the free coordinates, and what is known of it wherever the parameters are.
+
+    Attributes
+    ----------
+    value : float
+    gradient : ndarray, shape (n_free,)
+    size : float
+        What the terms of the gradient would add up to if none cancelled another.
+    bounds : pair of float
+        Between which it always lies.
+    ratio : pair of Dual, optional
+        Numerator and denominator, of a ratio and its multiples.
+    divisors : tuple of Dual
+        What is divided by, where that could be zero.
+    """
 
     value: float
     gradient: np.ndarray
+    size: float = 0.0
+    bounds: tuple[float, float] = ANYTHING
+    ratio: tuple[Dual, Dual] | None = None
+    divisors: tuple[Dual, ...] = ()
 
     @property
     def is_constant(self) -> bool:
         """Whether it mentions no parameter."""
         return self.gradient.size == 0
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the constraints of the model fix it."""
+        return bool(np.abs(self.gradient).max(initial=0.0) <= FIXED * self.size)
+
+    @property
+    def is_probability(self) -> bool:
+        """Whether it lies between zero and one, and can be anything there."""
+        return not self.is_constant and bool(np.allclose(self.bounds, PROBABILITY, rtol=0.0, atol=1e-9))
+
+    @property
+    def can_be_zero(self) -> bool:
+        """Whether it can change its sign."""
+        return self.bounds[0] < 0.0 < self.bounds[1]
+
 
 def constant(value: float) -> Dual:
     """A number; the empty gradient adds to any other."""
-    return Dual(value, np.zeros(0))
+    return Dual(value, np.zeros(0), bounds=(value, value))
 
 
-def _combine(value: float, *parts: tuple[float, Dual]) -> Dual:
+def _combine(value: float, *parts: tuple[float, Dual], bounds: tuple[float, float] = ANYTHING) -> Dual:
     """Value with the weighted sum of the gradients of its parts."""
-    gradients = [weight * part.gradient for weight, part in parts if not part.is_constant]
-    return Dual(value, np.sum(gradients, axis=0) if gradients else np.zeros(0))
+    moving = [(weight, part) for weight, part in parts if not part.is_constant]
+    gradient = np.sum([weight * part.gradient for weight, part in moving], axis=0) if moving else np.zeros(0)
+    size = sum(abs(weight) * part.size for weight, part in moving)
+    divisors = tuple(divisor for _, part in parts for divisor in part.divisors)
+    return Dual(value, gradient, size, bounds, divisors=divisors)
+
+
+def _linear(value: float, *parts: tuple[float, Dual], bounds: tuple[float, float] = ANYTHING) -> Dual:
+    """The same of what is linear in its parts: a ratio plus or times a number is a ratio with the same denominator."""
+    result = _combine(value, *parts, bounds=bounds)
+    moving = [(weight, part) for weight, part in parts if not part.is_constant]
+    if len(moving) != 1 or moving[0][1].ratio is None:
+        return result
+    (weight, part), (above, below) = moving[0], moving[0][1].ratio
+    rest = value - weight * part.value
+    return replace(
+        result, ratio=(_combine(weight * above.value + rest * below.value, (weight, above), (rest, below)), below)
+    )
+
+
+def _product_bounds(left: tuple[float, float], right: tuple[float, float]) -> tuple[float, float]:
+    ends = [0.0 if 0.0 in (a, b) else a * b for a in left for b in right]
+    return min(ends), max(ends)
+
+
+def _inverse_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Of what never changes its sign."""
+    low, high = bounds
+    return (1.0 / high if high else -math.inf), (1.0 / low if low else math.inf)
 
 
 @dataclass(frozen=True)
 class ParsedContrast:
-    """A contrast string after evaluation: estimate with gradient, and the value it is tested against."""
+    """A contrast string after evaluation: estimate with gradient, and the value it is tested against if it names one."""
 
     text: str
     estimate: Dual
-    null: float
+    null: float | None
 
 
 def evaluate(text: str, quantities: Quantities) -> ParsedContrast:
@@ -85,10 +148,8 @@ class _Parser:
 
     def contrast(self) -> ParsedContrast:
         left = self.sum()
-        # A probability by itself is compared with a coin flip.
-        null = 0.5 if self.at == 1 and self._names("p") else 0.0
+        null = None
         if self._accept("="):
-            null = 0.0
             right = self.sum()
             if self.tokens[self.at].kind == "=":
                 raise ContrastError(
@@ -97,20 +158,15 @@ class _Parser:
             if right.is_constant:
                 null = right.value
             else:
-                left = _combine(left.value - right.value, (1.0, left), (-1.0, right))
+                left, null = _difference(left, right), 0.0
         token = self.tokens[self.at]
         if token.kind != "end":
             raise ContrastError(f"unexpected {token.text!r} at position {token.start + 1} of {excerpt(self.text)}.")
         if left.is_constant:
             raise ContrastError(f"{excerpt(self.text)} mentions no parameter on its left side.")
-        if not (math.isfinite(left.value) and math.isfinite(null) and np.isfinite(left.gradient).all()):
+        if not (math.isfinite(left.value) and math.isfinite(null or 0.0) and np.isfinite(left.gradient).all()):
             raise ContrastError(f"{excerpt(self.text)} is not finite at the estimate.")
         return ParsedContrast(self.text.strip(), left, null)
-
-    def _names(self, kind: str) -> bool:
-        """Whether the first token is a quantity of a kind."""
-        quantity = self.tokens[0].quantity
-        return quantity is not None and quantity[0] == kind
 
     def _accept(self, *kinds: str) -> Token | None:
         token = self.tokens[self.at]
@@ -126,8 +182,7 @@ class _Parser:
         result = self.product()
         while operator := self._accept("+", "-"):
             other = self.product()
-            sign = 1.0 if operator.kind == "+" else -1.0
-            result = _combine(result.value + sign * other.value, (1.0, result), (sign, other))
+            result = _sum(result, other) if operator.kind == "+" else _difference(result, other)
         self.depth -= 1
         return result
 
@@ -143,7 +198,7 @@ class _Parser:
         while operator := self._accept("+", "-"):
             sign = -sign if operator.kind == "-" else sign
         result = self.power()
-        return result if sign > 0 else _combine(-result.value, (-1.0, result))
+        return result if sign > 0 else _difference(constant(0.0), result)
 
     def power(self) -> Dual:
         base = self.atom()
@@ -163,7 +218,7 @@ class _Parser:
             return constant(float(token.text))
         if token.kind == "quantity" and token.quantity is not None:
             kind, index = token.quantity
-            return Dual(self.quantities.value(kind, index), self.quantities.gradient(kind, index))
+            return _quantity(self.quantities, kind, index)
         if token.kind == "(":
             return self._closed(self.sum())
         if token.kind == "function":
@@ -190,22 +245,52 @@ class _Parser:
 
     @staticmethod
     def _times(left: Dual, right: Dual) -> Dual:
-        return _combine(left.value * right.value, (right.value, left), (left.value, right))
+        bounds = _product_bounds(left.bounds, right.bounds)
+        return _linear(left.value * right.value, (right.value, left), (left.value, right), bounds=bounds)
 
     @staticmethod
     def _over(left: Dual, right: Dual) -> Dual:
-        ratio = left.value / right.value
-        return _combine(ratio, (1.0 / right.value, left), (-ratio / right.value, right))
+        ratio, bounds = left.value / right.value, ANYTHING
+        if not right.can_be_zero:
+            bounds = _product_bounds(left.bounds, _inverse_bounds(right.bounds))
+        result = _linear(ratio, (1.0 / right.value, left), (-ratio / right.value, right), bounds=bounds)
+        if right.is_constant or not right.can_be_zero:
+            return result
+        return replace(result, ratio=(left, right), divisors=(*result.divisors, right))
 
     @staticmethod
     def _raise(base: Dual, exponent: Dual) -> Dual:
         value = math.pow(base.value, exponent.value)
         by_base = exponent.value * math.pow(base.value, exponent.value - 1.0)
-        if exponent.is_constant:
-            return _combine(value, (by_base, base))
-        return _combine(value, (by_base, base), (value * math.log(base.value), exponent))
+        if not exponent.is_constant:
+            return _combine(value, (by_base, base), (value * math.log(base.value), exponent))
+        if exponent.value < 0.0 and base.can_be_zero:
+            base = replace(base, divisors=(*base.divisors, base))
+        is_monotone = exponent.value > 0.0 and base.bounds[0] >= 0.0
+        low, high = (end**exponent.value for end in base.bounds) if is_monotone else ANYTHING
+        return _combine(value, (by_base, base), bounds=(low, high))
 
     @staticmethod
     def _apply(name: str, argument: Dual) -> Dual:
-        function, slope = FUNCTIONS[name]
-        return _combine(function(argument.value), (slope(argument.value), argument))
+        function, slope, bounds = FUNCTIONS[name]
+        return _combine(function(argument.value), (slope(argument.value), argument), bounds=bounds)
+
+
+def _quantity(quantities: Quantities, kind: str, index: tuple[int, ...]) -> Dual:
+    """A named quantity."""
+    value, gradient = quantities.value(kind, index), quantities.gradient(kind, index)
+    size = float(np.abs(gradient).max(initial=0.0))
+    if kind in PROBABILITIES:
+        return Dual(value, gradient, size, PROBABILITY)
+    # What the model fixes, as the sensitivity of a single judge, leaves rounding error where others have about one.
+    return Dual(value, gradient, size) if size > FIXED else Dual(value, np.zeros_like(gradient))
+
+
+def _sum(left: Dual, right: Dual) -> Dual:
+    bounds = left.bounds[0] + right.bounds[0], left.bounds[1] + right.bounds[1]
+    return _linear(left.value + right.value, (1.0, left), (1.0, right), bounds=bounds)
+
+
+def _difference(left: Dual, right: Dual) -> Dual:
+    bounds = left.bounds[0] - right.bounds[1], left.bounds[1] - right.bounds[0]
+    return _linear(left.value - right.value, (1.0, left), (-1.0, right), bounds=bounds)

@@ -105,6 +105,7 @@ def contrast_formula(fit: Fit, formula: str, metadata: Any) -> FormulaContrast:
     cov = fit.covariance.of(gradient)
     names = [str(name) for name in design.columns]
     estimate = weights @ theta
+    size = np.abs(weights) @ np.abs(jacobian).max(axis=1)
     return FormulaContrast(
         names=names,
         estimate=estimate,
@@ -112,8 +113,9 @@ def contrast_formula(fit: Fit, formula: str, metadata: Any) -> FormulaContrast:
         gradient=gradient,
         cov=cov,
         note=NOTE,
+        size=size,
         formula=str(formula).strip(),
-        terms=_term_tests(slices, estimate, gradient, cov, names),
+        terms=_term_tests(slices, estimate, gradient, cov, names, size),
     )
 
 
@@ -185,14 +187,19 @@ def _design(right: str, frame: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, sl
 
 
 def _term_tests(
-    slices: dict[str, slice], estimate: np.ndarray, gradient: np.ndarray, cov: np.ndarray, names: list[str]
+    slices: dict[str, slice],
+    estimate: np.ndarray,
+    gradient: np.ndarray,
+    cov: np.ndarray,
+    names: list[str],
+    size: np.ndarray,
 ) -> pd.DataFrame:
     rows = {}
     for term, where in slices.items():
         if term == "Intercept":
             continue
         try:
-            test = wald_statistic(gradient[where], cov[where, where], estimate[where], names[where])
+            test = wald_statistic(gradient[where], cov[where, where], estimate[where], names[where], size[where])
         except ContrastError:
             rows[term] = {"chi2": np.nan, "df": 0, "p_value": np.nan}
             continue

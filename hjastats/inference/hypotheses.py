@@ -108,7 +108,11 @@ def hypothesis_labels(matrix: np.ndarray, values: np.ndarray, names: list[str]) 
 
 
 def wald_statistic(
-    jacobian: np.ndarray, covariance: np.ndarray, distance: np.ndarray, labels: Sequence[str]
+    jacobian: np.ndarray,
+    covariance: np.ndarray,
+    distance: np.ndarray,
+    labels: Sequence[str],
+    size: np.ndarray | float = 1.0,
 ) -> ContrastResults:
     """Chi-squared test that quantities with the given Jacobian are at distance zero from their null values.
 
@@ -120,12 +124,16 @@ def wald_statistic(
         Covariance of the quantities.
     distance : ndarray, shape (m,)
         Estimate minus null value.
+    size : ndarray, shape (m,), or float
+        Units of the quantities: what their gradients would be if nothing in them cancelled.
 
     Raises
     ------
     ContrastError
         If everything is fixed by the constraints, or the null values contradict them.
     """
+    unit = np.broadcast_to(np.where(np.asarray(size) > 0, size, 1.0), len(distance))
+    jacobian, distance, covariance = jacobian / unit[:, None], distance / unit, covariance / np.outer(unit, unit)
     left, strength, _ = np.linalg.svd(jacobian, full_matrices=True)
     scale = max(strength.max(initial=0.0), 1e-300)
     rank = int((strength > _RANK_TOLERANCE * scale).sum()) if scale > _RANK_TOLERANCE else 0
@@ -186,7 +194,7 @@ def wald_test(fit: Fit, hypothesis: Any, cov_p: Any = None) -> ContrastResults:
         named = [label for label, bad in zip(labels, is_open, strict=True) if bad]
         raise ContrastError(f"not testable: there is no finite estimate of {quoted(named, 3)}.")
     covariance = _covariance_of(fit, matrix, jacobian, cov_p)
-    return wald_statistic(jacobian, covariance, matrix @ fit.params - values, labels)
+    return wald_statistic(jacobian, covariance, matrix @ fit.params - values, labels, np.abs(matrix).max(axis=1))
 
 
 def wald_test_kinds(fit: Fit, skip_single: bool = False) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from scipy.optimize import least_squares
 from .. import limits
 from ..errors import ContrastError, Hint, IdentificationError, SizeError
 from ..fit import Fit
+from ..words import quoted
 from .pairs import check_pairs, compared_positions
 from .simultaneous import largest_differences, pairwise_differences
 
@@ -40,7 +41,9 @@ def ranking(
         raise ContrastError(f"level must lie between 0 and 1, got {level!r}.")
     if fit.separation is not None:
         raise IdentificationError(
-            "some scores or effects run to infinity, so there are no places with intervals: use ",
+            "some scores or effects run to infinity, so there are no places with intervals",
+            *_out_of_reach(fit),
+            ": use ",
             Hint("fit_regularized", is_call=True),
             ", or ",
             Hint("fit_regularized", "terms=True", is_call=True),
@@ -60,6 +63,12 @@ def ranking(
         why = fit.why_no_errors or "standard errors are not available for this fit, so places have no intervals."
         raise IdentificationError(why)
     return ranking_table(labels, estimate, covariance, level=level, simultaneous=simultaneous, rng=rng)
+
+
+def _out_of_reach(fit: Fit) -> list[str]:
+    """Which items are above or below all others."""
+    items, sides = np.asarray(fit.layout.items, dtype=object), ((1, "above"), (-1, "below"))
+    return [f"; {quoted(items[fit.standing == s])} {w} all others" for s, w in sides if (fit.standing == s).any()]
 
 
 def leading_places(fit: Fit) -> pd.DataFrame | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from ..errors import IdentificationError
 
@@ -122,6 +123,25 @@ def _factors(residual: np.ndarray, rank: int, size: float) -> tuple[np.ndarray, 
     left = left[:, :rank] * first_nonzero_sign(left[:, :rank])
     V = residual.T @ left / strength[:rank]
     return left * strength[:rank] / np.sqrt(n_items), V * np.sqrt(n_items)
+
+
+def aligned(parts: Decomposition, like: Decomposition) -> Decomposition:
+    """The same decomposition with its directions in the order and with the signs of another that is close to it.
+
+    Examples
+    --------
+    >>> parts = canonical(np.array([[1.0, -1.0, 0.0], [1.0, 0.0, -1.0]]), rank=1)
+    >>> turned = Decomposition(parts.gamma, parts.mu, -parts.U, -parts.V)
+    >>> np.allclose(aligned(turned, parts).U, parts.U)
+    True
+    """
+    if not parts.rank:
+        return parts
+    # Both matter: neighbours in strength may have changed places, and only their products are sure of their signs.
+    likeness = (like.U.T @ parts.U) * (like.V.T @ parts.V)
+    order = linear_sum_assignment(-likeness)[1]
+    sign = np.where(np.sum(like.V * parts.V[:, order], axis=0) < 0, -1.0, 1.0)
+    return Decomposition(parts.gamma, parts.mu, parts.U[:, order] * sign, parts.V[:, order] * sign)
 
 
 def first_nonzero_sign(columns: np.ndarray) -> np.ndarray:

@@ -10,13 +10,13 @@ import pandas as pd
 
 from ..errors import ContrastError
 from ..words import quoted
-from .decomposition import Decomposition
+from .decomposition import Decomposition, aligned
 from .design import Coefficients
 from .jacobians import consensus_gradient, coordinate_gradient, loading_gradient, sensitivity_gradient
 from .layout import Layout
-from .responses import KINDS, probability
+from .responses import BINARY, KINDS, Response, probability, verdict_slopes
 from .tangent import TangentBasis
-from .terms import OPTIONS
+from .terms import LOG_ODDS, OPTIONS
 
 # kind: what its indices are. A number of a direction counts from one.
 INDICES = {
@@ -27,7 +27,10 @@ INDICES = {
     "U": ("judge", "direction"),
     "V": ("item", "direction"),
     "p": ("judge", "item", "item"),
+    "prob": ("verdict", "judge", "item", "item"),
 }
+# Kinds that lie between zero and one.
+PROBABILITIES = ("p", "prob")
 
 
 class Quantities:
@@ -39,10 +42,21 @@ class Quantities:
     at : Coefficients
     tangent : TangentBasis
         Free directions at the scores; needed for gradients only.
+    response : Response
+        Which verdicts there are.
+    like : Decomposition, optional
+        Directions of disagreement take their order and their signs from these.
     """
 
-    def __init__(self, layout: Layout, at: Coefficients, tangent: TangentBasis | None = None) -> None:
-        self.layout, self.at, self._tangent = layout, at, tangent
+    def __init__(
+        self,
+        layout: Layout,
+        at: Coefficients,
+        tangent: TangentBasis | None = None,
+        response: Response = BINARY,
+        like: Decomposition | None = None,
+    ) -> None:
+        self.layout, self.at, self._tangent, self.response, self._like = layout, at, tangent, response, like
 
     # Names
 
@@ -83,6 +97,11 @@ class Quantities:
             if label.isdecimal() and 1 <= int(label) <= self.layout.rank:
                 return int(label) - 1
             raise ContrastError(f"{kind} has directions 1 to {self.layout.rank}, got {label!r}.")
+        if role == "verdict":
+            known = {name: v for v, name in enumerate(self.response.verdicts)}
+            if label in known:
+                return known[label]
+            raise ContrastError(f"{kind} needs a verdict, {quoted(known)}, got {label!r}.")
         known = self._positions[role]
         if role == "judge" and label in known and label not in self.layout.judges_with(kind):
             raise ContrastError(f"judge {label!r} never ties: it has no tie propensity to ask about.")
@@ -109,7 +128,8 @@ class Quantities:
     @cached_property
     def parts(self) -> Decomposition:
         """Consensus, sensitivity and disagreement of the scores."""
-        return self.layout.decompose(self.at)
+        parts = self.layout.decompose(self.at)
+        return parts if self._like is None else aligned(parts, self._like)
 
     @cached_property
     def residual(self) -> np.ndarray:
@@ -125,6 +145,8 @@ class Quantities:
             return float(self.at.judge[index[0], terms.own_names.index(kind)])
         if kind == "p":
             return float(probability(np.array([self._log_odds(*index)]))[0])
+        if kind == "prob":
+            return float(self._verdicts(*index[1:])[0][index[0], 0])
         source = {"mu": self.parts.mu, "gamma": self.parts.gamma, "S": self.at.scores, "R": self.residual}
         if kind in source:
             return float(source[kind][index])
@@ -134,10 +156,18 @@ class Quantities:
         constant = [self.value(kind, index) for kind, index in self._in_every_comparison(judge)]
         return float(self.at.scores[judge, first] - self.at.scores[judge, second]) + sum(constant)
 
-    def _in_every_comparison(self, judge: int) -> list[tuple[str, tuple[int, ...]]]:
-        """Terms that are part of the log-odds of any comparison by a judge."""
-        constant = [term for term in self.layout.terms if term.is_constant]
+    def _in_every_comparison(self, judge: int, moves: int = LOG_ODDS) -> list[tuple[str, tuple[int, ...]]]:
+        """Terms that are part of the log-odds, or of another predictor, of any comparison by a judge."""
+        kinds = [(term, term.kind) for term in self.layout.terms if term.moves == moves]
+        constant = [term for term, kind in kinds if kind is not None and kind.column is None]
         return [(term.name, (judge,) if term.scope == "judge" else ()) for term in constant]
+
+    def _verdicts(self, judge: int, first: int, second: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Probabilities of the verdicts on a comparison and their derivatives by its predictors, as verdict_slopes does."""
+        predictors = range(1, 1 + len(self.response.parameters))
+        own = [[sum(self.value(*term) for term in self._in_every_comparison(judge, p))] for p in predictors]
+        eta = np.array([self._log_odds(judge, first, second)])
+        return verdict_slopes(self.response, eta, np.array(own) if own else None)
 
     def gradient(self, kind: str, index: tuple[int, ...] = ()) -> np.ndarray:
         """Gradient of one quantity in the free coordinates, shape (n_free,)."""
@@ -148,7 +178,15 @@ class Quantities:
         elif kind in layout.terms.own_names:
             result[layout.free_position(kind, index[0])] = 1.0
         elif kind == "p":
-            result = self._probability_gradient(*index)
+            p = self.value(kind, index)
+            result = p * (1.0 - p) * self._log_odds_gradient(*index)
+        elif kind == "prob":
+            verdict, judge, first, second = index
+            _, by_odds, by_own = self._verdicts(judge, first, second)
+            result = by_odds[verdict, 0] * self._log_odds_gradient(judge, first, second)
+            for p, slopes in enumerate(by_own, start=1):
+                for term in self._in_every_comparison(judge, p):
+                    result = result + slopes[verdict, 0] * self._own_gradient(*term)
         else:
             result[layout.n_linear :] = self.tangent.coordinates(self._by_scores(kind, index))
         return result
@@ -177,12 +215,16 @@ class Quantities:
             result -= parts.gamma[judge] * self._by_scores("mu", (item,))
         return result
 
-    def _probability_gradient(self, judge: int, first: int, second: int) -> np.ndarray:
+    def _log_odds_gradient(self, judge: int, first: int, second: int) -> np.ndarray:
         result = self.gradient("S", (judge, first)) - self.gradient("S", (judge, second))
         for term in self._in_every_comparison(judge):
             result = result + self.gradient(*term)
-        p = self.value("p", (judge, first, second))
-        return p * (1.0 - p) * result
+        return result
+
+    def _own_gradient(self, kind: str, index: tuple[int, ...]) -> np.ndarray:
+        """Gradient of a response's own parameter; zero for a judge that has none."""
+        has_one = not index or self.layout.judges[index[0]] in self.layout.judges_with(kind)
+        return self.gradient(kind, index) if has_one else np.zeros(self.n_free)
 
     @property
     def tangent(self) -> TangentBasis:
@@ -190,6 +232,14 @@ class Quantities:
         if self._tangent is None:
             raise ValueError("gradients need the tangent basis at the scores.")
         return self._tangent
+
+
+class Probability(float):
+    """A number that is known to be a probability, and so is what is left of one."""
+
+    def __rsub__(self, other: float) -> float:
+        rest = float(other) - float(self)
+        return Probability(rest) if other == 1 else rest
 
 
 class ParameterView:
@@ -218,7 +268,7 @@ class ParameterView:
         directions = range(1, layout.rank + 1)
         self.U = pd.DataFrame(parts.U, judges, directions)
         self.V = pd.DataFrame(parts.V, items, directions)
-        self.params = pd.Series(layout.pack(quantities.at), layout.names)
+        self.params = pd.Series(layout.pack(quantities.at, parts), layout.names)
         for name in KINDS:
             setattr(self, name, self._term(name, judges))
 
@@ -233,6 +283,11 @@ class ParameterView:
         own = pd.Series(at.judge[:, layout.terms.own_names.index(name)], judges)
         return own.loc[list(layout.judges_with(name))]
 
-    def p(self, judge: str, first: str, second: str) -> float:
-        """Probability that a judge prefers the item shown first."""
-        return self._quantities.value("p", self._quantities.resolve("p", (judge, first, second)))
+    def p(self, judge: str, first: str, second: str) -> Probability:
+        """Probability that a judge prefers the item shown first, among decided verdicts."""
+        return Probability(self._quantities.value("p", self._quantities.resolve("p", (judge, first, second))))
+
+    def prob(self, verdict: str, judge: str, first: str, second: str) -> Probability:
+        """Probability of a verdict: ``"first"``, ``"second"``, and ``"tie"`` where ties are an outcome."""
+        index = self._quantities.resolve("prob", (verdict, judge, first, second))
+        return Probability(self._quantities.value("prob", index))

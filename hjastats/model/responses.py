@@ -318,6 +318,29 @@ def probability(eta: np.ndarray) -> np.ndarray:
     return np.where(eta > 0, 1.0, small) / (1.0 + small)
 
 
+def verdict_slopes(
+    response: Response, eta: np.ndarray, own: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Probabilities of the verdicts (n_verdicts, n_cells), and their derivatives by the log-odds and by the own predictors.
+
+    The latter have shape (p, n_verdicts, n_cells). Those of a log-probability are minus those of the likelihood of one verdict.
+
+    Examples
+    --------
+    >>> chances, slopes, _ = verdict_slopes(BINARY, np.zeros(1), None)
+    >>> chances.ravel(), slopes.ravel()
+    (array([0.5, 0.5]), array([ 0.25, -0.25]))
+    """
+    chances, one = response.probabilities(eta, own), np.ones(len(eta))
+    by_odds, by_own = np.zeros_like(chances), np.zeros((len(response.parameters), *chances.shape))
+    for v, outcome in enumerate(response.verdicts.values()):
+        here = response.derivatives(eta, own, one, outcome * one, response.counts(outcome * one))
+        by_odds[v] = -chances[v] * here.slope
+        if here.own_slope is not None:
+            by_own[:, v] = -chances[v] * here.own_slope
+    return chances, by_odds, by_own
+
+
 def typical(response: Response, here: Derivatives, n: np.ndarray) -> Derivatives:
     """The derivatives with expected curvatures.
 

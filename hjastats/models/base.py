@@ -29,7 +29,7 @@ from ..model.likelihood import (
     log_odds,
     own_predictors,
 )
-from ..model.responses import RESPONSES, draw_outcomes, expected_outcome
+from ..model.responses import RESPONSES, draw_outcomes, expected_outcome, probability
 from ..model.structures import LowRank, ScoreStructure
 from ..model.tangent import TangentBasis
 from ..model.terms import SCOPES, gather
@@ -568,9 +568,10 @@ class ComparisonModel(GenericLikelihoodModel):
             Covariates with judge-specific slopes.
         position : bool
             Whether the item shown first has the advantage the model gives it; without, the order is taken out.
-        which : {"mean", "linear", "probs"}
-            Expected preference for the first item (ties counting one half), log-odds of the first item against the second, or
-            a frame with the probabilities of all outcomes.
+        which : {"mean", "linear", "decided", "probs"}
+            Expected preference for the first item (ties counting one half), log-odds of the first item against the second,
+            probability that the first wins a decided verdict (``p`` in contrasts), or a frame with the probabilities of all
+            verdicts.
 
         Examples
         --------
@@ -580,14 +581,14 @@ class ComparisonModel(GenericLikelihoodModel):
         >>> model.predict(params, judge="judge-1", item_a="model-I", item_b="model-H").round(3)
         array([0.732])
         """
-        check_option("which", which, ("mean", "linear", "probs"))
+        check_option("which", which, ("mean", "linear", "decided", "probs"))
         at = self.layout.unpack(self._checked(params))
         rows = self.prediction_rows(exog, judge, item_a, item_b, judge_exog)
         if not position:
             rows = rows.without("position")
         eta = log_odds(rows, at)
-        if which == "linear":
-            return eta
+        if which in ("linear", "decided"):
+            return eta if which == "linear" else probability(eta)
         probabilities = self.response.probabilities(eta, own_predictors(rows, at))
         if which == "probs":
             return pd.DataFrame(dict(zip(self.response.verdicts, probabilities, strict=True)))

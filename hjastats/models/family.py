@@ -139,6 +139,7 @@ class HJAModel(ComparisonModel):
         information: str | None = None,
         n_random: int = 2,
         rng: int | np.random.Generator | None = 0,
+        optimum: str = "best",
         warn_convergence: bool = True,
         **kwargs: Any,
     ) -> HJAResults:
@@ -167,6 +168,9 @@ class HJAModel(ComparisonModel):
             Random starts beside the deterministic ones; more are added by themselves where several optima are likely.
         rng : int or numpy.random.Generator
             Randomness of those starts.
+        optimum : {"best", "finite"}
+            "finite": where the likelihood is highest on the way to infinity, take the best finite optimum that starts ended at
+            instead. ``mle_retvals["supremum"]`` tells how much higher it is out there, and so does the summary.
         warn_convergence : bool
             Whether to warn when the fit did not converge, the estimate does not exist, or several optima were met.
         **kwargs
@@ -188,12 +192,14 @@ class HJAModel(ComparisonModel):
         (0.1028, 0.1009)
         """
         information = which_information(information, cov_type)
+        check_option("optimum", optimum, ("best", "finite"))
         _check_fit_options(use_t, maxiter)
         self.check_estimable()
         optimiser = {"disp": disp, "callback": callback, "retall": retall}
         starts, history = self._starts_of(method, start_params, maxiter, n_random, rng, optimiser, kwargs)
         iterations = 200 if maxiter is None else maxiter
         found = search(self.design, self.structure, starts=starts, n_random=n_random, rng=rng, maxiter=iterations)
+        found = found.at_finite() if optimum == "finite" else found
         fit = assess(self.layout, self.design, found, method=method, history=history, information=information)
         return self._results(fit, cov_type, cov_kwds, warn_convergence)
 

@@ -352,7 +352,7 @@ class FitPlots:
 
     @property
     def _best_first(self) -> pd.Series:
-        """Consensus scores, best item first, those without a finite one last."""
+        """Consensus scores, best item first."""
         order, values = self._fit.best_first
         return pd.Series(values, pd.Index([self._fit.layout.items[i] for i in order], name="item"))
 

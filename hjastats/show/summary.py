@@ -105,15 +105,11 @@ def _consensus(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     labels, shown = [fit.layout.items[i] for i in order], shown_rows(len(order), max_rows)
     table = estimates(fit, "mu", [labels[i] for i in shown])
     half = stats.norm.ppf(1 - alpha / 2) * table["std_err"]
-    V = np.where(fit.is_ambiguous | fit.is_withheld("V"), np.nan, fit.parts.V)[order[shown]]
+    V = fit.directions("V")[order[shown]]
+    places = _places(fit, order, scores)
     rows = [
-        [
-            "-" if np.isnan(estimate) else str(place + 1),
-            *map(words.number, (estimate, error, estimate - h, estimate + h, *coordinates)),
-        ]
-        for place, estimate, error, h, coordinates in zip(
-            shown, table["estimate"], table["std_err"], half, V, strict=True
-        )
+        [places[i], *map(words.number, (estimate, error, estimate - h, estimate + h, *coordinates))]
+        for i, estimate, error, h, coordinates in zip(shown, table["estimate"], table["std_err"], half, V, strict=True)
     ]
     header = ["place", "coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
     header += [f"V{d + 1}" for d in range(V.shape[1])]
@@ -122,12 +118,28 @@ def _consensus(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     return [_table(labels, rows, header, name, max_rows)]
 
 
+def _places(fit: Fit, order: np.ndarray, scores: np.ndarray) -> list[str]:
+    """Places of the items, best first: several that run ahead or behind share theirs, others without a score have none."""
+    standing = fit.standing[order]
+    known = np.flatnonzero(np.isfinite(scores) | (standing != 0))
+    place = dict(zip(known.tolist(), range(1, len(known) + 1), strict=True))
+    result = []
+    for i, where in enumerate(standing):
+        shared = (
+            [place[j] for j in np.flatnonzero(standing == where).tolist()]
+            if where and i in place
+            else [place.get(i, 0)]
+        )
+        result.append("-" if not shared[0] else "-".join(map(str, sorted({shared[0], shared[-1]}))))
+    return result
+
+
 def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     structure = fit.layout.structure
     if not structure.rank and (structure.has_sensitivities or not structure.judges_differ):
         return []
     table = leverage(fit)
-    loadings = np.where(fit.is_ambiguous | fit.is_withheld("U"), np.nan, fit.parts.U)
+    loadings = fit.directions("U")
     rows = [[words.number(value) for value in (*table.iloc[k], *loadings[k])] for k in shown_rows(len(table), max_rows)]
     header = ["h", "rho", *(f"U{d + 1}" for d in range(structure.rank))]
     name = "disagreement (h its size, rho relative to the judge's consensus part)"

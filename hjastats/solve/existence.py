@@ -192,6 +192,8 @@ def _informed(possible: np.ndarray) -> np.ndarray:
 
 def _separation(step: np.ndarray, cells: Design, tangent: TangentBasis, open_covariance: np.ndarray) -> Separation:
     scores = tangent.scores(step[cells.n_linear :])
+    # A single score that rises makes all others of a judge fall through the sum to zero: what most of them do is no movement.
+    scores = scores - np.median(scores, axis=1, keepdims=True)
     judge, shared = cells.coefficients(step[: cells.n_linear])
     # Coefficients count by the change of log-odds they make in a typical comparison.
     judge_terms = judge * np.abs(cells.judge_terms).mean(axis=0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import limits
 from ..data.graph import levels_of_wins
+from ..errors import Hint, IdentificationError
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, gradient, log_odds
 from ..model.responses import Derivatives
@@ -44,6 +45,10 @@ class Search:
     paths : tuple of tuple of float
         Objective at every start and after each of its iterations, in the order in which they were run; a start that came near
         an optimum already known ends there, and one next to another start where it is. Empty where they were not kept.
+    finite : Optimum or None
+        The best finite optimum, where the largest likelihood was met on the way to infinity.
+    outermost : float or None
+        The smallest objective met on the way to infinity, where that is smaller than at all finite optima.
     """
 
     best: Optimum
@@ -51,6 +56,26 @@ class Search:
     counts: tuple[int, ...]
     n_unfinished: int
     paths: tuple[tuple[float, ...], ...] = ()
+    finite: Optimum | None = None
+    outermost: float | None = None
+
+    def at_finite(self) -> Search:
+        """The same with the best finite optimum, though the likelihood is larger on the way to infinity.
+
+        Raises
+        ------
+        IdentificationError
+            If no start ended at one.
+        """
+        if self.best.converged:
+            return self
+        if self.finite is None:
+            raise IdentificationError(
+                f"none of the {self.n_starts} starts ended at a finite optimum: use ",
+                Hint("fit_regularized", is_call=True),
+                ".",
+            )
+        return replace(self, best=self.finite)
 
     @property
     def n_starts(self) -> int:
@@ -262,8 +287,11 @@ class _Optima:
 
     def _summary(self) -> Search:
         optima = sorted((end for end in self.ends if end.optimum.converged), key=lambda end: end.optimum.value)
+        best = min((end.optimum for end in self.ends), key=lambda optimum: optimum.value)
         return Search(
-            best=min((end.optimum for end in self.ends), key=lambda optimum: optimum.value),
+            best=best,
+            finite=optima[0].optimum if optima and best.diverges else None,
+            outermost=best.value if best.diverges else None,
             values=tuple(end.optimum.value for end in optima),
             counts=tuple(end.hits for end in optima),
             n_unfinished=sum(end.hits for end in self.ends if not end.optimum.converged),

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.special import logit
 
 import hjastats as hja
 from hjastats.errors import ContrastError
@@ -91,7 +92,9 @@ def test_the_right_side_is_the_null_value_or_the_other_half_of_the_difference(re
     plain = result.contrast("gamma[judge-1] / gamma[judge-2]")
     assert tested.null[0] == 1.0
     assert tested.estimate[0] == plain.estimate[0]
-    assert tested.z[0] == pytest.approx((plain.estimate[0] - 1) / plain.std_err[0])
+    assert tested.z[0] == pytest.approx(result.contrast("gamma[judge-1] - gamma[judge-2]").z[0])
+    squared = result.contrast("gamma[judge-1] ** 2 = 2 * 0.5")
+    assert squared.z[0] == pytest.approx((squared.estimate[0] - 1) / squared.std_err[0])
     both = result.contrast("mu[model-A] = mu[model-B]")
     assert both.estimate[0] == pytest.approx(result.contrast("mu[model-A] - mu[model-B]").estimate[0])
     assert result.contrast("mu[model-A]", null=0.5).null[0] == 0.5
@@ -286,3 +289,98 @@ def test_judgewise_models_answer_contrasts_of_consensus_and_sensitivity(panel):
     )
     np.testing.assert_allclose(spelled.std_err, computed.std_err, rtol=NUMERICAL)
     assert spelled.std_err[0] == pytest.approx(result.sensitivity.loc["judge-1", "std_err"], rel=1e-9)
+
+
+SPELLINGS = [
+    ("p[judge-1, model-I, model-H]", 1.0),
+    ("(p[judge-1, model-I, model-H])", 1.0),
+    ("1 - p[judge-1, model-I, model-H]", -1.0),
+    ("expit(S[judge-1, model-I] - S[judge-1, model-H] + position[judge-1])", 1.0),
+    ("1 / (1 + exp(S[judge-1, model-H] - S[judge-1, model-I] - position[judge-1]))", 1.0),
+    ("p[judge-1, model-I, model-H] / 2 + 0.5 * p[judge-1, model-I, model-H]", 1.0),
+    ("prob[second, judge-1, model-I, model-H]", -1.0),
+    (lambda v: v.p("judge-1", "model-I", "model-H"), 1.0),
+    (lambda v: 1 - v.p("judge-1", "model-I", "model-H"), -1.0),
+]
+
+
+@pytest.mark.parametrize(("spec", "sign"), SPELLINGS, ids=range(len(SPELLINGS)))
+def test_a_probability_is_tested_on_the_logit_scale_however_it_is_written(result, spec, sign):
+    odds = result.contrast("S[judge-1, model-I] - S[judge-1, model-H] + position[judge-1]")
+    chance = result.contrast(spec)
+    rel = NUMERICAL if callable(spec) else 1e-10
+    assert chance.null[0] == 0.5
+    assert chance.z[0] == pytest.approx(sign * odds.z[0], rel=rel)
+    np.testing.assert_allclose(np.sort(sign * logit(chance.conf_int()[0])), odds.conf_int()[0], rtol=10 * rel)
+    assert chance.wald_test().statistic == pytest.approx(odds.z[0] ** 2, rel=10 * rel)
+
+
+def test_a_named_value_of_a_probability_is_carried_to_the_logit_scale(result):
+    odds = result.contrast("S[judge-1, model-I] - S[judge-1, model-H] + position[judge-1]", null=float(logit(0.6)))
+    assert result.contrast("p[judge-1, model-I, model-H] = 0.6").z[0] == pytest.approx(odds.z[0])
+    mean = result.contrast(lambda v: 0.5 * (1 + np.tanh(v.mu["model-A"])), scale="logit")
+    assert mean.z[0] == pytest.approx(result.contrast("2 * mu[model-A]").z[0], rel=NUMERICAL)
+    ratio = result.contrast("gamma[judge-1] / gamma[judge-2]", scale="log")
+    assert ratio.z[0] == pytest.approx(result.contrast("log(gamma[judge-1] / gamma[judge-2])").z[0])
+    with pytest.raises(ContrastError, match="tested against a value between 0 and 1, got 0"):
+        result.contrast("p[judge-1, model-I, model-H] = 0")
+    with pytest.raises(ContrastError, match="scale='logit' needs contrasts between 0 and 1"):
+        result.contrast("exp(mu[model-I])", scale="logit")
+    with pytest.raises(ContrastError, match="scale must be"):
+        result.contrast("mu[model-I]", scale="probit")
+
+
+@pytest.mark.parametrize("text", ["p[judge-1, model-I, model-H] - p[judge-2, model-I, model-H]", "exp(-mu[model-I])"])
+def test_what_is_no_probability_keeps_its_scale(result, text):
+    other = result.contrast(text)
+    assert other.null[0] == 0.0
+    assert other.z[0] == pytest.approx(other.estimate[0] / other.std_err[0])
+
+
+def test_small_units_do_not_make_a_contrast_fixed(result):
+    plain = result.contrast(["mu[model-A]", "mu[model-B]"])
+    small = result.contrast(["1e-11 * mu[model-A]", lambda v: 1e-11 * v.mu["model-B"]])
+    np.testing.assert_allclose(small.z, plain.z, rtol=NUMERICAL)
+    assert small.wald_test().statistic == pytest.approx(plain.wald_test().statistic, rel=NUMERICAL)
+    assert result.contrast(["mu[model-A]", "1e-11 * mu[model-B]"]).wald_test().df_denom == 2
+    assert "0.0000" not in repr(small)
+    assert result.contrast("exp(-25 * gamma[judge-1])").z[0] == pytest.approx(
+        result.contrast(lambda v: np.exp(-25 * v.gamma["judge-1"])).z[0], rel=NUMERICAL
+    )
+    assert result.wald_test("1e-11*mu[model-A] = 0").statistic == pytest.approx(plain.z[0] ** 2)
+    sizes = pd.DataFrame({"n": np.arange(8) * 1e11}, index=list(result.model.judges))
+    by_units = result.contrast_formula("gamma ~ n", sizes)
+    assert by_units.terms.loc["n", "df"] == 1
+    assert by_units.z[1] == pytest.approx(result.contrast_formula("gamma ~ n", sizes / 1e11).z[1])
+
+
+@pytest.mark.parametrize(
+    "function", [lambda v: v.mu.rank(), lambda v: v.mu["model-A"] > v.mu["model-B"], lambda v: v.gamma.round(1)]
+)
+def test_step_functions_have_no_standard_error_and_the_bootstrap_they_are_sent_to_takes_them(panel, function):
+    result = hja.JAModel.from_comparisons(panel).fit()
+    with pytest.raises(ContrastError, match=r"changes by steps.*result.bootstrap\(\)"):
+        result.contrast(function)
+    table = result.bootstrap(20, "rows").contrast(function)
+    assert np.isfinite(table.to_numpy()).all()
+    assert (table["ci_lower"] <= table["estimate"]).all()
+
+
+def test_ratios_have_fieller_intervals_without_end_where_the_denominator_may_be_zero(result):
+    ratio = result.contrast("gamma[judge-1] / gamma[judge-2]")
+    for limit in ratio.conf_int()[0]:
+        # A limit is a value that is just rejected.
+        assert abs(result.contrast(f"gamma[judge-1] - {limit} * gamma[judge-2]").z[0]) == pytest.approx(
+            stats.norm.ppf(0.975)
+        )
+    shifted = result.contrast("1 - 2 * gamma[judge-1] / gamma[judge-2]").conf_int()[0]
+    np.testing.assert_allclose(np.sort((1 - shifted) / 2), ratio.conf_int()[0])
+    weak = min(result.model.items, key=lambda item: abs(result.contrast(f"mu[{item}]").z[0]))
+    unclear = result.contrast(f"mu[model-I] / mu[{weak}]")
+    assert abs(result.contrast(f"mu[{weak}]").z[0]) < 1.96
+    np.testing.assert_array_equal(unclear.conf_int()[0], [-np.inf, np.inf])
+    assert "the denominator cannot be told from zero" in repr(unclear)
+    assert np.isfinite(unclear.conf_int(method="delta")).all()
+    inside = result.contrast(f"mu[model-I] / mu[{weak}] - mu[model-H] / mu[{weak}] ** 2")
+    assert "divided by what cannot be told from zero, use result.bootstrap()" in repr(inside)
+    assert "told from zero" not in repr(ratio)

@@ -12,6 +12,7 @@ from hjastats.errors import (
 from hjastats.inference.resampling import ParametricDraw, RowDraw
 from hjastats.model.likelihood import log_odds
 from hjastats.model.responses import probability
+from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 
 @pytest.fixture(scope="module")
@@ -226,3 +227,24 @@ def test_draws_that_lose_an_item_are_counted_as_failed():
     data = hja.Comparisons.from_arrays("j", *labels, rng.integers(0, 2, 14).astype(float))
     draws = hja.BTLModel.from_comparisons(data).fit_regularized(penalty="firth").bootstrap(50, kind="rows", rng=1)
     assert 0 < draws.n_failed < 50
+
+
+def test_draws_of_loadings_have_the_signs_and_the_order_of_the_estimate():
+    """The sign is that of the first judge's loading by convention, which is near zero here; and two directions are as strong."""
+    truth = heterogeneous_panel(5, 6, rank=2, heterogeneity=0.0, rng=3)
+    left = np.array([[0.05, 0.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.05, -1.0]])
+    right = np.linalg.qr(np.column_stack([np.ones(6), truth.mu, np.random.default_rng(0).normal(size=(6, 2))]))[0][
+        :, 2:
+    ]
+    scores = np.outer(np.ones(5), truth.mu) + 1.3 * left @ right.T
+    data = simulate_comparisons(scores, near_balanced_design(5, 6, 6000, rng=1), rng=2)
+    result = hja.HJAModel.from_comparisons(data, rank=1).fit()
+    draws = result.bootstrap(60)
+    names = [f"U[{judge},1]" for judge in result.model.judges]
+    np.testing.assert_allclose(draws.params[names].std(), result.bse[names], rtol=0.4)
+    spelled = draws.contrast([f"U[{judge}, 1]" for judge in result.model.judges])
+    np.testing.assert_allclose(spelled["std_err"], draws.params[names].std(), rtol=1e-9)
+    by_function = draws.contrast(lambda v: v.U[1])
+    np.testing.assert_allclose(by_function["std_err"], spelled["std_err"], rtol=1e-9)
+    two = hja.HJAModel.from_comparisons(data, rank=2).fit().bootstrap(30)
+    assert (two.params["U[judge-2,1]"] * two.params["U[judge-2,1]"].iloc[0] > 0).mean() > 0.9

@@ -6,7 +6,7 @@ import pytest
 import statsmodels.api as sm
 
 import hjastats as hja
-from hjastats.errors import ComparisonError
+from hjastats.errors import ComparisonError, ContrastError
 from tests.panels import arguments
 
 
@@ -150,3 +150,31 @@ def test_reserved_names_are_refused_for_judge_slopes(tied_panel):
     for name in ("gamma", "p", "mu"):
         with pytest.raises(ComparisonError, match="rename the covariate"):
             hja.JAModel.from_comparisons(tied_panel, judge_exog=pd.DataFrame({name: np.ones(tied_panel.n_rows)}))
+
+
+@pytest.mark.parametrize("formula", ["outcome ~ C(topic) + length", "outcome ~ 0 + length + C(topic, Sum)"])
+def test_pairs_of_levels_are_those_of_a_glm_with_the_same_formula(small_frame, formula):
+    """The intercept of the design is the position effect, which comes after the covariates among the parameters."""
+    rng = np.random.default_rng(0)
+    frame = small_frame.assign(topic=rng.choice(["code", "math", "text"], 2400), length=rng.normal(size=2400))
+    term = formula.split(" + ")[-1] if "Sum" in formula else "C(topic)"
+    labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
+    result = hja.BTLModel.from_formula(formula, frame, **labels).fit()
+    items = result.model.items[1:]
+    differences = pd.DataFrame(
+        {f"x{i}": (frame["first"] == item) * 1.0 - (frame["second"] == item) for i, item in enumerate(items)}
+    )
+    right = f"{formula} + {' + '.join(differences.columns)}"
+    glm = sm.GLM.from_formula(right, frame.join(differences), family=sm.families.Binomial()).fit(tol=1e-12)
+    columns = ["coef", "std err", "z", "pvalue-hs"]
+    found, expected = (fit.t_test_pairwise(term).result_frame[columns].astype(float) for fit in (result, glm))
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-6)
+
+
+def test_pairs_of_what_is_no_term_are_refused_with_the_terms_there_are(small_frame):
+    labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
+    result = hja.BTLModel.from_formula("outcome ~ C(judge)", small_frame, **labels).fit()
+    with pytest.raises(
+        ContrastError, match=r"its terms are 'Intercept', 'C\(judge\)'\); pairwise\('mu'\) compares items"
+    ):
+        result.t_test_pairwise("mu")

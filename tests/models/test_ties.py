@@ -192,3 +192,42 @@ def test_judges_without_ties_make_the_test_of_common_ties_irregular(tied_panel):
     common, judge = (hja.BTLModel(outcome, ties="davidson", tie=tie, **labels).fit() for tie in ("common", "judge"))
     with pytest.warns(hja.NonRegularWarning, match="boundary"):
         assert np.isnan(judge.compare_lr_test(common).pvalue)
+
+
+VERDICTS = ("first", "tie", "second")
+
+
+@pytest.mark.parametrize("tie", ["common", "judge"])
+def test_every_verdict_has_its_probability_with_errors_and_p_is_among_decided_ones(tied_panel, tie):
+    result = hja.JAModel.from_comparisons(tied_panel, position="judge", ties="davidson", tie=tie).fit()
+    judge, pair = result.model.judges[0], result.model.items[:2]
+    asked = {"judge": judge, "item_a": pair[0], "item_b": pair[1]}
+    labels = ", ".join((judge, *pair))
+    told = result.contrast([f"prob[{verdict}, {labels}]" for verdict in VERDICTS])
+    numeric = result.contrast([lambda v, verdict=verdict: v.prob(verdict, judge, *pair) for verdict in VERDICTS])
+    np.testing.assert_allclose(told.estimate, result.predict(**asked, which="probs").to_numpy()[0], rtol=1e-12)
+    np.testing.assert_allclose(told.std_err, numeric.std_err, rtol=1e-6)
+    np.testing.assert_allclose(told.gradient.sum(axis=0), 0.0, atol=1e-12)
+    for i, verdict in enumerate(VERDICTS):
+        table = result.get_prediction(**asked, which=verdict).summary_frame()
+        np.testing.assert_allclose(table.iloc[0, 1:], [told.std_err[i], *told.conf_int()[i]], rtol=1e-9)
+    wins, ties, losses = told.estimate
+    decided = result.contrast(f"p[{labels}]")
+    assert decided.estimate[0] == pytest.approx(wins / (wins + losses))
+    assert result.predict(**asked, which="decided")[0] == pytest.approx(decided.estimate[0])
+    table = result.get_prediction(**asked, which="decided").summary_frame()
+    np.testing.assert_allclose(table.iloc[0, 2:], decided.conf_int()[0], rtol=1e-9)
+    mean = result.get_prediction(**asked).summary_frame()
+    assert mean["predicted"][0] == pytest.approx(result.predict(**asked)[0]) == pytest.approx(wins + ties / 2)
+    by_hand = result.contrast(lambda v: v.prob("first", judge, *pair) + v.prob("tie", judge, *pair) / 2, scale="logit")
+    np.testing.assert_allclose(mean.iloc[0, 1:], [by_hand.std_err[0], *by_hand.conf_int()[0]], rtol=1e-6)
+    assert len({round(value, 3) for value in (wins, decided.estimate[0], mean["predicted"][0])}) == 3
+
+
+def test_asking_for_a_verdict_there_is_not_names_those_there_are(tied_panel):
+    result = hja.BTLModel.from_comparisons(tied_panel).fit()
+    asked = dict(zip(("judge", "item_a", "item_b"), (result.model.judges[0], *result.model.items[:2]), strict=True))
+    with pytest.raises(ContrastError, match="needs a verdict, 'first', 'second', got 'tie'"):
+        result.contrast(f"prob[tie, {', '.join(asked.values())}]")
+    with pytest.raises(ContrastError, match="which must be one of 'mean', 'decided', 'first', 'second', got 'tie'"):
+        result.get_prediction(**asked, which="tie")

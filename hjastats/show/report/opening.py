@@ -12,12 +12,13 @@ from ..plots.ranking import group_letters
 NAMED = 5
 
 
-def verdict(data: Comparisons, ranking: pd.DataFrame | None) -> list[str]:
-    """What a reader in a hurry should take away."""
+def verdict(data: Comparisons, ranking: pd.DataFrame | None, ahead: list[str]) -> list[str]:
+    """What a reader in a hurry should take away; ``ahead`` are items that no finite score can reach."""
     who = f"{counted(data.n_judges, 'judge')} on {counted(data.n_items, 'item')}"
     size = f"{counted(data.n_comparisons, 'verdict')} of {who}."
     if ranking is None:
         return [
+            *([f"{_listed(ahead)} stay{'s' if len(ahead) == 1 else ''} ahead of all others."] if ahead else []),
             "There is no ranking to report: the maximum likelihood estimate does not exist or is not determined. "
             "What follows shows what can be said; a regularised fit ranks all items.",
             size,

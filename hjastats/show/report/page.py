@@ -108,7 +108,7 @@ def _content(subject: Subject, title: str | None) -> dict[str, Any]:
     caption = "Models for the same data, from the smallest up; smaller AIC and BIC are better"
     return {
         "title": title or "Ranking report",
-        "verdict": verdict(observed.data, ranking),
+        "verdict": verdict(observed.data, ranking, fit.ahead),
         "warnings": [finding.text for finding in findings if finding.is_warning],
         "checks": [finding.text for finding in findings if not finding.is_warning],
         "ranking": _ranking_table(fit, ranking),

@@ -109,7 +109,7 @@ def test_results_read_from_a_file_have_figures(panel_fit, tmp_path):
 
 def test_items_that_run_to_infinity_are_shown_as_such(separated_fit):
     ax = separated_fit.plot.ranking()
-    assert row_names(ax)[-1] == "i4"
+    assert row_names(ax)[0] == "i4"
     assert words(ax) == [NO_ESTIMATE]
     ax = separated_fit.plot.probabilities()
     assert NO_ESTIMATE in words(ax)
