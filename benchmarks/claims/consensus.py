@@ -72,3 +72,19 @@ def not_shown(rng: np.random.Generator) -> Told:
 def pointed_to(rng: np.random.Generator) -> Told:
     table = _fits(rng, 8, 10, 800, 0.2)[0].consensus.sort_index()
     return covered(table["estimate"].to_numpy(), table["std_err"].to_numpy(), spread(10, 0.2))
+
+
+def _camps(rng: np.random.Generator, gamma: np.ndarray) -> Told:
+    data = plain_panel(rng, gamma, spread(6, 1.0), 15 * len(gamma))
+    result = hja.JAModel.from_comparisons(data).fit_regularized(n_random=0, warn_convergence=False)
+    return float(any(found.topic == "camps" for found in result.findings)), 1.0
+
+
+@claim("S19", "false alarms", "two camps among 100 judges alike, 15 verdicts each, ridge", n=300, n_quick=25)
+def one_camp(rng: np.random.Generator) -> Told:
+    return _camps(rng, np.ones(100))
+
+
+@claim("S19", "power", "two camps, 60 judges for and 40 against", n=100, n_quick=20)
+def two_camps(rng: np.random.Generator) -> Told:
+    return _camps(rng, np.repeat([1.5, -1.5], [60, 40]))

@@ -53,22 +53,23 @@ def camps_text(fit: Fit, data: Comparisons) -> str:
     layout = fit.layout
     if not layout.structure.has_sensitivities or fit.is_withheld("gamma") or not fit.covariance.is_finite:
         return ""
-    table = sensitivity(fit)
+    table, majority, (order, scores) = sensitivity(fit), Majority.of(data), fit.best_first
     opposed, unclear = float((table["estimate"] < 0).mean()), float((table["ci_lower"] <= 0).mean())
-    if opposed < OPPOSED and unclear < UNCLEAR:
-        return ""
-    majority, (order, scores) = Majority.of(data), fit.best_first
     by_majority = np.argsort(majority.loses - majority.beats, kind="stable")
     place, standing = np.argsort(order), np.argsort(by_majority)
-    text = (
-        f"{unclear:.0%} of the sensitivities cannot be told from zero or lie below it ({opposed:.0%} of the estimates do): there may "
-        "be two camps instead of a consensus, and a ranking that neither shares. By the majority of verdicts the items are "
-        f"{quoted([layout.items[i] for i in by_majority], 6)}"
-    )
-    # The item that stands most higher here than with the majority.
     known = order[np.isfinite(scores)]
-    worst = known[np.argmax(standing[known] - place[known])] if len(known) else None
-    if worst is not None and standing[worst] > place[worst] and majority.loses[worst] > majority.beats[worst]:
-        rivals = majority.loses[worst] + majority.beats[worst]
-        text += f"; {layout.items[worst]!r}, place {place[worst] + 1} here, loses it against {majority.loses[worst]} of {rivals}"
-    return f"{text}. Compare BTLModel, and HJAModel with a rank of 1 or more."
+    # Items that stand higher here than with the majority, which they lose against most others.
+    raised = known[(standing[known] > place[known]) & (majority.loses[known] > majority.beats[known])]
+    if opposed < OPPOSED and not (unclear >= UNCLEAR and len(raised)):
+        return ""
+    told = ""
+    if len(raised):
+        most = raised[np.argmax(standing[raised] - place[raised])]
+        rivals = majority.loses[most] + majority.beats[most]
+        told = f"; {layout.items[most]!r}, place {place[most] + 1} here, loses it against {majority.loses[most]} of {rivals}"
+    further = ", and HJAModel with a rank of 1 or more" if not layout.rank else ""
+    return (
+        f"{unclear:.0%} of the sensitivities cannot be told from zero or lie below it ({opposed:.0%} of the estimates do): there "
+        "may be two camps instead of a consensus, and a ranking that neither shares. By the majority of verdicts the items are "
+        f"{quoted([layout.items[i] for i in by_majority], 6)}{told}. Compare BTLModel{further}."
+    )

@@ -1,0 +1,102 @@
+"""Verdicts on one prompt: what is said of them, and what follows for errors and tests."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hjastats as hja
+from hjastats.inference.clusters import Clusters
+from tests.panels import finding
+
+
+@pytest.fixture(scope="module")
+def mtbench(shared_data):
+    return hja.JAModel.from_comparisons(hja.read_comparisons(shared_data / "mtbench.json"), position="judge").fit()
+
+
+def test_mtbench_is_said_to_hang_together_within_its_80_questions(mtbench):
+    found = finding(mtbench, "prompts")
+    assert found.is_warning
+    assert "'question_id' (80 prompts)" in found.text
+    assert "mu 2.4 times (median 2.2)" in found.text
+    assert finding(mtbench.with_covariance("HC0"), "prompts").is_warning
+
+
+def test_following_the_advice_ends_the_warning_and_the_certainty(mtbench):
+    clustered = mtbench.with_covariance("cluster", {"groups": "question_id"})
+    assert not finding(clustered, "prompts").is_warning
+    difference = "mu[gpt-4] - mu[claude-v1]"
+    assert mtbench.contrast(difference).p_value[0] < 0.001
+    assert clustered.contrast(difference).p_value[0] > 0.05
+
+
+def test_arena_prompts_do_no_harm(shared_data):
+    data = hja.read_comparisons(shared_data / "chatbot_arena.json")
+    assert not finding(hja.JAModel.from_comparisons(data, position="judge").fit(), "prompts").is_warning
+
+
+def test_without_prompts_that_repeat_nothing_is_said(panel):
+    assert not any(found.topic == "prompts" for found in hja.JAModel.from_comparisons(panel).fit().findings)
+
+
+def test_comparisons_of_models_count_the_clusters_in_use(mtbench):
+    smaller = mtbench.model.pooled().fit()
+    plain = hja.compare(smaller, mtbench)
+    assert "does not count question_id" in plain["note"].iloc[1]
+    kwds = {"groups": "question_id"}
+    counted = hja.compare(smaller.with_covariance("cluster", kwds), mtbench.with_covariance("cluster", kwds))
+    assert counted["note"].iloc[1] == "Rao-Scott, 1.65 by question_id"
+
+
+def test_clusters_in_two_ways_are_inclusion_and_exclusion(clustered_panel):
+    result = hja.BTLModel.from_comparisons(clustered_panel).fit()
+    ways = "prompt", np.arange(clustered_panel.n_rows) // 10
+    single = [result.with_covariance("cluster", {"groups": way, "use_correction": False}) for way in ways]
+    both = Clusters.of(ways[0], clustered_panel).within(Clusters.of(ways[1], clustered_panel)).code
+    crossed = result.with_covariance("cluster", {"groups": both, "use_correction": False})
+    two = result.with_covariance("cluster", {"groups": list(ways), "use_correction": False})
+    expected = single[0].cov_params() + single[1].cov_params() - crossed.cov_params()
+    np.testing.assert_allclose(two.cov_params(), expected, atol=1e-12)
+    again = hja.load_results(two.to_json())
+    np.testing.assert_array_equal(again.bse, two.bse)
+
+
+def test_a_two_way_covariance_is_positive_semi_definite(clustered_panel):
+    result = hja.JAModel.from_comparisons(clustered_panel, position="judge").fit()
+    with pytest.warns(hja.CovarianceWarning):
+        two = result.with_covariance("cluster", {"groups": ["prompt", "pair"]})
+    values = np.linalg.eigvalsh(two.cov_params().to_numpy())
+    assert values.min() > -1e-12
+
+
+def test_judges_in_few_clusters_are_named(clustered_panel):
+    prompt = np.where(
+        clustered_panel.judge_index == 0, np.arange(clustered_panel.n_rows) % 3, clustered_panel.columns["prompt"]
+    )
+    model = hja.JAModel.from_comparisons(clustered_panel)
+    with pytest.warns(hja.CovarianceWarning, match=r"1 judge with verdicts in fewer than 10 clusters: 'judge-1 \(3\)'"):
+        model.fit(cov_type="cluster", cov_kwds={"groups": prompt})
+
+
+def test_the_correction_by_judge_is_the_factor_of_each_judges_clusters(clustered_panel):
+    """All judges appear in all sixty prompts: one factor for all, on the scale of gradients."""
+    result = hja.JAModel.from_comparisons(clustered_panel).fit()
+    prompt = pd.Series(clustered_panel.judge_index).groupby(clustered_panel.judge_index).cumcount() % 60
+    plain, own, whole = (
+        result.with_covariance("cluster", {"groups": prompt, "use_correction": how}).bse
+        for how in (False, "judge", True)
+    )
+    n, k = clustered_panel.n_comparisons, result.df_model
+    np.testing.assert_allclose(own / plain, 60 / 59 * np.sqrt((n - 1) / (n - k)), rtol=1e-9)
+    np.testing.assert_allclose(own / whole, np.sqrt(60 / 59), rtol=1e-9)
+
+
+def test_errors_of_a_nearly_certain_judge_are_not_smaller_than_the_models(mtbench):
+    name = "zai-org/GLM-4.5-Air-FP8"
+    model = mtbench.with_covariance(information="observed")
+    for robust in (mtbench.with_covariance("HC0"), mtbench.with_covariance("cluster", {"groups": "question_id"})):
+        assert name in robust.cov_kwds["description"]
+        for kind in ("gamma", "position"):
+            # The model's own by the expected information, inflated through the observed bread of the sandwich.
+            assert robust.bse[f"{kind}[{name}]"] >= 0.98 * mtbench.bse[f"{kind}[{name}]"]
+    assert model.bse[f"gamma[{name}]"] > 0.3
