@@ -160,7 +160,8 @@ class HJAModel(ComparisonModel):
         cov_type : {"nonrobust", "HC0", "cluster"}
             Model-based, heteroscedasticity robust, or robust to correlation within clusters.
         cov_kwds : dict, optional
-            ``{"groups": labels or column name}`` for "cluster", and ``use_correction`` (default True).
+            ``{"groups": labels or column name}`` for "cluster", or a list of two of them; ``"pair"`` is the pair of items. And
+            ``use_correction``: ``"judge"`` (default with parameters of judges), True (as statsmodels) or False.
         information : {"expected", "observed"}, optional
             Which information standard errors come from. By default the expected one (the paper's) for "nonrobust", and the
             observed one for robust covariances, which must hold when the model does not.
