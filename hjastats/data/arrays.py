@@ -61,8 +61,9 @@ class UserArrays:
                 raise ComparisonError(f"{name} has {sizes}: pass one value per row.")
             self._parts[name] = part
         index = common_index({name: part for name, part in self._parts.items() if _is_pandas(given.get(name))})
-        if index is not None:
-            self._parts["endog"] = outcome.set_axis(index)
+        for name, part in self._parts.items():
+            if index is not None and name in given and not _is_pandas(given[name]):
+                part.index = index
 
     @property
     def endog(self) -> pd.Series:
@@ -95,7 +96,8 @@ class UserArrays:
                 hint = ("Pass ", Hint("missing", "drop"), " to leave those rows out.")
                 raise ComparisonError(f"there are missing values: {where}. ", *hint)
             self._parts = {name: part[~gone] for name, part in self._parts.items()}
-        self._divide(counts)
+        if counts or "weights" in self._parts:
+            self._divide(counts)
         return self
 
     def _divide(self, counts: bool | None) -> None:
@@ -111,12 +113,16 @@ class UserArrays:
     def comparisons(self) -> Comparisons:
         """The arrays as checked comparisons."""
         parts = self._parts
-        judge, first, second = (parts[name].to_numpy() for name in ("judge", "item_a", "item_b"))
-        weight = None if "weights" not in parts else parts["weights"].to_numpy()
         data = Comparisons.from_arrays(
-            judge, first, second, parts["endog"], weight, counts=False, columns=parts.get("columns")
+            parts["judge"],
+            parts["item_a"],
+            parts["item_b"],
+            parts["endog"],
+            parts.get("weights"),
+            counts=False,
+            columns=parts.get("columns"),
         )
-        return replace(data, n_empty=self._n_empty)
+        return replace(data, n_empty=self._n_empty) if self._n_empty else data
 
 
 def _label_series(name: str, values: Any) -> pd.Series | None:

@@ -157,7 +157,7 @@ class Comparisons:
         outcome, weight = numbers("outcome", outcome), weights(weight, n_rows, rows)
         check_outcomes(outcome, weight, rows)
         data = checked_comparisons(pairs, outcome, weight, columns, dropped, index)
-        return data.spread(spread(outcome, weight, counts, rows), rows)
+        return divided(data, spread(outcome, weight, counts, rows), rows)
 
     @property
     def n_judges(self) -> int:
@@ -181,7 +181,13 @@ class Comparisons:
 
     @cached_property
     def has_whole_weights(self) -> bool:
-        """Whether weights can be frequencies."""
+        """Whether weights can be frequencies; otherwise they are importance weights.
+
+        Examples
+        --------
+        >>> Comparisons.from_arrays("j", ["a", "b"], ["b", "c"], [1, 0], [2.5, 1]).has_whole_weights
+        False
+        """
         return not (self.weight % 1).any()
 
     @cached_property
@@ -289,7 +295,7 @@ class Comparisons:
         """
         mask, rows = rows, np.asarray(rows)
         if rows.dtype == bool:
-            self.check_rows("the mask", mask)
+            check_rows("the mask", mask, self)
             if len(rows) != self.n_rows:
                 raise ComparisonError(
                     f"the mask has {len(rows)} values for {self.n_rows} comparisons: pass one for each."
@@ -316,31 +322,6 @@ class Comparisons:
             dropped=self.dropped[~self.dropped["judge"].isin(vanished)].reset_index(drop=True),
             row_labels=None if self.row_labels is None else self.row_labels[rows],
         )._with_metadata_of(self)
-
-    def spread(self, into: Spread | None, rows: TableRows) -> Comparisons:
-        """The comparisons with other rows in place of theirs; unchanged for None."""
-        if into is None:
-            return self
-        n_empty = rows.number(self.weight == 0)
-        data = replace(self.subset(into.index), outcome=_fixed(into.outcome), weight=_fixed(into.weight))
-        # Rows that were split have no label of their own.
-        is_split = not np.diff(into.index).all()
-        return replace(data, n_empty=n_empty, row_labels=None if is_split else data.row_labels)
-
-    def check_rows(self, name: str, values: Any) -> None:
-        """Refuse a Series or frame that does not label the rows as the user's table or, counting them, ``columns`` do.
-
-        Raises
-        ------
-        ComparisonError
-        """
-        counted = pd.RangeIndex(self.n_rows)
-        if not isinstance(values, pd.Series | pd.DataFrame) or values.index.equals(self.row_labels):
-            return
-        # Rows in another order: who counts them may count in either.
-        if self.row_labels is not None and values.index.equals(counted) and counted.isin(self.row_labels).all():
-            check_index(name, values, self.row_labels, "the data")
-        check_index(name, values, counted, "the data")
 
     def pool_rare_judges(self, minimum: float = 30, label: str = "others") -> Comparisons:
         """Let judges with few comparisons speak with one voice.
@@ -475,3 +456,30 @@ def checked_comparisons(
 def _fixed(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
+
+
+def divided(data: Comparisons, into: Spread | None, rows: TableRows) -> Comparisons:
+    """The comparisons with other rows in place of their own; unchanged for None."""
+    if into is None:
+        return data
+    n_empty = rows.number(data.weight == 0)
+    # Rows that were split have no label of their own.
+    is_split = data.row_labels is not None and not np.diff(into.index).all()
+    data = replace(data, row_labels=None) if is_split else data
+    return replace(data.subset(into.index), outcome=_fixed(into.outcome), weight=_fixed(into.weight), n_empty=n_empty)
+
+
+def check_rows(name: str, values: Any, data: Comparisons) -> None:
+    """Refuse a Series or frame that does not label the rows as the user's table or, counting them, ``data.columns`` does.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if not isinstance(values, pd.Series | pd.DataFrame):
+        return
+    counted, own = pd.RangeIndex(data.n_rows), data.row_labels
+    if own is None or (values.index.equals(counted) and not counted.isin(own).all()):
+        own = counted
+    # Where the table has the same numbers in another order, who counts the rows may mean either.
+    check_index(name, values, own, "the data")

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..errors import ComparisonError, Hint
 from ..words import either, quoted
-from .comparisons import Comparisons, checked_comparisons
+from .comparisons import Comparisons, checked_comparisons, divided
 from .engines import EngineFrame, count_rows, engine_frame
 from .files import FORMATS, FindRoles, Format, format_of, from_columns, from_open_file, from_path, from_records
 from .labels import TableRows, amounts, code_columns, coded_pairs, weights
@@ -192,8 +192,8 @@ def read_comparisons(
     if roles.outcome is None:
         data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels)
         if roles.first_wins is not None:
-            return data.spread(_numbers(frame, roles, row_weight, rows), rows)
-        return data.spread(spread(data.outcome, row_weight, counts, rows), rows)
+            return divided(data, _numbers(frame, roles, row_weight, rows), rows)
+        return divided(data, spread(data.outcome, row_weight, counts, rows), rows)
     verdicts = read_outcomes(
         labels["outcome"],
         codings["outcome"],
@@ -206,7 +206,9 @@ def read_comparisons(
     data = checked_comparisons(pairs, verdicts.outcome, row_weight, columns, None, row_labels)
     is_left_out = verdicts.is_left_out & (row_weight > 0)
     if not is_left_out.any():
-        return data.spread(spread(verdicts.outcome, row_weight, counts, rows), rows)
+        if roles.weight is None and not counts:
+            return data
+        return divided(data, spread(verdicts.outcome, row_weight, counts, rows), rows)
     dropped = verdicts.left_out(np.asarray(pairs.judges, dtype=object), pairs.judge_index, row_weight)
     if (is_left_out | (row_weight == 0)).all():
         raise ComparisonError(
@@ -214,7 +216,7 @@ def read_comparisons(
             f"out (labels {quoted(dropped['label'].unique())}): check ",
             *(Hint("outcome"), ", or say what the labels mean with ", Hint("codes", {}), "."),
         )
-    usable = data.spread(spread(verdicts.outcome, np.where(is_left_out, 0.0, row_weight), counts, rows), rows)
+    usable = divided(data, spread(verdicts.outcome, np.where(is_left_out, 0.0, row_weight), counts, rows), rows)
     # Counted before: a judge without any usable verdict vanishes from the judges, not from this table.
     return replace(usable, dropped=dropped)
 

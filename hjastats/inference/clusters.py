@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
-from ..data.comparisons import Comparisons
+from ..data.comparisons import Comparisons, check_rows
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError
 from ..words import counted, quoted
 
@@ -60,7 +60,7 @@ class Clusters:
                 "which follows when rows are left out."
             )
         if name is None:
-            data.check_rows("groups", groups)
+            check_rows("groups", groups, data)
         if (code < 0).any():
             raise ComparisonError(f"groups has {int((code < 0).sum())} missing labels: every row needs its cluster.")
         return cls(code, len(labels), name)

@@ -12,7 +12,7 @@ from statsmodels.formula.formulatools import advance_eval_env
 
 from ..data.arrays import UserArrays, check_option, column, covariate_frame, judge_columns
 from ..data.cells import collapse, take
-from ..data.comparisons import Comparisons
+from ..data.comparisons import Comparisons, check_rows
 from ..data.readers import read_comparisons
 from ..errors import ComparisonError, IdentificationError, OptionError
 from ..fit import Observations
@@ -149,7 +149,7 @@ class ComparisonModel(GenericLikelihoodModel):
         """
         data = data if isinstance(data, Comparisons) else read_comparisons(data)
         for name, covariates in (("exog", exog), ("judge_exog", judge_exog)):
-            data.check_rows(name, covariates)
+            check_rows(name, covariates, data)
         options: dict[str, Any] = {} if rank is None else {"rank": rank}
         return cls(
             data.outcome,
