@@ -86,8 +86,8 @@ def _refuse_unexplained(outcome: np.ndarray, weight: np.ndarray, rows: TableRows
     own = weight if rows.counts is None else weight / rows.counts
     if own.max() <= 1:
         return
-    is_open = (outcome > 0) & (outcome < 1) & (outcome != 0.5) & (own > 1) & (weight % 1 == 0)
-    if is_open.any():
+    is_open = (outcome > 0) & (outcome < 1) & (outcome != 0.5) & (own > 1)
+    if is_open.any() and (is_open := is_open & (weight % 1 == 0)).any():
         y, n = outcome[is_open][0], own[is_open][0]
         raise ComparisonError(
             "an outcome between 0 and 1 with a weight above 1 may be a share of wins or a preference; there are "
