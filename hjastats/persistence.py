@@ -159,6 +159,7 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
         items[codes["second"]],
         np.asarray(stored["outcome"], dtype=float),
         np.asarray(stored["weight"], dtype=float),
+        counts=False,
         columns=_frame(stored["columns"], pd.RangeIndex(len(stored["outcome"]))),
         dropped=_frame(stored["dropped"]),
     )

@@ -11,6 +11,7 @@ from ..errors import Hint, Message, spelled
 OTHER_NAMES = {
     "cov_type='HC0'": ("robust", ""),
     "cov_type='cluster'": ("groups", " COLUMN"),
+    "fit(cov_type='cluster', cov_kwds={'groups': 'row'})": ("groups", " row"),
     "fit_regularized()": ("ridge", " 0.1"),
     "fit_regularized(terms=True)": ("ridge", " 0.1 --ridge-terms"),
 }
@@ -45,6 +46,8 @@ def as_option(hint: Hint, options: Container[str]) -> str:
     --single-judge GPT-4
     >>> print(as_option(Hint("drop", ["not sure"]), {"drop"}), as_option(Hint("drop", []), {"drop"}))
     --drop 'not sure' ... --drop VALUE ...
+    >>> print(as_option(Hint("counts", False), {"counts"}))
+    --no-counts
     """
     name, rest = OTHER_NAMES.get(str(hint), (hint.name, None))
     if hint.name == "data.pool_rare_judges":
@@ -54,6 +57,8 @@ def as_option(hint: Hint, options: Container[str]) -> str:
     option = "--" + name.replace("_", "-")
     if rest is not None:
         return option + rest
+    if isinstance(hint.value, bool):
+        return option if hint.value else option.replace("--", "--no-", 1)
     if isinstance(hint.value, Mapping):
         return _beginning(option, [f"{label}={meaning}" for label, meaning in hint.value.items()], "VALUE=first")
     if isinstance(hint.value, list):

@@ -42,6 +42,9 @@ TEXT_OPTIONS = {
     "second": ("COLUMN", "the item shown second"),
     "outcome": ("COLUMN", "the verdict"),
     "weight": ("COLUMN", "how many times the row counts"),
+    "first_wins": ("COLUMN", "how often the first item won, in place of the verdict"),
+    "second_wins": ("COLUMN", "how often the second item won"),
+    "tied": ("COLUMN", "how often neither won"),
     "single_judge": ("NAME", "all verdicts are by this judge; there is no judge column"),
     "separator": ("TEXT", "between the columns of a text table, such as ';'"),
 }
@@ -64,6 +67,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     for name, (metavar, meaning) in TEXT_OPTIONS.items():
         group.add_argument("--" + name.replace("_", "-"), metavar=metavar, action=_Once, help=meaning)
     group.add_argument(
+        "--counts",
+        action=argparse.BooleanOptionalAction,
+        help="whether a verdict between 0 and 1 is the share of wins among as many comparisons as its weight, or one preference",
+    )
+    group.add_argument(
         "--codes",
         nargs="+",
         action="extend",
@@ -85,7 +93,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def read(options: argparse.Namespace) -> Comparisons:
     """The comparisons of the file or of standard input."""
-    arguments = {name: getattr(options, name) for name in (*TEXT_OPTIONS, "drop", "format")}
+    arguments = {name: getattr(options, name) for name in (*TEXT_OPTIONS, "counts", "drop", "format")}
     source: Any = options.file
     if options.file == "-":
         text = sys.stdin.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from patsy import PatsyError, dmatrix
 from ..errors import ComparisonError, Hint, OptionError
 from ..words import either, quoted
 from .comparisons import Comparisons
+from .labels import TableRows, check_index, common_index
+from .labels import weights as checked_weights
+from .shares import check_outcomes, spread
 
 
 class UserArrays:
@@ -42,8 +46,9 @@ class UserArrays:
             raise ComparisonError(f"comparisons need {', '.join(absent)}: pass one label per row.")
         arrays = {name: _label_series(name, values) for name, values in (labels | {"weights": weights}).items()}
         frames = {"exog": numeric_frame(exog), "judge_exog": numeric_frame(judge_exog), "columns": columns}
-        given = {**labels, "weights": weights, "exog": exog, "judge_exog": judge_exog}
+        given = {"endog": endog, **labels, "weights": weights, "exog": exog, "judge_exog": judge_exog}
         outcome = outcome_series(endog)
+        self._n_empty = 0
         self._parts: dict[str, Any] = {"endog": outcome}
         for name, part in (arrays | frames).items():
             if part is None:
@@ -54,11 +59,11 @@ class UserArrays:
                 size = "{} rows" if name in frames else "length {}"
                 sizes = f"{size.format(len(part))} but endog has {size.format(len(outcome))}"
                 raise ComparisonError(f"{name} has {sizes}: pass one value per row.")
-            if _is_pandas(given.get(name)) and _is_pandas(endog) and not part.index.equals(endog.index):
-                raise ComparisonError(
-                    f"{name} and endog have different indices: align them, or pass arrays to go by position."
-                )
             self._parts[name] = part
+        index = common_index({name: part for name, part in self._parts.items() if _is_pandas(given.get(name))})
+        for name, part in self._parts.items():
+            if index is not None and name in given and not _is_pandas(given[name]):
+                part.index = index
 
     @property
     def endog(self) -> pd.Series:
@@ -75,9 +80,14 @@ class UserArrays:
         """Covariates with slopes per judge."""
         return self._parts.get("judge_exog")
 
-    def checked(self, missing: str) -> UserArrays:
-        """Drop or refuse rows with missing values."""
+    def checked(self, missing: str, counts: bool | None = None) -> UserArrays:
+        """Leave out rows of weight zero, drop or refuse those with missing values, make shares of wins wins and losses."""
         check_option("missing", missing, ("none", "drop", "raise"))
+        if "weights" in self._parts:
+            is_empty = pd.to_numeric(self._parts["weights"], errors="coerce").to_numpy() == 0
+            if not is_empty.all():
+                self._n_empty = int(is_empty.sum())
+                self._parts = {name: part[~is_empty] for name, part in self._parts.items()}
         gaps = {name: _gaps(part) for name, part in self._parts.items() if name != "columns"}
         gone = np.logical_or.reduce(list(gaps.values()))
         if gone.any():
@@ -86,19 +96,33 @@ class UserArrays:
                 hint = ("Pass ", Hint("missing", "drop"), " to leave those rows out.")
                 raise ComparisonError(f"there are missing values: {where}. ", *hint)
             self._parts = {name: part[~gone] for name, part in self._parts.items()}
+        if counts or "weights" in self._parts:
+            self._divide(counts)
         return self
+
+    def _divide(self, counts: bool | None) -> None:
+        outcome, rows = self.endog.to_numpy(), TableRows()
+        weight = checked_weights(self._parts.get("weights"), len(outcome), rows)
+        check_outcomes(outcome, weight, rows)
+        into = spread(outcome, weight, counts, rows)
+        if into is not None:
+            parts = {name: part.iloc[into.index].reset_index(drop=True) for name, part in self._parts.items()}
+            won = pd.Series(into.outcome, name=self.endog.name)
+            self._parts = parts | {"endog": won, "weights": pd.Series(into.weight)}
 
     def comparisons(self) -> Comparisons:
         """The arrays as checked comparisons."""
         parts = self._parts
-        return Comparisons.from_arrays(
+        data = Comparisons.from_arrays(
             parts["judge"],
             parts["item_a"],
             parts["item_b"],
-            parts["endog"].to_numpy(),
+            parts["endog"],
             parts.get("weights"),
+            counts=False,
             columns=parts.get("columns"),
         )
+        return replace(data, n_empty=self._n_empty) if self._n_empty else data
 
 
 def _label_series(name: str, values: Any) -> pd.Series | None:
@@ -166,6 +190,7 @@ def column(name: str, value: Any, data: pd.DataFrame) -> np.ndarray:
     values = np.asarray(value, dtype=object)
     if len(values) != len(data):
         raise ComparisonError(f"{name} has length {len(values)} but the data have {len(data)} rows.")
+    check_index(name, value, data.index, "the data")
     return values
 
 
@@ -203,10 +228,6 @@ def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFra
         return None
     if len(frame) != data.n_rows:
         raise ComparisonError(f"{name} has {len(frame)} rows but there are {data.n_rows} comparisons.")
-    if isinstance(covariates, (pd.DataFrame, pd.Series)) and not frame.index.equals(pd.RangeIndex(data.n_rows)):
-        raise ComparisonError(
-            f"the index of {name} is not 0, 1, ... like that of the comparisons: align it, or pass an array to go by position."
-        )
     if not np.isfinite(frame.to_numpy()).all():
         raise ComparisonError(f"{name} has missing or infinite values: leave those comparisons out or fill them in.")
     return frame.reset_index(drop=True)
@@ -267,5 +288,11 @@ def judge_columns(judge_exog: Any, data: pd.DataFrame) -> pd.DataFrame | None:
             return dmatrix(judge_exog, data, return_type="dataframe", NA_action="raise")
         except PatsyError as error:
             raise ComparisonError(f"cannot build judge_exog={judge_exog!r}: {str(error).splitlines()[0]}") from None
-    frame = numeric_frame(_named_columns(judge_exog, data))
-    return None if frame is None else frame.set_axis(data.index)
+    covariates = _named_columns(judge_exog, data)
+    frame = numeric_frame(covariates)
+    if frame is None:
+        return None
+    if len(frame) != len(data):
+        raise ComparisonError(f"judge_exog has {len(frame)} rows but the data have {len(data)} rows.")
+    check_index("judge_exog", covariates, data.index, "the data")
+    return frame.set_axis(data.index)

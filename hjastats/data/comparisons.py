@@ -14,8 +14,20 @@ from ..errors import ComparisonError
 from ..words import counted, percent, quoted, wrapped
 from .cells import Cells, collapse
 from .graph import Connectivity
-from .labels import Labels, Pairs, TableRows, code_columns, coded_pairs, numbers, present_labels, weights
+from .labels import (
+    Labels,
+    Pairs,
+    TableRows,
+    check_index,
+    code_columns,
+    coded_pairs,
+    common_index,
+    numbers,
+    present_labels,
+    weights,
+)
 from .metadata import aligned_metadata, restricted_metadata
+from .shares import Spread, check_outcomes, spread
 
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[Any]"
 # Made once: it would take a third of the time of fitting a small BTL model.
@@ -36,7 +48,8 @@ class Comparisons:
         Codes into ``judges`` and ``items``.
     outcome : ndarray, shape (n_rows,)
     weight : ndarray, shape (n_rows,)
-        Frequency weights: a row of weight 3 is three comparisons.
+        Frequencies: a row of weight 3 is three comparisons. Where some are no whole numbers they are importance weights, which
+        need standard errors of their own (``groups="row"``).
     judges, items : tuple of str
         Labels in sorted order.
     columns : pandas.DataFrame
@@ -45,6 +58,10 @@ class Comparisons:
         Verdicts left out when reading: columns judge, label, count.
     judge_metadata, item_metadata : pandas.DataFrame or None
         What is known about judges and items (family, provider, size), one row per label; see :meth:`with_metadata`.
+    row_labels : pandas.Index or None
+        How the user's table labels the rows, None where it counts them 0, 1, ...
+    n_empty : int
+        Rows of weight zero that were left out when reading.
 
     Examples
     --------
@@ -70,6 +87,8 @@ class Comparisons:
     dropped: pd.DataFrame
     judge_metadata: pd.DataFrame | None = None
     item_metadata: pd.DataFrame | None = None
+    row_labels: pd.Index | None = None
+    n_empty: int = 0
 
     @classmethod
     def from_arrays(
@@ -80,24 +99,38 @@ class Comparisons:
         outcome: Numbers,
         weight: Numbers | None = None,
         *,
+        counts: bool | None = None,
         columns: pd.DataFrame | None = None,
         dropped: pd.DataFrame | None = None,
     ) -> Comparisons:
         """Code and check one array per field; labels are compared as text and sorted.
 
-        A text in place of the judges is the only judge.
+        A text in place of the judges is the only judge. Rows of weight zero are left out.
+
+        Parameters
+        ----------
+        counts : bool, optional
+            Whether an outcome between 0 and 1 is the share of wins among ``weight`` comparisons, which become a row of wins and
+            one of losses, or (False) a soft preference that was given so many times. Needed where both are possible.
 
         Raises
         ------
         ComparisonError
-            For arrays of different length, missing labels, an item compared with itself, outcomes outside [0, 1],
-            weights that are not positive and finite, or fewer than two items.
+            For arrays of different length or index, missing labels, an item compared with itself, outcomes outside [0, 1],
+            weights that are negative or not finite, shares with weights that ``counts`` does not explain, or fewer than two items.
 
         Examples
         --------
         >>> data = Comparisons.from_arrays(["j1", "j2"], ["a", "a"], ["b", "c"], [1, 0.5])
         >>> data.items
         ('a', 'b', 'c')
+        >>> shares = Comparisons.from_arrays("j1", ["a", "a"], ["b", "c"], [0.6, 0.25], [90, 8], counts=True)
+        >>> shares.to_frame()
+          judge first second  outcome  weight
+        0    j1     a      b      1.0    54.0
+        1    j1     a      b      0.0    36.0
+        2    j1     a      c      1.0     2.0
+        3    j1     a      c      0.0     6.0
         """
         n_rows = len(outcome)
         for name, values in (("judge", judge), ("first", first), ("second", second), ("weight", weight)):
@@ -115,18 +148,16 @@ class Comparisons:
             )
         if columns is not None and len(columns) != n_rows:
             raise ComparisonError(f"columns has {len(columns)} rows but outcome has {n_rows}: pass one per comparison.")
+        given = {"outcome": outcome, "judge": judge, "first": first, "second": second, "weight": weight}
+        index = common_index(given)
         rows = TableRows()
         labels = [first, second] if isinstance(judge, str) else [first, second, judge]
         first_code, second_code, *judge_code = code_columns(labels)
         pairs = coded_pairs(judge if isinstance(judge, str) else judge_code[0], first_code, second_code, rows)
-        outcome = numbers("outcome", outcome)
-        bad = ~((outcome >= 0) & (outcome <= 1))
-        if bad.any():
-            raise ComparisonError(
-                "outcome must lie in [0, 1] (1 = first item preferred, 0 = second, 0.5 = tie); "
-                f"{rows.number(bad)} values do not, first {outcome[bad][0]:g}{rows.place(bad, ' at row {}')}."
-            )
-        return checked_comparisons(pairs, outcome, weights(weight, n_rows, rows), columns, dropped)
+        outcome, weight = numbers("outcome", outcome), weights(weight, n_rows, rows)
+        check_outcomes(outcome, weight, rows)
+        data = checked_comparisons(pairs, outcome, weight, columns, dropped, index)
+        return divided(data, spread(outcome, weight, counts, rows), rows)
 
     @property
     def n_judges(self) -> int:
@@ -147,6 +178,17 @@ class Comparisons:
     def n_comparisons(self) -> float:
         """Number of comparisons: the sum of the weights."""
         return float(self.weight.sum())
+
+    @cached_property
+    def has_whole_weights(self) -> bool:
+        """Whether weights can be frequencies; otherwise they are importance weights.
+
+        Examples
+        --------
+        >>> Comparisons.from_arrays("j", ["a", "b"], ["b", "c"], [1, 0], [2.5, 1]).has_whole_weights
+        False
+        """
+        return not (self.weight % 1).any()
 
     @cached_property
     def row_cells(self) -> Cells:
@@ -251,8 +293,9 @@ class Comparisons:
         >>> data.subset(data.judge_index == 1).judges
         ('j2',)
         """
-        rows = np.asarray(rows)
+        mask, rows = rows, np.asarray(rows)
         if rows.dtype == bool:
+            check_rows("the mask", mask, self)
             if len(rows) != self.n_rows:
                 raise ComparisonError(
                     f"the mask has {len(rows)} values for {self.n_rows} comparisons: pass one for each."
@@ -277,6 +320,7 @@ class Comparisons:
             items=items,
             columns=self.columns.iloc[rows].reset_index(drop=True),
             dropped=self.dropped[~self.dropped["judge"].isin(vanished)].reset_index(drop=True),
+            row_labels=None if self.row_labels is None else self.row_labels[rows],
         )._with_metadata_of(self)
 
     def pool_rare_judges(self, minimum: float = 30, label: str = "others") -> Comparisons:
@@ -299,15 +343,17 @@ class Comparisons:
             raise ComparisonError(f"a judge is called {label!r} already: choose another label.")
         count = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
         names = np.where(count < minimum, label, np.asarray(self.judges, dtype=object))
-        return Comparisons.from_arrays(
+        pooled = Comparisons.from_arrays(
             names[self.judge_index],
             pd.Categorical.from_codes(self.first_index, pd.Index(self.items)),
             pd.Categorical.from_codes(self.second_index, pd.Index(self.items)),
             self.outcome,
             self.weight,
+            counts=False,
             columns=self.columns,
             dropped=self.dropped,
-        )._with_metadata_of(self)
+        )
+        return replace(pooled, row_labels=self.row_labels, n_empty=self.n_empty)._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
         """Leave out judges by name.
@@ -366,6 +412,8 @@ class Comparisons:
             f"  per judge   {per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
             f"  first item preferred in {percent(np.average(self.outcome, weights=self.weight))} of the comparisons",
         ]
+        if not self.has_whole_weights:
+            lines.append("  weights     no whole numbers: importance, not frequencies")
         if not self.columns.empty:
             lines.append(f"  columns     {quoted(self.columns.columns)}")
         for role, known in (("judges", self.judge_metadata), ("items", self.item_metadata)):
@@ -377,6 +425,8 @@ class Comparisons:
             more = f" and {len(worst) - 3} more judges" if len(worst) > 3 else ""
             labels, total = quoted(self.dropped["label"].unique()), int(worst.sum())
             lines.append(f"  dropped     {counted(total, 'verdict')} labelled {labels}: {listed}{more}")
+        if self.n_empty:
+            lines.append(f"  left out    {counted(self.n_empty, 'row')} of weight 0")
         return "\n".join(part for line in lines for part in wrapped(line, 100, indent=14))
 
 
@@ -386,6 +436,7 @@ def checked_comparisons(
     weight: np.ndarray,
     columns: pd.DataFrame | None = None,
     dropped: pd.DataFrame | None = None,
+    row_labels: pd.Index | None = None,
 ) -> Comparisons:
     """Put together what has been coded and checked; columns and dropped verdicts are none if not given."""
     return Comparisons(
@@ -398,9 +449,37 @@ def checked_comparisons(
         pairs.items,
         pd.DataFrame(index=pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True),
         _NOTHING_DROPPED.copy(deep=False) if dropped is None else dropped,
+        row_labels=None if row_labels is None or row_labels.equals(pd.RangeIndex(len(outcome))) else row_labels,
     )
 
 
 def _fixed(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
+
+
+def divided(data: Comparisons, into: Spread | None, rows: TableRows) -> Comparisons:
+    """The comparisons with other rows in place of their own; unchanged for None."""
+    if into is None:
+        return data
+    n_empty = rows.number(data.weight == 0)
+    # Rows that were split have no label of their own.
+    is_split = data.row_labels is not None and not np.diff(into.index).all()
+    data = replace(data, row_labels=None) if is_split else data
+    return replace(data.subset(into.index), outcome=_fixed(into.outcome), weight=_fixed(into.weight), n_empty=n_empty)
+
+
+def check_rows(name: str, values: Any, data: Comparisons) -> None:
+    """Refuse a Series or frame that does not label the rows as the user's table or, counting them, ``data.columns`` does.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if not isinstance(values, pd.Series | pd.DataFrame):
+        return
+    counted, own = pd.RangeIndex(data.n_rows), data.row_labels
+    if own is None or (values.index.equals(counted) and not counted.isin(own).all()):
+        own = counted
+    # Where the table has the same numbers in another order, who counts the rows may mean either.
+    check_index(name, values, own, "the data")

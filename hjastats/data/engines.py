@@ -82,22 +82,35 @@ def count_rows(frame: EngineFrame, keys: Sequence[Any], weight: Any) -> CountedR
 
 
 def _with_weights(frame: EngineFrame, names: list[str], weight: str, n_rows: str, odd: str) -> pd.DataFrame:
-    """Distinct rows with their total weight; a weight that is not positive and finite keeps a row of its own."""
+    """Distinct rows with their total weight; a weight that is no positive whole number keeps a row of its own.
+
+    Importance weights are no counts: what their sum says about the errors of estimates depends on how many they were.
+    """
     if not frame.collect_schema()[weight].is_numeric():
         # Text, truth values: whether they are numbers is for the reader to say.
         counted = _collected(frame.group_by(*names, weight).agg(nw.len().alias(n_rows)))
         numbers = pd.to_numeric(counted[weight], errors="coerce").astype(float)
-        counted[weight] = counted[weight].where(numbers.isna(), numbers * counted[n_rows])
-        return counted
+        is_odd = ~((numbers > 0) & (numbers % 1 == 0))
+        counted[weight] = counted[weight].where(is_odd, numbers * counted[n_rows])
+        return _single(counted, is_odd, weight, n_rows)
     value = nw.col(weight)
-    is_usual = (value > 0) & (value < float("inf"))
+    is_usual = (value > 0) & (value < float("inf")) & (value % 1 == 0)
     frame = frame.with_columns(value.cast(nw.Float64)).with_columns(
         nw.when(is_usual).then(nw.lit(_USUAL)).otherwise(value.fill_null(float("nan"))).alias(odd)
     )
     counted = _collected(frame.group_by(*names, odd).agg(nw.len().alias(n_rows), value.sum()))
     own = counted.pop(odd)
     counted[weight] = counted[weight].where(own == _USUAL, own)
-    return counted
+    return _single(counted, own != _USUAL, weight, n_rows)
+
+
+def _single(counted: pd.DataFrame, is_odd: pd.Series, weight: str, n_rows: str) -> pd.DataFrame:
+    """Odd rows as often as they stand in the table, in an order that no engine changes."""
+    if not is_odd.any():
+        return counted
+    counted = counted.loc[counted.index.repeat(counted[n_rows].where(is_odd, 1))]
+    counted.loc[is_odd[is_odd].index, n_rows] = 1
+    return counted.sort_values(weight, kind="stable", key=lambda column: column.map(str), ignore_index=True)
 
 
 def _counted_codes(frame: EngineFrame, n_rows: str) -> pd.DataFrame | None:

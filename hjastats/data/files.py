@@ -20,6 +20,7 @@ import pandas as pd
 
 from ..errors import ComparisonError, Hint
 from ..words import either
+from .labels import common_index
 from .roles import Roles
 
 FindRoles = Callable[[list[Hashable]], Roles]
@@ -66,10 +67,11 @@ def format_of(path: str, named: str | None, separator: str | None = None) -> For
 
 def from_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
     """A dict of equally long columns as a data frame."""
+    index = common_index(dict(columns))
     # By position: pandas would align series of different index and leave holes that look like missing verdicts.
     plain = {name: values.array if isinstance(values, pd.Series) else values for name, values in columns.items()}
     try:
-        return pd.DataFrame(plain)
+        return pd.DataFrame(plain, index=index)
     except (TypeError, ValueError) as error:
         raise ComparisonError(f"expected a dict of equally long columns, one value per verdict ({error}).") from None
 
@@ -175,7 +177,7 @@ def _read_delimited(file: TextIO, where: str, find: FindRoles, separator: str) -
                     *("Pass ", Hint("separator", likely), " or whatever it is."),
                 )
             roles = find(list(header.columns))
-            labels = [name for name in roles.taken() if name != roles.weight]
+            labels = [name for name in roles.taken() if name not in roles.numbers.values()]
             file.seek(0)
             return pd.read_csv(file, sep=separator, dtype=dict.fromkeys(labels, str), index_col=False, **engine)
     except (ComparisonError, UnicodeDecodeError):

@@ -186,23 +186,64 @@ def present_labels(columns: list[np.ndarray], labels: tuple[str, ...]) -> tuple[
 
 
 def weights(values: object | None, n_rows: int, rows: TableRows) -> np.ndarray:
-    """Frequency weights of the rows, all 1 without values.
+    """Weights of the rows, all 1 without values.
 
     Raises
     ------
     ComparisonError
-        For weights that are not positive and finite.
+        For weights that are negative or not finite, and where all are zero.
     """
     if values is None:
         return np.ones(n_rows)
-    weight = numbers("weight", values)
-    bad = ~((weight > 0) & np.isfinite(weight))
+    weight = amounts("weight", values, rows)
+    if not weight.any():
+        raise ComparisonError("there are no comparisons: all weights are zero.")
+    return weight
+
+
+def amounts(name: str, values: object, rows: TableRows) -> np.ndarray:
+    """A column that says how many, or how much.
+
+    Raises
+    ------
+    ComparisonError
+        For numbers that are negative or not finite.
+    """
+    amount = numbers(name, values)
+    bad = ~((amount >= 0) & np.isfinite(amount))
     if bad.any():
         raise ComparisonError(
-            f"weights must be positive and finite; {rows.number(bad)} are not, first "
-            f"{weight[bad][0]:g}{rows.place(bad, ' at row {}')}. Remove rows of weight zero before reading."
+            f"{name} must be finite and not negative; {rows.number(bad)} values are not, first "
+            f"{amount[bad][0]:g}{rows.place(bad, ' at row {}')}: correct them or leave those rows out."
         )
-    return weight
+    return amount
+
+
+def check_index(name: str, values: object, index: pd.Index | None, other: str) -> None:
+    """Refuse pandas objects whose rows are labelled otherwise; anything else goes by position.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if isinstance(values, pd.Series | pd.DataFrame) and index is not None and not values.index.equals(index):
+        raise ComparisonError(
+            f"{name} and {other} have different indices: align them, or pass arrays to go by position."
+        )
+
+
+def common_index(given: dict[str, Any]) -> pd.Index | None:
+    """The index of all pandas objects that were given, None without any.
+
+    Raises
+    ------
+    ComparisonError
+        When they differ.
+    """
+    labelled = [(name, values) for name, values in given.items() if isinstance(values, pd.Series | pd.DataFrame)]
+    for name, values in labelled[1:]:
+        check_index(name, values, labelled[0][1].index, labelled[0][0])
+    return labelled[0][1].index if labelled else None
 
 
 def numbers(name: str, values: object) -> np.ndarray:

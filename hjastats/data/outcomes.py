@@ -79,7 +79,7 @@ class Verdicts:
 
     def left_out(self, judges: np.ndarray, judge_index: np.ndarray, weight: np.ndarray) -> pd.DataFrame:
         """Total weight of the verdicts left out: columns judge, label, count, sorted by judge."""
-        rows = self.is_left_out
+        rows = self.is_left_out & (weight > 0)
         present, label = np.unique(self.label_index[rows], return_inverse=True)
         names = np.array([_text(self.labels[k]).strip() or "missing" for k in present], dtype=object)
         frame = pd.DataFrame({"judge": judges[judge_index[rows]], "label": names[label], "count": weight[rows]})

@@ -14,12 +14,13 @@ import pandas as pd
 
 from ..errors import ComparisonError, Hint
 from ..words import either, quoted
-from .comparisons import Comparisons, checked_comparisons
+from .comparisons import Comparisons, checked_comparisons, divided
 from .engines import EngineFrame, count_rows, engine_frame
 from .files import FORMATS, FindRoles, Format, format_of, from_columns, from_open_file, from_path, from_records
-from .labels import TableRows, code_columns, coded_pairs, weights
+from .labels import TableRows, amounts, code_columns, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
 from .roles import Roles, find_roles, named_column
+from .shares import Spread, spread, stacked
 
 ACCEPTED = (
     "a pandas DataFrame, a list of dicts, a dict of columns, Comparisons, a polars, pyarrow, duckdb, dask or pyspark "
@@ -51,6 +52,10 @@ def read_comparisons(
     second: Hashable | None = None,
     outcome: Hashable | None = None,
     weight: Hashable | None = None,
+    first_wins: Hashable | None = None,
+    second_wins: Hashable | None = None,
+    tied: Hashable | None = None,
+    counts: bool | None = None,
     single_judge: str | None = None,
     codes: Codes | None = None,
     drop: Iterable[object] | str | None = None,
@@ -74,7 +79,13 @@ def read_comparisons(
     judge, first, second, outcome, weight : column name, optional
         ``first`` and ``second`` are the items in the order shown to the judge. Without an outcome column, columns
         called winner and loser are read as first and second, the first preferred in every row. Lists that name a judge,
-        such as ``["gpt-4", "pair-v2"]``, are joined to ``gpt-4/pair-v2``.
+        such as ``["gpt-4", "pair-v2"]``, are joined to ``gpt-4/pair-v2``. Rows of weight zero are left out.
+    first_wins, second_wins, tied : column name, optional
+        Numbers of verdicts in place of ``outcome`` and ``weight``: how often the first item won, how often the second, and how
+        often neither. They have to be named.
+    counts : bool, optional
+        Whether an outcome between 0 and 1 is the share of wins among ``weight`` comparisons, which become a row of wins and one
+        of losses, or (False) a soft preference that was given so many times. An error asks where both are possible.
     single_judge : str, optional
         The name of the judge who gave all verdicts, for a table without a judge column.
     codes : dict, "unit", "alpacaeval" or "names", optional
@@ -141,10 +152,20 @@ def read_comparisons(
     array([1., 0.])
     >>> read_comparisons(table, single_judge="me", codes={1: "first", 0: "tie"}).outcome
     array([1. , 0.5])
+
+    So do shares of wins; numbers of wins are named:
+
+    >>> table = {"left": ["gpt", "gpt"], "right": ["llama", "claude"], "p_a": [0.6, 0.5], "weight": [90, 8]}
+    >>> read_comparisons(table, single_judge="me", codes="unit", counts=True).weight
+    array([54., 36.,  4.,  4.])
+    >>> table = {"left": ["gpt", "gpt"], "right": ["llama", "claude"], "won": [54, 3], "lost": [36, 4], "drawn": [0, 1]}
+    >>> data = read_comparisons(table, single_judge="me", first_wins="won", second_wins="lost", tied="drawn")
+    >>> data.outcome, data.weight
+    (array([1. , 0. , 1. , 0. , 0.5]), array([54., 36.,  3.,  4.,  1.]))
     """
-    asked = Roles(judge, first, second, outcome, weight)
+    asked = Roles(judge, first, second, outcome, weight, first_wins, second_wins, tied)
     if isinstance(source, Comparisons):
-        options = (single_judge, codes, drop, keep, format, separator)
+        options = (counts, single_judge, codes, drop, keep, format, separator)
         if asked.taken() or both_bad != "tie" or any(option is not None for option in options):
             raise ComparisonError("these are Comparisons already: pass them alone, or their to_frame() with options.")
         return source
@@ -158,16 +179,21 @@ def read_comparisons(
     frame, roles = table.frame, table.roles
     # Everything is coded before verdicts are left out, so that messages count the rows of the user's table.
     rows = TableRows(table.table_rows)
-    labels = {role: frame[name] for role, name in vars(roles).items() if name is not None and role != "weight"}
+    labels = {role: frame[name] for role, name in vars(roles).items() if name is not None and role not in roles.numbers}
     if "judge" in labels:
         labels["judge"] = _judge_labels(labels["judge"])
     codings = dict(zip(labels, code_columns(list(labels.values())), strict=True))
     judges = single_judge if single_judge is not None else codings["judge"]
     pairs = coded_pairs(judges, codings["first"], codings["second"], rows)
     columns = frame[table.kept] if table.kept else None
+    # Rows that an engine has counted have no label.
+    row_labels = frame.index if table.table_rows is None else None
     row_weight = weights(None if roles.weight is None else frame[roles.weight], len(frame), rows)
     if roles.outcome is None:
-        return checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns)
+        data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels)
+        if roles.first_wins is not None:
+            return divided(data, _numbers(frame, roles, row_weight, rows), rows)
+        return divided(data, spread(data.outcome, row_weight, counts, rows), rows)
     verdicts = read_outcomes(
         labels["outcome"],
         codings["outcome"],
@@ -177,19 +203,30 @@ def read_comparisons(
         both_bad=both_bad,
         table_rows=table.table_rows,
     )
-    is_left_out = verdicts.is_left_out
+    data = checked_comparisons(pairs, verdicts.outcome, row_weight, columns, None, row_labels)
+    is_left_out = verdicts.is_left_out & (row_weight > 0)
     if not is_left_out.any():
-        return checked_comparisons(pairs, verdicts.outcome, row_weight, columns)
+        if roles.weight is None and not counts:
+            return data
+        return divided(data, spread(verdicts.outcome, row_weight, counts, rows), rows)
     dropped = verdicts.left_out(np.asarray(pairs.judges, dtype=object), pairs.judge_index, row_weight)
-    if is_left_out.all():
+    if (is_left_out | (row_weight == 0)).all():
         raise ComparisonError(
             f"all {rows.number(is_left_out)} verdicts of the outcome column {str(roles.outcome)!r} are left "
             f"out (labels {quoted(dropped['label'].unique())}): check ",
             *(Hint("outcome"), ", or say what the labels mean with ", Hint("codes", {}), "."),
         )
-    usable = checked_comparisons(pairs, verdicts.outcome, row_weight, columns).subset(~is_left_out)
-    # Counted before the subset: a judge without any usable verdict vanishes from the judges, not from this table.
+    usable = divided(data, spread(verdicts.outcome, np.where(is_left_out, 0.0, row_weight), counts, rows), rows)
+    # Counted before: a judge without any usable verdict vanishes from the judges, not from this table.
     return replace(usable, dropped=dropped)
+
+
+def _numbers(frame: pd.DataFrame, roles: Roles, times: np.ndarray, rows: TableRows) -> Spread:
+    """Numbers of wins, losses and ties as rows; equal rows of the table have been counted ``times``."""
+    meaning = {"first_wins": 1.0, "second_wins": 0.0, "tied": 0.5}
+    named = {role: name for role, name in roles.numbers.items() if role in meaning}
+    found = [amounts(str(name), frame[name], rows) * times for name in named.values()]
+    return stacked(found, [meaning[role] for role in named])
 
 
 def _judge_labels(column: pd.Series) -> pd.Series:
@@ -222,7 +259,7 @@ def _from_engine(engine: EngineFrame, keep: Keep, find: FindRoles) -> _Table:
     names: list[Hashable] = [*engine.collect_schema().names()]
     roles = find(names)
     kept = _named(names, keep or ())
-    labels = [role for role in (roles.judge, roles.first, roles.second, roles.outcome) if role is not None]
+    labels = [name for name in roles.taken() if name != roles.weight]
     counted = count_rows(engine, [*labels, *kept], roles.weight)
     _refuse_empty(counted.frame)
     return _Table(counted.frame, replace(roles, weight=counted.weight), kept, counted.n_rows)

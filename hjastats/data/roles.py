@@ -41,6 +41,15 @@ class Roles:
     second: Hashable | None = None
     outcome: Hashable | None = None
     weight: Hashable | None = None
+    first_wins: Hashable | None = None
+    second_wins: Hashable | None = None
+    tied: Hashable | None = None
+
+    @property
+    def numbers(self) -> dict[str, Hashable]:
+        """The columns that count verdicts, by role."""
+        roles = ("weight", "first_wins", "second_wins", "tied")
+        return {role: name for role in roles if (name := getattr(self, role)) is not None}
 
     def taken(self) -> list[Hashable]:
         """The columns that have a role."""
@@ -56,26 +65,57 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
     if len(set(found.values())) < len(found):
         given = [piece for role, name in found.items() for piece in (", ", Hint(role, name))][1:]
         raise ComparisonError("one column was given two roles (", *given, "): name a different column for each.")
+    has_counts = _has_counts(found)
     folded: Folded = {}
     for name in names:
         folded.setdefault(_folded(name), []).append(name)
     found |= _find_items(folded, found)
     if has_judge:
         found |= _find_one(folded, found, "judge", JUDGE_COLUMNS)
-    found |= _find_one(folded, found, "outcome", OUTCOME_COLUMNS)
-    found |= _find_one(folded, found, "weight", WEIGHT_COLUMNS)
+    if not has_counts:
+        found |= _find_one(folded, found, "outcome", OUTCOME_COLUMNS)
+        found |= _find_one(folded, found, "weight", WEIGHT_COLUMNS)
     if has_judge and "judge" not in found:
         raise ComparisonError(
             f"no judge column found among {quoted(names, 12)}: pass ",
             *(Hint("judge", "column"), ", or ", Hint("single_judge", "GPT-4")),
             " if one judge of that name gave all verdicts.",
         )
-    if "outcome" not in found and [_folded(found["first"]), _folded(found["second"])] != ["winner", "loser"]:
+    if not (has_counts or "outcome" in found) and [_folded(found["first"]), _folded(found["second"])] != [
+        "winner",
+        "loser",
+    ]:
         raise ComparisonError(
             f"no outcome column found among {quoted(names, 12)}: pass ",
-            *(Hint("outcome", "column"), ", the one that says which item was preferred."),
+            *(
+                Hint("outcome", "column"),
+                ", the one that says which item was preferred, or ",
+                Hint("first_wins", "column"),
+            ),
+            *(" and ", Hint("second_wins", "column"), " if there are numbers of wins."),
         )
     return Roles(**found)
+
+
+def _has_counts(found: Mapping[str, Hashable]) -> bool:
+    """Whether columns count the wins of either item, in place of an outcome."""
+    given = [role for role in ("first_wins", "second_wins", "tied") if role in found]
+    if given and not {"first_wins", "second_wins"} <= found.keys():
+        raise ComparisonError(
+            *("got only ", Hint(given[0]), ": numbers of verdicts need both ", Hint("first_wins"), " and "),
+            *(Hint("second_wins"), "."),
+        )
+    if given and (other := [role for role in ("outcome", "weight") if role in found]):
+        raise ComparisonError(
+            *(
+                "got both ",
+                Hint("first_wins"),
+                " and ",
+                Hint(other[0]),
+                ": numbers of wins are outcome and weight in one.",
+            )
+        )
+    return bool(given)
 
 
 def _find_items(folded: Folded, found: Mapping[str, Hashable]) -> dict[str, Hashable]:

@@ -152,4 +152,5 @@ def with_noisy_judge(data: Comparisons, name: str, n_records: int, rng: np.rando
         {"judge": name, "first": items[first], "second": items[second], "outcome": coins, "weight": 1.0}
     )
     frame = pd.concat([data.to_frame()[noise.columns], noise], ignore_index=True)
-    return Comparisons.from_arrays(frame["judge"], frame["first"], frame["second"], frame["outcome"], frame["weight"])
+    columns = (frame[name] for name in ("judge", "first", "second", "outcome", "weight"))
+    return Comparisons.from_arrays(*columns, counts=False)

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
-from ..data.comparisons import Comparisons
+from ..data.comparisons import Comparisons, check_rows
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError
 from ..words import counted, quoted
 
 # Clusters that go by a name although they are no column of the data.
-IMPLIED = ("judge", "pair")
+IMPLIED = ("judge", "pair", "row")
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class Clusters:
                 f"groups has {len(code)} labels but there are {data.n_rows} rows in the fit: name a column of the data instead, "
                 "which follows when rows are left out."
             )
+        if name is None:
+            check_rows("groups", groups, data)
         if (code < 0).any():
             raise ComparisonError(f"groups has {int((code < 0).sum())} missing labels: every row needs its cluster.")
         return cls(code, len(labels), name)
@@ -83,6 +85,8 @@ def _labels(name: str, data: Comparisons) -> Any:
         )
     if name == "judge":
         return data.judge_index
+    if name == "row":
+        return np.arange(data.n_rows)
     low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
     return low * data.n_items + high
 
@@ -93,14 +97,17 @@ def read_clusters(groups: Any, data: Comparisons) -> tuple[Clusters, ...]:
     Parameters
     ----------
     groups : str, array_like, or two of them
-        A column, ``"pair"`` (of items, in either order) or ``"judge"``; labels; or two of these as a list, or as two columns.
+        A column, ``"pair"`` (of items, in either order), ``"judge"`` or ``"row"`` (each by itself, for importance weights);
+        labels; or two of these as a list, or as two columns.
     """
     if groups is None:
         raise ComparisonError(
             "cov_type='cluster' needs cov_kwds={'groups': ...}: labels, or the name of a column of the data."
         )
-    if isinstance(groups, pd.DataFrame) or (isinstance(groups, np.ndarray) and groups.ndim == 2):
-        groups = list(np.asarray(groups).T)
+    if isinstance(groups, pd.DataFrame):
+        groups = [groups[name] for name in groups]
+    elif isinstance(groups, np.ndarray) and groups.ndim == 2:
+        groups = list(groups.T)
     elif not (isinstance(groups, list | tuple) and len(groups) <= 2 and data.n_rows > 2):
         groups = [groups]
     if len(groups) > 2:

@@ -127,7 +127,9 @@ def clustered(
     """
     use_correction = _default_correction(fit) if use_correction is None else use_correction
     data, g, k = observed.data, float(clusters.n), fit.layout.n_free
-    correction = 1.0 if use_correction is False else (data.n_comparisons - 1.0) / (data.n_comparisons - k)
+    # Importance weights sum to whatever their scale is.
+    size = data.n_comparisons if data.has_whole_weights else float(data.n_rows)
+    correction = 1.0 if use_correction is False else (size - 1.0) / (size - k)
     scale = None
     if use_correction == "judge":
         in_clusters = clusters.per_judge(data).astype(float)

@@ -12,7 +12,7 @@ from statsmodels.formula.formulatools import advance_eval_env
 
 from ..data.arrays import UserArrays, check_option, column, covariate_frame, judge_columns
 from ..data.cells import collapse, take
-from ..data.comparisons import Comparisons
+from ..data.comparisons import Comparisons, check_rows
 from ..data.readers import read_comparisons
 from ..errors import ComparisonError, IdentificationError, OptionError
 from ..fit import Observations
@@ -54,6 +54,7 @@ class ComparisonModel(GenericLikelihoodModel):
         item_a: Labels = None,
         item_b: Labels = None,
         weights: Any = None,
+        counts: bool | None = None,
         rank: int = 1,
         position: str | None = None,
         ties: str = "half",
@@ -75,9 +76,8 @@ class ComparisonModel(GenericLikelihoodModel):
         if kwargs:
             raise TypeError(f"{type(self).__name__} got unknown arguments: {quoted(kwargs)}.")
         if comparisons is None:
-            table = UserArrays(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog, columns).checked(
-                missing
-            )
+            table = UserArrays(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog, columns)
+            table = table.checked(missing, counts)
             endog, comparisons = table.endog, table.comparisons()
             exog, judge_exog = (
                 None if frame is None else frame.reset_index(drop=True) for frame in (table.exog, table.judge_exog)
@@ -148,6 +148,8 @@ class ComparisonModel(GenericLikelihoodModel):
         ['position', 'mu[a]', 'mu[b]']
         """
         data = data if isinstance(data, Comparisons) else read_comparisons(data)
+        for name, covariates in (("exog", exog), ("judge_exog", judge_exog)):
+            check_rows(name, covariates, data)
         options: dict[str, Any] = {} if rank is None else {"rank": rank}
         return cls(
             data.outcome,
@@ -187,11 +189,11 @@ class ComparisonModel(GenericLikelihoodModel):
         subset : array_like, optional
             Rows to use, as index labels or a boolean mask.
         judge, item_a, item_b, weights : str or array_like
-            Column names of ``data``, or arrays with one value per row of ``data``.
+            Column names of ``data``, or arrays with one value per row of ``data``; a Series has the index of ``data``.
         judge_exog : str, list of str or array_like, optional
             Covariates with judge-specific slopes: columns of ``data``, or the right side of a formula such as ``"0 + length"``.
         **kwargs
-            ``rank``, ``position``, ``ties``, ``missing`` as in the class, and ``eval_env``.
+            ``counts``, ``rank``, ``position``, ``ties``, ``missing`` as in the class, and ``eval_env``.
 
         Examples
         --------
@@ -563,7 +565,8 @@ class ComparisonModel(GenericLikelihoodModel):
             Covariates of the new comparisons. Without judge and items, a frame with columns judge, item_a (or first), item_b
             (or second) and the covariates.
         judge, item_a, item_b : label or array_like of labels, optional
-            New comparisons; the data themselves when left out.
+            New comparisons; the data themselves when left out. A model in which all judges are alike needs no judge, and
+            takes any.
         judge_exog : array_like, optional
             Covariates with judge-specific slopes.
         position : bool
@@ -597,7 +600,7 @@ class ComparisonModel(GenericLikelihoodModel):
     def prediction_rows(self, exog: Any, judge: Any, item_a: Any, item_b: Any, judge_exog: Any = None) -> Design:
         """New comparisons as cells; those of the data when none are given."""
         reader = NewComparisons(self.layout, self.response, self.formula, self._formula_design)
-        if judge is None and isinstance(exog, pd.DataFrame):
+        if judge is None and item_a is None and item_b is None and isinstance(exog, pd.DataFrame):
             return reader.of_frame(exog)
         if judge is None and item_a is None and item_b is None and exog is None:
             if self.comparisons is None:

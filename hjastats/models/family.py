@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 from ..data.arrays import check_option
 from ..data.comparisons import Comparisons
 from ..diagnostics.ending import warn
-from ..errors import IdentificationError, OptionError
+from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError
 from ..fit import Fit, assess, which_information
 from ..inference.clusters import Clusters
 from ..inference.covariances import choose_covariance
@@ -46,7 +47,11 @@ class HJAModel(ComparisonModel):
     judge, item_a, item_b : array_like of labels
         Who judged, the item shown first, the item shown second.
     weights : array_like, optional
-        Frequency weights.
+        How many comparisons a row is; rows of weight zero are left out. Weights that are no whole numbers are importance weights,
+        which need ``cov_type="cluster", cov_kwds={"groups": "row"}``.
+    counts : bool, optional
+        Whether ``endog`` is the share of wins among ``weights`` comparisons, or (False) a preference that was given so many times.
+        An error asks where both are possible.
     rank : int
         Number of disagreement directions, between 0 (sensitivity only) and ``min(n_judges - 1, n_items - 2)``.
     position : {None, "common", "judge"}
@@ -237,6 +242,10 @@ class HJAModel(ComparisonModel):
         fit = choose_covariance(fit, cov_type, cov_kwds, lambda: self.observations)
         if warn_convergence:
             warn(fit, self.comparisons.connectivity)
+            if cov_type != "cluster" and not self.comparisons.has_whole_weights:
+                by_row = Hint("fit", "cov_type='cluster', cov_kwds={'groups': 'row'}", is_call=True)
+                told = "some weights are no whole numbers: they are taken as importance weights, for which these standard errors"
+                warnings.warn(CovarianceWarning(told, " do not hold. Use ", by_row, "."), stacklevel=3)
         return self.results_class(self, fit)
 
     def fit_regularized(

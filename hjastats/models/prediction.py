@@ -11,6 +11,7 @@ from patsy import PatsyError, build_design_matrices
 
 from ..data.arrays import columns_of, lookup, new_covariates
 from ..data.cells import Cells
+from ..data.labels import common_index
 from ..errors import ComparisonError
 from ..model.design import Design, assemble
 from ..model.layout import Layout
@@ -45,8 +46,11 @@ class NewComparisons:
         ------
         ComparisonError
         """
+        if judge is None and not self.layout.has_judge_parameters:
+            judge = "any"
         if judge is None or item_a is None or item_b is None:
             raise ComparisonError("new comparisons need judge, item_a and item_b.")
+        common_index({"judge": judge, "item_a": item_a, "item_b": item_b, "exog": exog, "judge_exog": judge_exog})
         arrays = [np.atleast_1d(np.asarray(values, dtype=object)) for values in (judge, item_a, item_b)]
         try:
             judges, firsts, seconds = np.broadcast_arrays(*arrays)
@@ -67,6 +71,8 @@ class NewComparisons:
         """
         first = next((name for name in FIRST if name in frame.columns), None)
         second = next((name for name in SECOND if name in frame.columns), None)
+        if "judge" not in frame.columns and not self.layout.has_judge_parameters:
+            frame = frame.assign(judge="any")
         if "judge" not in frame.columns or first is None or second is None:
             raise ComparisonError(
                 f"a frame of comparisons needs columns judge, item_a and item_b, got {quoted(frame.columns, 8)}."
@@ -91,7 +97,8 @@ class NewComparisons:
         if isinstance(exog, pd.DataFrame) and self.formula_design is not None:
             exog = self._from_formula(exog)
         cells = Cells(
-            lookup("judge", judges, layout.judges),
+            # Where all are alike the first speaks for any.
+            lookup("judge", judges, layout.judges) if layout.has_judge_parameters else np.zeros(n_rows, dtype=np.intp),
             lookup("item", firsts, layout.items),
             lookup("item", seconds, layout.items),
             np.ones(n_rows),

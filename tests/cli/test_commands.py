@@ -262,3 +262,29 @@ def test_data_too_small_for_what_was_asked_are_no_bug(tmp_path, capsys):
     path.write_text("judge,model_a,model_b,winner\nj,x,y,model_a\nj,y,x,model_a\nk,x,y,model_b\n")
     assert main(["fit", str(path), "--criterion", "cv"]) == 2
     assert "n_folds must lie between 2 and the number of" in capsys.readouterr().err
+
+
+def test_shares_with_weights_are_asked_about_in_options(tmp_path, capsys):
+    path = tmp_path / "rates.csv"
+    items = {"judge": "j", "first": ["a", "b", "a"], "second": ["b", "c", "c"]}
+    pd.DataFrame(items | {"p_a": [0.6, 0.5, 0.75], "weight": [90, 40, 60]}).to_csv(path, index=False)
+    command = ["fit", str(path), "--model", "btl", "--json"]
+    assert main([*command, "--codes", "unit"]) == 2
+    assert "Pass --counts if 0.6 is the share of 90 comparisons" in (told := capsys.readouterr().err)
+    assert "or --no-counts if one preference" in told
+    assert main([*command, "--codes", "unit", "--counts"]) == 0
+    by_rates = json.loads(capsys.readouterr().out)
+    pd.DataFrame(items | {"won": [54, 20, 45], "lost": [36, 20, 15]}).to_csv(path, index=False)
+    assert main([*command, "--first-wins", "won", "--second-wins", "lost"]) == 0
+    assert json.loads(capsys.readouterr().out)["consensus"] == by_rates["consensus"]
+
+
+def test_importance_weights_are_warned_of_with_the_option_that_helps(tmp_path, capsys):
+    path = tmp_path / "weighted.csv"
+    frame = hja.datasets.load_panel().to_frame()
+    frame.assign(weight=np.random.default_rng(0).lognormal(size=len(frame))).to_csv(path, index=False)
+    command = ["fit", str(path), "--model", "btl", "--json", "--codes", "unit"]
+    assert main(command) == 0
+    assert "do not hold. Use --groups row." in capsys.readouterr().err
+    assert main([*command, "--groups", "row"]) == 0
+    assert "do not hold" not in capsys.readouterr().err

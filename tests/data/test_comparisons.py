@@ -30,7 +30,7 @@ def comparisons(rows):
     judge, pair, outcome, weight = zip(*rows, strict=True)
     columns = pd.DataFrame({"row": range(len(rows))})
     first, second = zip(*pair, strict=True)
-    return Comparisons.from_arrays(judge, first, second, outcome, weight, columns=columns)
+    return Comparisons.from_arrays(judge, first, second, outcome, weight, counts=False, columns=columns)
 
 
 def small(**changes):
@@ -69,10 +69,27 @@ def test_labels_that_differ_in_a_trailing_null_character_stay_apart():
     assert small(first=["a", "b"], second=["a\0", "c"]).items == ("a", "a\0", "b", "c")
 
 
-def test_series_are_matched_by_position():
-    data = small(judge=pd.Series(["j", "k"], index=[1, 0]), first=pd.Series(["a", "b"], index=[7, 7]))
+def test_series_of_one_index_are_taken_and_others_refused():
+    data = small(judge=pd.Series(["j", "k"], index=[1, 0]), first=pd.Series(["a", "b"], index=[1, 0]))
     assert data.to_frame()["judge"].tolist() == ["j", "k"]
-    assert data.to_frame()["first"].tolist() == ["a", "b"]
+    assert data.row_labels.tolist() == [1, 0]
+    with pytest.raises(ComparisonError, match="first and judge have different indices: align them, or pass arrays"):
+        small(judge=pd.Series(["j", "k"], index=[1, 0]), first=pd.Series(["a", "b"], index=[7, 7]))
+
+
+def test_a_mask_belongs_to_the_rows_of_the_table():
+    labels = pd.Index([5, 3])
+    data = small(outcome=pd.Series([1, 0.5], index=labels))
+    assert data.subset(pd.Series([True, False], index=labels)).judges == ("j",)
+    assert data.subset(pd.Series([True, False])).row_labels.tolist() == [5]
+    with pytest.raises(ComparisonError, match="the mask and the data have different indices"):
+        data.subset(pd.Series([True, False], index=[3, 5]))
+
+
+def test_rows_in_another_order_are_not_counted():
+    data = small(outcome=pd.Series([1, 0.5], index=[1, 0]))
+    with pytest.raises(ComparisonError, match="the mask and the data have different indices"):
+        data.subset(pd.Series([True, False]))
 
 
 def test_categories_without_rows_are_no_labels():
@@ -108,8 +125,9 @@ def test_arrays_are_read_only_and_the_arguments_stay_writeable():
         ({"outcome": ["a", "b"]}, r"outcome must be numbers; map labels with read_comparisons\(..., codes="),
         ({"outcome": [10**400, 1]}, "outcome must be numbers"),
         ({"outcome": np.ones((2, 1))}, "outcome must be one-dimensional, got 2 dimensions"),
-        ({"weight": [1, 0]}, "weights must be positive and finite; 1 are not, first 0 at row 1"),
-        ({"weight": [np.inf, -1]}, "2 are not, first inf at row 0"),
+        ({"weight": [0, 0]}, "there are no comparisons: all weights are zero"),
+        ({"weight": [1, -1]}, "weight must be finite and not negative; 1 values are not, first -1 at row 1"),
+        ({"weight": [np.inf, -1]}, "2 values are not, first inf at row 0"),
         ({"weight": pd.Series([1, None], dtype="Int64")}, "first nan at row 1"),
         ({"weight": ["many", "few"]}, r"weight must be numbers\.$"),
     ],

@@ -76,9 +76,11 @@ def test_frames_dicts_of_columns_and_open_files_give_the_same_comparisons():
     assert_same(read_comparisons(io.StringIO(frame.to_csv(index=False)), format="csv"), expected)
 
 
-def test_columns_of_a_dict_are_matched_by_position_not_by_index():
-    columns = {name: pd.Series(values, index=np.roll([0, 1], k)) for k, (name, values) in enumerate(table().items())}
+def test_columns_of_a_dict_have_one_index():
+    columns = {name: pd.Series(values, index=[1, 0]) for name, values in table().items()}
     assert_same(read_comparisons(columns), read_comparisons(table()))
+    with pytest.raises(ComparisonError, match="winner and judge have different indices"):
+        read_comparisons(columns | {"winner": columns["winner"].sort_index()})
 
 
 def test_the_table_passed_in_is_not_changed():
@@ -373,7 +375,10 @@ def test_containers_are_left_out_of_the_further_columns_unless_asked_for():
         ({"left": [["gpt"], "gpt"]}, "item labels must be text or numbers, got lists"),
         ({"judge": [{"a": 1}, "j"]}, "judge labels must be text or numbers, got lists"),
         ({"winner": ["unknown", "left"], "right": ["llama", "gpt"]}, "item with itself, first at row 1 .'gpt'"),
-        ({"winner": ["unknown", "left"], "weight": [1, 0]}, "weights must be positive and finite.* first 0 at row 1"),
+        (
+            {"winner": ["unknown", "left"], "weight": [1, -1]},
+            "weight must be finite and not negative.* first -1 at row 1",
+        ),
         ({"weight": ["many", "few"]}, "weight must be numbers.$"),
     ],
 )

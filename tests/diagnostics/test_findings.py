@@ -148,7 +148,7 @@ def test_a_judge_that_may_rank_against_the_consensus_is_not_called_a_follower():
 def test_fractions_of_comparisons_are_comparisons():
     weights = [0.9] * 5
     data = hja.Comparisons.from_arrays("j", list("abbca"), list("bacbc"), [1, 1, 0, 0, 1.0], weights)
-    result = hja.BTLModel.from_comparisons(data).fit()
+    result = hja.BTLModel.from_comparisons(data).fit(warn_convergence=False)
     text = finding(result, "order").text
     assert text == "2 of the 2 pairs compared more than once were shown in both orders."
 

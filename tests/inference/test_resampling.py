@@ -88,7 +88,7 @@ def test_bootstrap_options_are_checked(result, panel):
         result.bootstrap(5).contrast("mu[model-A]", method="normal")
     frame = panel.to_frame()
     rows = {"judge": frame["judge"], "item_a": frame["first"], "item_b": frame["second"]}
-    halves = hja.BTLModel(frame["outcome"], weights=np.full(len(frame), 0.3), **rows).fit()
+    halves = hja.BTLModel(frame["outcome"], weights=np.full(len(frame), 0.3), **rows).fit(warn_convergence=False)
     with pytest.raises(ComparisonError, match="whole numbers"):
         halves.bootstrap(5)
 

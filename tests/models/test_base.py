@@ -1,5 +1,7 @@
 """Likelihood, derivatives, coordinates and input of every model."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,7 +94,8 @@ def test_merging_rows_into_weights_changes_nothing(small_frame):
 def test_soft_outcomes_equal_the_wins_they_average(small_frame):
     keys = ["judge", "first", "second"]
     averaged = small_frame.groupby(keys, as_index=False).agg(outcome=("outcome", "mean"), weight=("weight", "sum"))
-    assert_same(refit(small_frame), refit(averaged))
+    for counts in (True, False):
+        assert_same(refit(small_frame), refit(averaged, counts=counts))
 
 
 def test_relabelling_judges_and_items_relabels_the_result(small_frame):
@@ -111,7 +114,9 @@ def test_relabelling_judges_and_items_relabels_the_result(small_frame):
 
 def test_hidden_constants_do_not_enter_the_likelihood(small_frame):
     """Half the weights, half the log-likelihood."""
-    assert refit(small_frame.assign(weight=0.5)).llf == pytest.approx(0.5 * refit(small_frame).llf, rel=1e-12)
+    with pytest.warns(hja.CovarianceWarning, match="no whole numbers"):
+        halves = refit(small_frame.assign(weight=0.5))
+    assert halves.llf == pytest.approx(0.5 * refit(small_frame).llf, rel=1e-12)
 
 
 BAD_INPUT = [
@@ -120,8 +125,10 @@ BAD_INPUT = [
     ({"judge": ["j"]}, "judge has length 1 but endog has length 2"),
     ({"judge": None}, "need judge"),
     ({"item_b": ["a", "b"]}, "compare an item with itself"),
-    ({"weights": [1, 0]}, "weights must be positive"),
-    ({"weights": [1, -2]}, "weights must be positive"),
+    ({"weights": [0, 0]}, "all weights are zero"),
+    ({"weights": [1, -2]}, "weight must be finite and not negative; 1 values are not, first -2 at row 1"),
+    ({"endog": [1, 1.5], "weights": [2, 2], "counts": True}, r"outcome must lie in \[0, 1\]"),
+    ({"weights": [2, 2], "counts": "yes"}, "counts must be True, False or None"),
     ({"weights": [1, "x"]}, "weight must be numbers"),
     ({"judge": ["j", None]}, "missing values: 1 in judge"),
     ({"endog": [1, np.nan]}, "missing values: 1 in endog"),
@@ -145,3 +152,56 @@ def test_formula_arrays_and_comparisons_give_the_same_fit(small_panel, small_fra
     assert_same(formula, hja.HJAModel.from_comparisons(small_panel, rank=1).fit())
     assert_same(formula, refit(small_frame))
     assert formula.model.endog_names == "outcome"
+
+
+def test_a_series_of_another_index_is_refused_everywhere(small_frame):
+    frame = small_frame.assign(x=np.linspace(-1, 1, len(small_frame)), prompt=np.arange(len(small_frame)) // 4)
+    mixed = frame.sample(frac=1, random_state=0)
+    names = {"judge": "judge", "item_a": "first", "item_b": "second"}
+    labels = {name: frame[column] for name, column in names.items()}
+    for name, column in (names | {"weights": "weight", "judge_exog": "x"}).items():
+        with pytest.raises(ComparisonError, match=f"{name} and the data have different indices"):
+            hja.JAModel.from_formula("outcome ~ 0", frame, **names | {name: mixed[column]})
+        with pytest.raises(ComparisonError, match="have different indices"):
+            hja.JAModel(frame["outcome"].to_numpy(), **labels | {name: mixed[column]})
+    for data in (frame, mixed):
+        comparisons, other = hja.read_comparisons(data, codes="unit"), mixed if data is frame else frame
+        for name in ("exog", "judge_exog"):
+            with pytest.raises(ComparisonError, match=f"{name} and the data have different indices"):
+                hja.JAModel.from_comparisons(comparisons, **{name: other[["x"]]})
+        model = hja.JAModel.from_comparisons(comparisons, exog=data[["x"]])
+        clustered = [model.fit(cov_type="cluster", cov_kwds={"groups": g}).bse for g in (data["prompt"], "prompt")]
+        pd.testing.assert_series_equal(*clustered)
+        for groups in (other["prompt"], other[["prompt", "judge"]]):
+            with pytest.raises(ComparisonError, match="groups and the data have different indices"):
+                model.fit(cov_type="cluster", cov_kwds={"groups": groups})
+
+
+def test_models_of_a_mixed_frame_are_refitted(small_frame):
+    mixed = small_frame.assign(x=np.linspace(-1, 1, len(small_frame))).sample(frac=1, random_state=0)
+    model = hja.JAModel(
+        mixed["outcome"], mixed["x"], judge=mixed["judge"], item_a=mixed["first"], item_b=mixed["second"]
+    )
+    assert model.with_position("judge").fit().llf > model.fit().llf
+    assert len(model.without_judges([model.judges[0]]).judges) == len(model.judges) - 1
+    again = hja.load_results(model.fit(cov_type="cluster", cov_kwds={"groups": mixed["x"].round(2)}).to_json())
+    assert again.llf == pytest.approx(model.fit().llf)
+
+
+def test_importance_weights_are_told_and_clustered_by_row(small_panel):
+    rng = np.random.default_rng(0)
+    weight = rng.lognormal(0, 1, small_panel.n_rows)
+    data = dataclasses.replace(small_panel, weight=weight)
+    assert "no whole numbers: importance, not frequencies" in repr(data)
+    model = hja.BTLModel.from_comparisons(data)
+    by_row = {"cov_type": "cluster", "cov_kwds": {"groups": "row"}}
+    with pytest.warns(hja.CovarianceWarning, match="taken as importance weights, .* Use fit.cov_type='cluster'"):
+        model.fit()
+    result = model.fit(**by_row)
+    # Their scale carries no information.
+    other = hja.BTLModel.from_comparisons(dataclasses.replace(small_panel, weight=weight / weight.sum())).fit(**by_row)
+    np.testing.assert_allclose(other.bse, result.bse, rtol=1e-5)
+    # Of single comparisons these are the errors of HC0, but for the correction.
+    by_row["cov_kwds"]["use_correction"] = False
+    single = hja.BTLModel.from_comparisons(small_panel)
+    np.testing.assert_allclose(single.fit(**by_row).bse, single.fit(cov_type="HC0").bse, rtol=1e-10)

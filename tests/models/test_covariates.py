@@ -117,7 +117,7 @@ def test_covariate_frames_are_matched_by_name_and_index(tied_panel):
     np.testing.assert_allclose(result.predict(new, **first), expected)
     with pytest.raises(ComparisonError, match="different indices"):
         hja.BTLModel(frame["outcome"], frame[["length"]].sample(frac=1, random_state=0), **labels)
-    with pytest.raises(ComparisonError, match="index of exog"):
+    with pytest.raises(ComparisonError, match="exog and the data have different indices"):
         hja.BTLModel.from_comparisons(tied_panel, exog=tied_panel.columns[["length"]].sample(frac=1, random_state=0))
 
 

@@ -90,4 +90,28 @@ def test_simulated_verdicts_keep_the_columns_and_refuse_fractions(tied_panel):
     frame = tied_panel.to_frame()
     halves = hja.BTLModel(frame["outcome"], weights=np.full(len(frame), 1.4), **arguments(frame))
     with pytest.raises(ComparisonError, match="whole numbers"):
-        halves.simulate(halves.fit().params)
+        halves.simulate(halves.fit(warn_convergence=False).params)
+
+
+def test_a_model_in_which_judges_are_alike_needs_no_judge(small_panel):
+    result = hja.BTLModel.from_comparisons(small_panel).fit()
+    pair = {"item_a": "item-1", "item_b": "item-4"}
+    expected = result.predict(judge="judge-2", **pair)
+    np.testing.assert_array_equal(result.predict(**pair), expected)
+    np.testing.assert_array_equal(result.predict(pd.DataFrame([pair])), expected)
+    np.testing.assert_array_equal(result.predict(pd.DataFrame([pair | {"judge": "nobody yet"}])), expected)
+    np.testing.assert_array_equal(result.predict(judge="nobody yet", **pair), expected)
+    own = hja.BTLModel.from_comparisons(small_panel, position="judge").fit()
+    with pytest.raises(ComparisonError, match="new comparisons need judge"):
+        own.predict(**pair)
+
+
+def test_labels_and_covariates_of_new_comparisons_share_their_index(tied_panel):
+    result = hja.JAModel.from_comparisons(tied_panel, exog=["length"]).fit()
+    frame = tied_panel.to_frame().head(4)
+    labels = {"judge": frame["judge"], "item_a": frame["first"], "item_b": frame["second"]}
+    np.testing.assert_allclose(result.predict(frame[["length"]], **labels), result.fittedvalues[:4])
+    with pytest.raises(ComparisonError, match="exog and judge have different indices"):
+        result.predict(frame[["length"]].iloc[::-1], **labels)
+    with pytest.raises(ComparisonError, match="item_b and judge have different indices"):
+        result.predict(frame[["length"]], **labels | {"item_b": frame["second"].iloc[::-1]})
