@@ -99,6 +99,15 @@ CONTRAST_DEPTH = 60
 
 # Diagnostics and what is shown
 
+# Shared verdicts below which two judges cannot be told to be copies.
+FEW_SHARED = 10
+# Verdicts on pairs of items judged before, below which goodness of fit is not tested: of judges with fewer, too many seem to vary
+# too little. For every score of a ranking of its own, below which circles are not looked for: with 80 verdicts, 0.5% of judges
+# would go round at a level of 0.3%.
+FEW_REPEATED = 30
+FEW_PER_SCORE = 10
+# Newton steps of a judge's sensitivity with all else held: they settle in five or six.
+SENSITIVITY_STEPS = 12
 # Leaves beyond which their optimal order, which takes the cube of their number, is not looked for.
 ORDERED_LEAVES = 500
 # Entries of the Laplacians of judges whose own rankings are looked for.

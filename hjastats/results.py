@@ -730,7 +730,7 @@ class HJAResults(GenericLikelihoodModelResults):
         (162.6, 7)
         """
         check_option("method", method, ("chi2", "bootstrap"))
-        candidate, other = self._candidate, _result(restricted)._candidate
+        candidate, other = self._candidate, _checked(restricted)._candidate
         if method == "chi2":
             return compare_lr_test(candidate, other)
         check_nested(other, candidate)
@@ -1160,7 +1160,7 @@ def compare(*results: HJAResults) -> pd.DataFrame:
     return comparison_table([result._candidate for result in results])
 
 
-def _result(result: Any) -> HJAResults:
+def _checked(result: object) -> HJAResults:
     if not isinstance(result, HJAResults):
         raise ComparisonError(f"expected the result of a fit of this package, got {type(result).__name__}.")
     return result

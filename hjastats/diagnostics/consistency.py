@@ -20,9 +20,6 @@ from ..model.responses import expected_outcome
 from ..model.terms import LOG_ODDS
 from .adjusted import holm
 
-# Newton steps that find a judge's best multiple of a direction.
-_STEPS = 12
-
 
 def mean_squares(rows: Design, at: Coefficients) -> tuple[np.ndarray, np.ndarray]:
     """Infit and outfit mean squares of the judges, each of shape (n_judges,).
@@ -212,7 +209,7 @@ def _best_multiple(design: Design, at: Coefficients, direction: np.ndarray) -> n
     columns = np.column_stack([direction[design.first] - direction[design.second], design.judge_terms])
     longest = 2.0 / np.maximum(np.abs(columns).max(axis=0), 1e-12)
     values = np.column_stack([at.scores @ direction / (direction @ direction), at.judge])
-    for _ in range(_STEPS):
+    for _ in range(limits.SENSITIVITY_STEPS):
         here = evaluate(design, _along(values, direction, at))
         slope = design.sum_by_judge(weighted(columns, moves, here.slope, here.own_slope))
         by = [moved(here, int(predictor)) for predictor in moves]

@@ -20,10 +20,6 @@ from ..words import and_more, counted, p_value, told_p
 from .adjusted import holm
 from .order import has_order
 
-# Verdicts on pairs judged before, below which a judge is not tested: with 30 verdicts on 8 items, 14% of panels of 8 judges would
-# have one who seems to vary too little. For every score of a ranking of its own, below which circles are not looked for: with 80
-# verdicts, 0.5% of judges would go round at a level of 0.3%.
-FEW_REPEATED, FEW_PER_SCORE = 30, 10
 # Level of the adjusted tests, at which false alarms stay below 5% also with few verdicts; and the share of ties from which half
 # wins vary visibly less than wins and losses.
 LEVEL, MANY_TIES = 0.01, 0.02
@@ -173,9 +169,9 @@ def goodness_of_fit(fit: Fit, observed: Observations) -> Goodness:
     pairs, times = _pairs(design, fit.at, code, some), np.bincount(code, design.n, len(some))
     again = np.where(pairs.variance > _SURE, np.maximum(times - 1.0, 0.0), 0.0)
     n_pairs, repeated = (np.bincount(pairs.judge, values, n_judges) for values in (again > 0, again))
-    is_few = np.concatenate([[repeated.sum()], repeated]) < FEW_REPEATED
+    is_few = np.concatenate([[repeated.sum()], repeated]) < limits.FEW_REPEATED
     if is_few.all():
-        note = f"Goodness of fit is not tested: nobody gave {FEW_REPEATED} verdicts on pairs of items judged before."
+        note = f"Goodness of fit is not tested: nobody gave {limits.FEW_REPEATED} verdicts on pairs of items judged before."
         return Goodness(pd.DataFrame(), note)
     if len(some) * design.n_items**2 > limits.TESTED_PAIRS:
         return Goodness(pd.DataFrame(), "Goodness of fit is not tested for so many pairs of items.")
@@ -185,7 +181,7 @@ def goodness_of_fit(fit: Fit, observed: Observations) -> Goodness:
     alone = _alone(fit, observed)
     n_scores = (design.n_items - 1) * np.concatenate([[n_judges], np.ones(n_judges)])
     whole[is_few] = np.nan
-    alone[is_few | (np.concatenate([[repeated.sum()], repeated]) < FEW_PER_SCORE * n_scores)] = np.nan
+    alone[is_few | (np.concatenate([[repeated.sum()], repeated]) < limits.FEW_PER_SCORE * n_scores)] = np.nan
     table = pd.DataFrame({"pairs": np.concatenate([[n_pairs.sum()], n_pairs]).astype(int)})
     table["dispersion"] = whole["dispersion"]
     table["p_value"] = np.minimum(2.0 * np.minimum(whole["over"], whole["under"]), 1.0)

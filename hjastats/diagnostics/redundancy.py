@@ -21,8 +21,6 @@ from ..words import p_value, percent, quoted, shortened, told_p
 from .adjusted import holm
 from .effective import EffectiveJudges, effective_judges, herfindahl
 
-# Shared verdicts below which two judges cannot be told to be copies.
-FEW_SHARED = 10
 # A near-copy shares more than half of what the model leaves open: a correlation that large, and told from COMMON.
 NEAR_COPY, COMMON = 0.75, 0.5
 # Levels of the tests of near-copies (Holm-adjusted) and of the whole panel.
@@ -75,7 +73,7 @@ class Redundancy:
     @cached_property
     def pairs(self) -> pd.DataFrame:
         """One row per two judges that share enough: the most alike first."""
-        some = np.triu(self.shared >= FEW_SHARED, 1)
+        some = np.triu(self.shared >= limits.FEW_SHARED, 1)
         first, second = np.nonzero(some)
         table = pd.DataFrame(
             {
@@ -93,7 +91,7 @@ class Redundancy:
 
     @property
     def _comparable(self) -> np.ndarray:
-        return np.where(self.shared >= FEW_SHARED, self.correlation, np.nan)
+        return np.where(self.shared >= limits.FEW_SHARED, self.correlation, np.nan)
 
     @property
     def is_copy(self) -> np.ndarray:
@@ -226,9 +224,9 @@ def redundancy(fit: Fit, observed: Observations, prompt: str | None = None) -> R
             2.0 * _products(abs(residual), abs(residual)) ** 2 / _products(squares, squares),
         )
         agreement, expected = _agreement(table, data, sign, here.eta)
-    is_pair = np.triu(np.ones_like(shared, dtype=bool), 1) & (shared >= FEW_SHARED) & np.isfinite(correlation)
+    is_pair = np.triu(np.ones_like(shared, dtype=bool), 1) & (shared >= limits.FEW_SHARED) & np.isfinite(correlation)
     if not is_pair.any():
-        note = f"No two judges share {FEW_SHARED} {unit}: whether some repeat others cannot be told."
+        note = f"No two judges share {limits.FEW_SHARED} {unit}: whether some repeat others cannot be told."
         return _nothing(data.judges, unit, note, plain, is_clustered)
     p_copy = _told_from_common(correlation, n_equal, is_pair)
     above = np.triu(~near_copies(correlation, p_copy), 1)

@@ -4,7 +4,8 @@ import pytest
 from scipy import stats
 
 import hjastats as hja
-from hjastats.diagnostics.goodness import ALL, FEW_REPEATED
+from hjastats.diagnostics.goodness import ALL
+from hjastats.limits import FEW_REPEATED
 from hjastats.model.likelihood import evaluate, free_regressors
 from hjastats.simulation import simulate_comparisons
 from tests.panels import finding

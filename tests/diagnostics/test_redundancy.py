@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
-from hjastats.diagnostics.redundancy import FEW_SHARED
+from hjastats.limits import FEW_SHARED
 from tests.panels import finding
 
 
