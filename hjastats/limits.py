@@ -101,12 +101,12 @@ CONTRAST_DEPTH = 60
 
 # Shared verdicts below which two judges cannot be told to be copies.
 FEW_SHARED = 10
-# Verdicts on pairs of items judged before, below which goodness of fit is not tested: of judges with fewer, too many seem to vary
-# too little. For every score of a ranking of its own, below which circles are not looked for: with 80 verdicts, 0.5% of judges
-# would go round at a level of 0.3%.
+# Verdicts on pairs judged before, below which a judge's fit is not tested: with 30 verdicts on 8 items, 14% of panels of 8 judges
+# would have one who seems to vary too little. For every score of a ranking of its own, below which circles are not looked for: with
+# 80 verdicts, 0.5% of judges would go round at a level of 0.3%.
 FEW_REPEATED = 30
 FEW_PER_SCORE = 10
-# Newton steps of a judge's sensitivity with all else held: they settle in five or six.
+# Newton steps that find a judge's best multiple of a direction.
 SENSITIVITY_STEPS = 12
 # Leaves beyond which their optimal order, which takes the cube of their number, is not looked for.
 ORDERED_LEAVES = 500

@@ -33,7 +33,7 @@ from .inference.contrasts import Contrast, Spec, contrast
 from .inference.covariances import choose_covariance
 from .inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
 from .inference.hypotheses import t_test, wald_test, wald_test_kinds
-from .inference.likelihood_ratio import compare_lr_test, comparison_table
+from .inference.likelihood_ratio import compare_lr_test, comparison_table, likelihood_ratio
 from .inference.nesting import Candidate, check_nested
 from .inference.pairs import pairwise
 from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
@@ -951,8 +951,11 @@ class HJAResults(GenericLikelihoodModelResults):
             own = other.fit.layout.terms.own_names.index("position")
             moving = np.abs(separation.judge_terms[:, own]) >= INVOLVED
             position.loc[moving, ["estimate", "std_err"]] = np.nan
-        can_test = self.fit.penalty is None and other.converged
-        return Diagnosis(self.findings, judge_facts(data, position), other.compare_lr_test(self) if can_test else None)
+        test = None
+        if self.fit.penalty is None and other.converged:
+            ratio = likelihood_ratio(self._candidate, other._candidate)
+            test = CompareLRTestResult(ratio.statistic, ratio.p_value, ratio.df)
+        return Diagnosis(self.findings, judge_facts(data, position), test)
 
     def summary(
         self, yname: str | None = None, title: str | None = None, alpha: float = 0.05, max_rows: int = 60

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 import hjastats as hja
 from hjastats.data.comparisons import Comparisons
-from hjastats.inference.likelihood_ratio import LARGEST_SIZE, _size
+from hjastats.inference.likelihood_ratio import LARGEST_SIZE, _excess
 from tests.panels import changed, finding
 
 
@@ -40,12 +40,29 @@ def test_a_clear_consensus_has_the_chi_squared_p_value():
 def test_a_weak_consensus_has_none_and_the_bootstrap_that_is_offered_gives_one(weak):
     small, large = weak
     note = hja.compare(small, large)["note"].iloc[1]
-    assert note.startswith("judges tell too little of the consensus (chi-squared would reject")
+    assert note.startswith("not chi-squared (size ")
+    assert note.endswith("the consensus is weak for its judges")
     with pytest.warns(hja.NonRegularWarning, match="Use method='bootstrap'"):
         assert np.isnan(large.compare_lr_test(small).pvalue)
     test = large.compare_lr_test(small, "bootstrap", n=39, rng=1)
     assert 0.025 <= test.pvalue <= 1.0
     assert test.df_diff == 7
+
+
+def test_what_is_beyond_doubt_has_a_bound_although_the_consensus_is_weak():
+    """Half of the judges rank the other way round: no consensus is left, and no doubt that judges differ."""
+    rng = np.random.default_rng(0)
+    data = bradley_terry(8, 10, 800, 0.2)
+    frame = data.to_frame()
+    scores = dict(zip(data.items, rng.normal(0, 1.5, 10), strict=True))
+    against = np.where(frame["judge"] < "j004", 1.0, -1.0)
+    wins = rng.random(len(frame)) < expit(against * (frame["first"].map(scores) - frame["second"].map(scores)))
+    data = changed(data, wins.astype(float))
+    small, large = hja.BTLModel.from_comparisons(data).fit(), hja.JAModel.from_comparisons(data).fit()
+    row = hja.compare(small, large).iloc[1]
+    assert row["note"].startswith("at most, ratio divided by")
+    assert row["p_value"] > stats.chi2.sf(row["lr"], 7)
+    assert row["p_value"] < 1e-3
 
 
 def test_light_judges_have_none_either():
@@ -66,7 +83,8 @@ def test_designs_whose_simulated_size_is_too_large_are_foretold_to_be():
 def foretold(n_judges, *design):
     """Of the middle one of five panels."""
     fits = [hja.BTLModel.from_comparisons(bradley_terry(n_judges, *design, seed)).fit().fit for seed in range(5)]
-    return np.median([_size(fit, n_judges - 1) for fit in fits])
+    df = n_judges - 1
+    return np.median([stats.chi2.sf(stats.chi2.isf(0.05, df) / (1.0 + _excess(fit)), df) for fit in fits])
 
 
 def test_errors_of_a_weak_consensus_are_withheld_and_btl_has_some(weak):

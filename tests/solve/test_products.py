@@ -91,7 +91,7 @@ def test_a_covariance_too_large_for_memory_is_solved_for(data, kind, many, set_l
 
 
 def test_few_contrasts_are_solved_for_and_many_wait_for_the_factors(data, many, set_limits):
-    specs = ["gamma[judge-1] / gamma[judge-2]", f"S[judge-1, {data.items[0]}]", f"V[{data.items[0]}, 1]"]
+    specs = ["gamma[judge-1] - gamma[judge-2]", f"S[judge-1, {data.items[0]}]", f"V[{data.items[0]}, 1]"]
     model = hja.HJAModel.from_comparisons(data, rank=1, position="judge")
     n_shared = 2 * (9 - 1 - 2)
     set_limits(AS_LONG_AS_FACTORS=2.5 * len(specs) / (n_shared / 1000) ** 2)
