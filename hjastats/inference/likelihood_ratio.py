@@ -44,13 +44,16 @@ class Ratio:
     p_value : float
         Not a number where chi-squared would reject too often; an upper bound where the note says so.
     note : str
-        Why there is none, or what the one there is takes for granted.
+        Why there is none, or what the one there is takes for granted; short, for a table.
+    why : str
+        The same at length, where there is more to say.
     """
 
     statistic: float
     df: int
     p_value: float = np.nan
     note: str = ""
+    why: str = ""
 
 
 def likelihood_ratio(small: Candidate, large: Candidate) -> Ratio:
@@ -66,11 +69,11 @@ def likelihood_ratio(small: Candidate, large: Candidate) -> Ratio:
     size = stats.chi2.sf(stats.chi2.isf(0.05, df) / (1.0 + excess), df)
     if size > LARGEST_SIZE:
         # The excess is known to first order only: three times as much leaves a bound.
-        bound, told = 1.0 + 3.0 * excess, "the consensus is weak for its judges"
-        p_value = float(stats.chi2.sf(statistic / bound, df))
+        p_value = float(stats.chi2.sf(statistic / (1.0 + 3.0 * excess), df))
         if p_value < BEYOND_DOUBT:
-            return Ratio(statistic, df, p_value, f"at most, ratio divided by {bound:.2f}: {told}")
-        return Ratio(statistic, df, note=f"not chi-squared (size {size:.0%}): {told}")
+            return Ratio(statistic, df, p_value, "at most (weak consensus)")
+        why = f"judges tell too little of the consensus: chi-squared would reject {size:.0%} of true hypotheses at 5%"
+        return Ratio(statistic, df, note="not chi-squared (weak consensus)", why=why)
     clusters = _in_use(large) or _in_use(small)
     if clusters is not None:
         inflation = _inflation(small, large, clusters, df)
@@ -126,7 +129,7 @@ def _not_counted(small: Candidate, large: Candidate, df: int) -> str:
     inflation = _inflation(small, large, clusters, df)
     if not inflation > NOTEWORTHY:
         return ""
-    return f"{NOT_COUNTED} {name}, which inflates it {inflation:.1f} times"
+    return f"{NOT_COUNTED} {name} ({inflation:.1f} times)"
 
 
 def _inflation(small: Candidate, large: Candidate, clusters: Clusters, df: int) -> float:
@@ -164,7 +167,7 @@ def compare_lr_test(large: Candidate, restricted: Candidate) -> CompareLRTestRes
     ratio = likelihood_ratio(restricted, large)
     if np.isnan(ratio.p_value):
         is_bound = " because an added direction is undefined, or a parameter on the boundary, under the smaller model"
-        why = f"{ratio.note}{'' if is_regular(restricted, large) else is_bound}"
+        why = ratio.why or f"{ratio.note}{'' if is_regular(restricted, large) else is_bound}"
         advice = " Use method='bootstrap'." if restricted.has_same_terms(large) else ""
         warnings.warn(
             f"{restricted.name} against {large.name}: no p-value is given, {why}.{advice}",
@@ -172,7 +175,8 @@ def compare_lr_test(large: Candidate, restricted: Candidate) -> CompareLRTestRes
             stacklevel=3,
         )
     elif ratio.note.startswith(NOT_COUNTED):
-        warnings.warn(f"the p-value {ratio.note}: use cov_type='cluster'.", NonRegularWarning, stacklevel=3)
+        told = f"the p-value {ratio.note}, which inflate the likelihood ratio: use cov_type='cluster'."
+        warnings.warn(told, NonRegularWarning, stacklevel=3)
     return CompareLRTestResult(ratio.statistic, ratio.p_value, ratio.df)
 
 
