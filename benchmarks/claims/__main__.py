@@ -1,4 +1,4 @@
-"""All claims in full: ``python -m benchmarks.claims [FINDING ...] [--quick]``; without names the table goes to docs/how_well.md."""
+"""All claims: ``python -m benchmarks.claims [FINDING ...] [--quick | --share 0.5]``; without names they go to docs/how_well.md."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("findings", nargs="*", help="only claims about these, such as S1")
     parser.add_argument("--quick", action="store_true", help="as many replications as the tests run")
+    parser.add_argument("--share", type=float, default=1.0, help="of the replications of the full run")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     some = [what for what in CLAIMS if not options.findings or what.finding in options.findings]
     lines, broken = [], []
     for what in sorted(some, key=lambda what: (what.finding[0], int(what.finding[1:]), what.text)):
-        share = run(what, what.n_quick if options.quick else what.n, options.jobs)
+        share = run(
+            what, what.n_quick if options.quick else max(round(options.share * what.n), what.n_quick), options.jobs
+        )
         lines.append(line(share))
         print(lines[-1], "" if share.holds else "  <-- broken", flush=True)
         broken += [] if share.holds else [what.text]
