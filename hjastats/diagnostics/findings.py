@@ -63,15 +63,15 @@ class Finding:
 
 def find(fit: Fit, observed: Observations) -> list[Finding]:
     """Check everything that can be checked from a fit and its data."""
-    data = observed.data
+    data, together = observed.data, _dependence(fit, observed)
     return [
         _convergence(fit),
         Finding("optima", len(fit.search.values) > 1 or is_below_supremum(fit), optima_text(fit)),
         *([Finding("errors", True, _sentence(fit.why_no_errors))] if fit.why_no_errors else []),
         _connectivity(fit, data),
         *_position(fit, observed),
-        *_dependence(fit, observed),
-        _ties(fit, observed),
+        *together,
+        _ties(fit, observed, hangs_together=any(found.is_warning for found in together)),
         *_tie_rates(fit, observed),
         _dropped(data),
         *_swaps(data),
@@ -234,7 +234,9 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
         f"{kind} {values.max():.1f} times (median {np.median(values):.1f})" for kind, values in found.ratios.items()
     )
     by = f"{found.column!r} ({found.n_prompts:,} prompts)"
-    if fit.choice.kind == "cluster":
+    groups = fit.choice.facts.get("groups")
+    # Labels that were passed are taken at their word.
+    if fit.choice.kind == "cluster" and (not isinstance(groups, str) or groups == found.column):
         text = f"Clustered by {by}, standard errors are larger than those of the model, of {told} at most."
         return [Finding("prompts", False, text)]
     if found.largest <= max(HANGS_TOGETHER, found.by_chance):
@@ -247,11 +249,12 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
     return [Finding("prompts", True, text)]
 
 
-def _ties(fit: Fit, observed: Observations) -> Finding:
+def _ties(fit: Fit, observed: Observations, *, hangs_together: bool) -> Finding:
     data, terms = observed.data, fit.layout.terms
     share = float(np.average(data.outcome == 0.5, weights=data.weight))
     soft = float(np.average(is_soft(fit.design.response, data.outcome), weights=data.weight))
-    robust = "" if fit.choice.kind != "nonrobust" else " Use cov_type='HC0' or 'cluster'."
+    advice = " Use cov_type='cluster'." if hangs_together else " Use cov_type='HC0' or 'cluster'."
+    robust = "" if fit.choice.kind != "nonrobust" else advice
     if soft > 0:
         text = f"{soft:.1%} of the verdicts are soft preferences: model-based standard errors do not hold for them.{robust}"
         return Finding("ties", bool(robust), text)

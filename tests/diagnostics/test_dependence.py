@@ -19,7 +19,10 @@ def test_mtbench_is_said_to_hang_together_within_its_80_questions(mtbench):
     assert found.is_warning
     assert "'question_id' (80 prompts)" in found.text
     assert "mu 2.4 times (median 2.2)" in found.text
-    assert finding(mtbench.with_covariance("HC0"), "prompts").is_warning
+    assert finding(mtbench, "ties").text.endswith("Use cov_type='cluster'.")
+    robust = mtbench.with_covariance("HC0")
+    assert finding(robust, "prompts").is_warning
+    assert "right" not in finding(robust, "ties").text
 
 
 def test_following_the_advice_ends_the_warning_and_the_certainty(mtbench):
