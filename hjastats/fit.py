@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse, stats
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.sparse import csgraph
 from scipy.sparse.linalg import lsqr
 
 from . import limits
@@ -280,14 +281,16 @@ class Fit:
     def is_weak(self) -> bool:
         """Whether scores that are sensitivities times a consensus are so close together that their errors do not hold.
 
-        With 8 judges and 10 items, intervals of the consensus covered 0.80 at an information of 4 per judge, 0.94 at 12.
+        With 8 judges and 10 items, intervals of the consensus covered 0.80 at an information of 4 per judge, 0.94 at 12. Estimates
+        without bias need as much for every item only: those of 100 judges with 15 verdicts each covered 0.91 to 0.95.
         """
         structure, design = self.layout.structure, self.design
         is_free = self.penalty is None or not self.penalty.has_likelihood
         if not structure.has_sensitivities or structure.rank or design.n_judges == 1 or not is_free:
             return False
         differences = score_differences(design, self.at.scores)
-        return float(evaluate(design, self.at).curvature @ differences**2) < WEAK * design.n_judges
+        needed = design.n_judges if self.penalty is None else design.n_items - 1
+        return float(evaluate(design, self.at).curvature @ differences**2) < WEAK * needed
 
     def with_information(self, information: str) -> Fit:
         """The fit with its covariance from another information."""
@@ -630,16 +633,31 @@ class Fit:
 
     @cached_property
     def standing(self) -> np.ndarray:
-        """Items that run ahead of all finite ones (1) or behind them (-1), shape (n_items,); 0 for all others."""
+        """Items without a finite score that are ahead of all finite ones (1) or behind them (-1), shape (n_items,); 0 for others.
+
+        An item is ahead if it has beaten them, or others that have, and none of them has beaten it in this way: then every
+        direction in which the likelihood rises moves it ahead. Where no score is finite, it must be ahead of all others.
+        """
+        result = np.zeros(len(self.layout.items))
         if self.separation is None:
-            return np.zeros(len(self.layout.items))
-        moves = self.separation.scores.mean(axis=0)
-        is_far = np.abs(moves) >= INVOLVED * max(float(np.abs(moves).max()), 1e-300)
-        return np.where(is_far & np.isnan(self._consensus), np.sign(moves), 0.0)
+            return result
+        design, scores = self.design, self._consensus
+        won = np.concatenate([design.y, design.n - design.y]) > 0
+        pairs = np.concatenate([[design.first, design.second], [design.second, design.first]], axis=1)[:, won]
+        beats = sparse.csr_array((np.ones(won.sum()), (pairs[0], pairs[1])), shape=(len(result), len(result)))
+        is_target = np.isfinite(scores) if np.isfinite(scores).any() else np.ones(len(result), dtype=bool)
+        for i in np.flatnonzero(np.isnan(scores)):
+            others = np.setdiff1d(np.flatnonzero(is_target), [i])
+            below, above = (
+                csgraph.breadth_first_order(g, i, return_predecessors=False) for g in (beats, beats.T.tocsr())
+            )
+            is_ahead, is_behind = np.isin(others, below), np.isin(others, above)
+            result[i] = float(is_ahead.all() and not is_behind.any()) - float(is_behind.all() and not is_ahead.any())
+        return result
 
     @property
     def ahead(self) -> list[str]:
-        """Items that run ahead of all finite ones."""
+        """Items that are ahead of all finite ones, or of all others if none is finite."""
         return [item for item, where in zip(self.layout.items, self.standing, strict=True) if where > 0]
 
     @cached_property

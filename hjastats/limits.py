@@ -99,7 +99,8 @@ CONTRAST_DEPTH = 60
 
 # Diagnostics and what is shown
 
-# Shared verdicts below which two judges cannot be told to be copies.
+# Shared verdicts below which two judges cannot be told to be copies, and verdicts on an item in each half below which it cannot be
+# told to change.
 FEW_SHARED = 10
 # Verdicts on pairs judged before, below which a judge's fit is not tested: with 30 verdicts on 8 items, 14% of panels of 8 judges
 # would have one who seems to vary too little. For every score of a ranking of its own, below which circles are not looked for: with

@@ -24,7 +24,7 @@ class Dependence:
     Attributes
     ----------
     column : str
-        That names the prompts.
+        That names the prompts; ``"judge"`` for judges.
     n_prompts : int
     ratios : dict of str to ndarray
         For each kind of parameter that the model has.
@@ -54,9 +54,12 @@ def dependence(fit: Fit, observed: Observations) -> Dependence | None:
     """
     data = observed.data
     column = prompt_column(data, None)
+    if column is None and not fit.layout.has_judge_parameters and data.n_judges >= limits.FEW_CLUSTERS:
+        # Of judges that the model takes to be alike, each may still have a taste.
+        column = "judge"
     if column is None or fit.layout.n_free > limits.LARGEST_SANDWICH or not fit.model_covariance.is_finite:
         return None
-    if data.columns[column].isna().any():
+    if column in data.columns and data.columns[column].isna().any():
         return None
     clusters = Clusters.of(column, data)
     if not 1 < clusters.n < data.n_rows:

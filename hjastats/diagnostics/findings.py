@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from .. import limits
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
@@ -66,7 +67,7 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
     data, together = observed.data, _dependence(fit, observed)
     return [
         _convergence(fit),
-        Finding("optima", len(fit.search.values) > 1 or is_below_supremum(fit), optima_text(fit)),
+        Finding("optima", len(fit.search.values) != 1 or is_below_supremum(fit), optima_text(fit)),
         *([Finding("errors", True, _sentence(fit.why_no_errors))] if fit.why_no_errors else []),
         _connectivity(fit, data),
         *_position(fit, observed),
@@ -233,7 +234,7 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
     told = ", ".join(
         f"{kind} {values.max():.1f} times (median {np.median(values):.1f})" for kind, values in found.ratios.items()
     )
-    by = f"{found.column!r} ({found.n_prompts:,} prompts)"
+    by = f"{found.column!r} ({found.n_prompts:,} {'judges' if found.column == 'judge' else 'prompts'})"
     groups = fit.choice.facts.get("groups")
     # Labels that were passed are taken at their word.
     if fit.choice.kind == "cluster" and (not isinstance(groups, str) or groups == found.column):
@@ -242,9 +243,10 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
     if found.largest <= max(HANGS_TOGETHER, found.by_chance):
         text = f"Clustering by {by} would change standard errors by no more than chance, at most {found.largest:.1f} times."
         return [Finding("prompts", False, text)]
+    few = ", and with so few of them so are those" if found.n_prompts < limits.FEW_CLUSTERS else ""
     text = (
         f"Verdicts on the same {by} hang together: clustered by it, standard errors are larger, of {told}. Use "
-        f"cov_type='cluster' with groups={found.column!r}; those shown are too small."
+        f"cov_type='cluster' with groups={found.column!r}; those shown are too small{few}."
     )
     return [Finding("prompts", True, text)]
 
@@ -291,8 +293,8 @@ def _tie_rates(fit: Fit, observed: Observations) -> list[Finding]:
             told = "cannot be tested here" if test is None else f"is not rejected ({test.told})"
             return [Finding("tie rates", False, f"Judges tie in {span}; one propensity for all {told}.")]
         text = (
-            f"Judges tie in {span}, one propensity for all does not do (score test: {test.told}): sensitivities absorb the "
-            "difference. Fit tie='judge'."
+            f"Judges tie in {span}, one propensity for all does not do (score test: {test.told}): "
+            f"{'sensitivities' if fit.layout.structure.has_sensitivities else 'scores'} absorb the difference. Fit tie='judge'."
         )
         return [Finding("tie rates", True, text)]
     if not fit.layout.structure.has_sensitivities:

@@ -112,6 +112,7 @@ def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stab
     with np.errstate(divide="ignore", invalid="ignore"):
         left = information - np.einsum("mf,mf->m", explained, coupling)
         left[left <= _LEFT * information] = np.nan
+        left[2 * data.n_judges :][_in_one_half(data, time)] = np.nan
         variance, df = _variance(rows, observed, fit, explained, left)
         z = slope / np.sqrt(variance)
         change, error = slope / left, np.sqrt(variance) / left
@@ -132,6 +133,16 @@ def _centred(observed: Observations, fit: Fit, time: str | None) -> np.ndarray:
         mean = np.bincount(judge, weight * np.nan_to_num(half)) / np.bincount(judge, weight)
     # A row of unknown time belongs to neither.
     return np.nan_to_num(half - mean[judge])
+
+
+def _in_one_half(data: Comparisons, time: str | None) -> np.ndarray:
+    """Items with too few verdicts in one of the halves for a change to be told, shape (n_items,)."""
+    half = second_half(data, time)
+    counts = [
+        np.bincount(data.first_index, weight, data.n_items) + np.bincount(data.second_index, weight, data.n_items)
+        for weight in (data.weight * (half == 0), data.weight * (half == 1))
+    ]
+    return np.minimum(*counts) < limits.FEW_SHARED
 
 
 def second_half(data: Comparisons, time: str | None = None) -> np.ndarray:
@@ -229,6 +240,9 @@ def _variance(
     """Variance of the slopes (m,) and its degrees of freedom: the model's, or as the data show where clustered, tied or soft."""
     data, prompt = observed.data, prompt_column(observed.data, None)
     code = None if prompt is None else pd.factorize(data.columns[prompt], use_na_sentinel=False)[0]
+    if code is None and not fit.layout.structure.judges_differ:
+        # Of judges that the model takes to be alike, each may still have a taste.
+        code = data.judge_index
     is_clustered = code is not None and limits.FEW_CLUSTERS <= code.max() + 1 < data.n_rows
     if not is_clustered and (fit.design.response.parameters or np.isin(data.outcome, (0.0, 1.0)).all()):
         return left, np.inf

@@ -21,6 +21,7 @@ def repeated(weights):
         np.tile(second, n_judges),
         np.tile(wins, n_judges),
         np.repeat(weights, len(first)) * 20.0,
+        counts=False,
     )
 
 

@@ -245,7 +245,7 @@ def test_random_data_give_a_fit_or_one_of_our_errors():
         if result.converged:
             outcomes["converged"] += 1
             assert np.isfinite(result.params).all()
-            assert np.isfinite(result.bse).all()
+            assert np.isfinite(result.bse).all() or result.fit.why_no_errors
             assert np.abs(result.model.score_free(result.params)).max() < 1e-4
         else:
             outcomes["flagged"] += 1

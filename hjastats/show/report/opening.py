@@ -12,8 +12,11 @@ from ..plots.ranking import group_letters
 NAMED = 5
 
 
-def verdict(data: Comparisons, ranking: pd.DataFrame | None, ahead: list[str]) -> list[str]:
-    """What a reader in a hurry should take away; ``ahead`` are items that no finite score can reach."""
+def verdict(data: Comparisons, ranking: pd.DataFrame | None, ahead: list[str], doubts: list[str]) -> list[str]:
+    """What a reader in a hurry should take away.
+
+    ``ahead`` are items that no finite score can reach, ``doubts`` what makes the intervals too narrow.
+    """
     who = f"{counted(data.n_judges, 'judge')} on {counted(data.n_items, 'item')}"
     size = f"{counted(data.n_comparisons, 'verdict')} of {who}."
     if ranking is None:
@@ -23,9 +26,10 @@ def verdict(data: Comparisons, ranking: pd.DataFrame | None, ahead: list[str]) -
             "What follows shows what can be said; a regularised fit ranks all items.",
             size,
         ]
-    sentences = [leadership(ranking), resolution(ranking), size]
+    narrow = [f"But these intervals are too narrow. {doubt}" for doubt in doubts[:1]]
+    sentences = [leadership(ranking), resolution(ranking), *narrow, size]
     if len(ranking) < data.n_items:
-        sentences.insert(2, f"These are the {len(ranking)} items with the highest scores, compared among themselves.")
+        sentences.insert(-1, f"These are the {len(ranking)} items with the highest scores, compared among themselves.")
     return sentences
 
 

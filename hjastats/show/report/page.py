@@ -24,6 +24,9 @@ from .html_tables import Table, table
 from .opening import verdict
 from .vector import Picture, picture
 
+# Findings that say of the standard errors in use that they are too small.
+TOO_NARROW = ("prompts", "bias")
+
 RANKING = {
     "place": ("place", "d"),
     "places": ("possible places", ""),
@@ -105,10 +108,11 @@ def render(subject: Subject, title: str | None = None) -> str:
 def _content(subject: Subject, title: str | None) -> dict[str, Any]:
     fit, observed, findings = subject.fit, subject.observed, subject.findings
     ranking, cards = leading_places(fit), judge_cards(fit, observed)
+    doubts = [finding.text for finding in findings if finding.is_warning and finding.topic in TOO_NARROW]
     caption = "Models for the same data, from the smallest up; smaller AIC and BIC are better"
     return {
         "title": title or "Ranking report",
-        "verdict": verdict(observed.data, ranking, fit.ahead),
+        "verdict": verdict(observed.data, ranking, fit.ahead, doubts),
         "warnings": [finding.text for finding in findings if finding.is_warning],
         "checks": [finding.text for finding in findings if not finding.is_warning],
         "ranking": _ranking_table(fit, ranking),
