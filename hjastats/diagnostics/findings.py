@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -310,8 +310,7 @@ def _tie_test(fit: Fit) -> ScoreTest | None:
     """Score test of tie propensities per judge where there is one for all."""
     (kind,) = fit.design.response.parameters
     cells = fit.design.with_own_term(Term("tie per judge", "judge", kind), np.ones(len(fit.design.n)))
-    at = replace(fit.at, judge=np.hstack([np.zeros((len(fit.at.judge), 1)), fit.at.judge]))
-    return judge_term_test(cells, at, fit.tangent, without_penalty(fit))
+    return judge_term_test(cells, fit.at.with_own_term(), fit.tangent, without_penalty(fit))
 
 
 def _swaps(data: Comparisons) -> list[Finding]:

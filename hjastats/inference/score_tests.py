@@ -71,9 +71,9 @@ def judge_term_test(
     by_term = moved(here, int(cells.terms.own_moves[0]))
     slope = np.bincount(cells.judge, by_term.slope * term, cells.n_judges)
     information = np.bincount(cells.judge, by_term.curvature * term**2, cells.n_judges)
-    is_tested, coupling = _coupling(cells, by_term, tangent)
-    explained = others.times(coupling)
-    effective = np.diag(information) - 0.5 * (explained @ coupling.T + coupling @ explained.T)
+    is_tested, together = coupling(cells, by_term, tangent)
+    explained = others.times(together)
+    effective = np.diag(information) - 0.5 * (explained @ together.T + together @ explained.T)
     known = np.diag(effective) > left * information
     if contributions is not None:
         # Along what is left of the tested coordinates after the others.
@@ -112,7 +112,7 @@ def moved(here: Derivatives, predictor: int) -> Moved:
     return Moved(here.own_slope[predictor - 1], own[predictor - 1], here.cross[predictor - 1], own)
 
 
-def _coupling(cells: Design, here: Moved, tangent: TangentBasis) -> tuple[np.ndarray, np.ndarray]:
+def coupling(cells: Design, here: Moved, tangent: TangentBasis) -> tuple[np.ndarray, np.ndarray]:
     """Which free coordinates are the first judge term's, and the information they share with the others, judge by judge.
 
     Returns
@@ -134,8 +134,8 @@ def _coupling(cells: Design, here: Moved, tangent: TangentBasis) -> tuple[np.nda
     is_tested = np.zeros(len(cells.is_free), dtype=bool)
     is_tested[m::e] = True
     scores = np.hstack([own_items.reshape(n_judges, n_judges * f), items.reshape(n_judges, -1)])
-    coupling = np.hstack([linear[:, cells.is_free & ~is_tested], scores])
-    return np.concatenate([is_tested[cells.is_free], np.zeros(tangent.n_free, dtype=bool)]), coupling
+    together = np.hstack([linear[:, cells.is_free & ~is_tested], scores])
+    return np.concatenate([is_tested[cells.is_free], np.zeros(tangent.n_free, dtype=bool)]), together
 
 
 def order_within_judges(cells: Cells, offset: np.ndarray | float = 0.0) -> tuple[np.ndarray, np.ndarray]:

@@ -98,7 +98,7 @@ def test_slopes_and_information_are_those_of_the_whole_matrix(model, options):
     fit, observed = result.fit, result.model.observations
     data, half = observed.data, second_half(observed.data) - 0.4
     rows = observed.rows.with_own_term(Term("half", "judge", POSITION), half)
-    slope, explained, information, coupling = _tests(rows, fit, fit.model_covariance)
+    slope, explained, information, coupling = _tests(rows, fit)
     here, mu = evaluate(observed.rows, fit.at), fit.parts.mu
     is_judge = data.judge_index[:, None] == np.arange(data.n_judges)
     items = np.arange(data.n_items)
