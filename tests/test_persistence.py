@@ -125,12 +125,12 @@ def test_a_ridge_of_an_earlier_version_is_not_taken_for_one_of_now(panel):
 
 
 @pytest.mark.parametrize("prompts", [["a", None, "b"], [1.0, np.nan, 2.0]])
-def test_missing_values_of_further_columns_are_kept(prompts):
+def test_missing_values_of_further_columns_are_kept(prompts, tmp_path):
     columns = pd.DataFrame({"prompt": prompts * 20})
     data = hja.Comparisons.from_arrays(
         "j", list("aab") * 20, list("bcc") * 20, [1, 0, 1] * 10 + [0, 1, 0] * 10, columns=columns
     )
-    document = hja.BTLModel.from_comparisons(data).fit().to_json()
-    kept = hja.from_json(document).model.comparisons.columns["prompt"]
+    hja.BTLModel.from_comparisons(data).fit().to_json(tmp_path / "fit.json")
+    kept = hja.load_results(tmp_path / "fit.json").model.comparisons.columns["prompt"]
     assert kept.isna().tolist() == columns["prompt"].isna().tolist()
     assert kept.dropna().tolist() == columns["prompt"].dropna().tolist()

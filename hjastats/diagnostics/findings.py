@@ -16,7 +16,7 @@ from ..inference.estimates import leverage, sensitivity
 from ..inference.score_tests import ScoreTest, homogeneity_test, judge_term_test
 from ..model.responses import is_soft
 from ..model.terms import Term
-from ..words import quoted
+from ..words import and_more, quoted
 from .adjusted import holm
 from .bias import bias_of_largest_difference, may_be_biased
 from .camps import camps_text
@@ -446,9 +446,8 @@ def _dominance(fit: Fit) -> Finding:
     if len(dominating):
         dominating = dominating[taste_p_values(fit)[table.index.get_indexer(dominating.index)] < 0.05]
     if len(dominating):
-        largest = dominating.sort_values("h", ascending=False, kind="stable").head(3)
-        named = ", ".join(f"{judge!r} (h = {h:.2f})" for judge, h in largest["h"].items())
-        named += f" and {len(dominating) - 3} more" * (len(dominating) > 3)
+        largest = dominating.sort_values("h", ascending=False, kind="stable")
+        named = and_more([f"{judge!r} (h = {h:.2f})" for judge, h in largest["h"].items()], 3)
         text = f"Disagreement is dominated by {named}, against a median h of {table['h'].median():.2f}: refit without to see."
         return Finding("leverage", True, text)
     text = (

@@ -12,6 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 from ..data.cells import collapse
 from ..data.comparisons import Comparisons
 from ..fit import Fit, Observations
+from ..inference.contrasts import two_sided
 from ..inference.contributions import Contributions
 from ..inference.score_tests import ScoreTest, judge_term_test, order_within_judges
 from ..model.design import Design
@@ -119,7 +120,7 @@ def without_penalty(fit: Fit) -> FreeCovariance | LargeCovariance:
 def _two_sided(excess: np.ndarray, information: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(information > 0, excess / np.sqrt(information), 0.0)
-    return holm(2.0 * stats.norm.sf(np.abs(z)))
+    return holm(two_sided(z))
 
 
 def _together(excess: np.ndarray, information: np.ndarray, differ: bool = False) -> ScoreTest | None:
@@ -129,7 +130,7 @@ def _together(excess: np.ndarray, information: np.ndarray, differ: bool = False)
     if df < 1:
         return None
     statistic = float(np.sum(excess**2 / information) - differ * excess.sum() ** 2 / information.sum())
-    return ScoreTest(statistic, df, float(stats.chi2.sf(statistic, df)))
+    return ScoreTest(statistic, df)
 
 
 def decided_shares(data: Comparisons) -> pd.DataFrame:

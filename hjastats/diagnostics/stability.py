@@ -9,9 +9,9 @@ import pandas as pd
 from scipy import sparse, special
 
 from .. import limits
+from ..data.arrays import columns_of
 from ..data.cells import collapse
 from ..data.comparisons import Comparisons
-from ..errors import ComparisonError
 from ..fit import Fit, Observations
 from ..inference.clusters import Clusters
 from ..inference.contributions import Contributions, single
@@ -20,7 +20,7 @@ from ..model.design import Design
 from ..model.likelihood import evaluate, weighted
 from ..model.responses import Derivatives
 from ..model.terms import LOG_ODDS, POSITION, Term
-from ..words import counted, p_value, quoted, told_p
+from ..words import counted, p_value, told_p
 from .adjusted import holm
 from .order import without_penalty
 
@@ -148,12 +148,8 @@ def second_half(data: Comparisons, time: str | None = None) -> np.ndarray:
     array([0., 0., 1., 1.])
     """
     if time is not None:
-        if time not in data.columns:
-            raise ComparisonError(
-                f"no column is called {time!r}; there are {quoted(data.columns.columns, 10) or 'none'}."
-            )
-        rank = data.columns[time].rank().to_numpy()
-        return np.where(np.isnan(rank), np.nan, rank > np.nanmedian(rank))
+        rank = columns_of(data.columns, [time])[time].rank()
+        return np.where(rank.isna(), np.nan, rank > rank.median())
     order = np.argsort(data.judge_index, kind="stable")
     count = np.bincount(data.judge_index, minlength=data.n_judges)
     place = np.empty(data.n_rows)

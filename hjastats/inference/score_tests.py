@@ -29,7 +29,11 @@ class ScoreTest:
 
     statistic: float
     df: int
-    p_value: float
+
+    @property
+    def p_value(self) -> float:
+        """Of a chi-squared variable as large."""
+        return float(stats.chi2.sf(self.statistic, self.df))
 
     @property
     def told(self) -> str:
@@ -87,8 +91,7 @@ def judge_term_test(
     if not informed.any():
         return None
     projected = vectors[:, informed].T @ (slope / scale)
-    statistic, df = float(np.sum(projected**2 / values[informed])), int(informed.sum())
-    return ScoreTest(statistic, df, float(stats.chi2.sf(statistic, df)))
+    return ScoreTest(float(np.sum(projected**2 / values[informed])), int(informed.sum()))
 
 
 @dataclass(frozen=True)
@@ -182,6 +185,6 @@ def homogeneity_test(count: np.ndarray, total: np.ndarray) -> ScoreTest:
     >>> homogeneity_test(np.array([10.0, 30]), np.array([100.0, 100])).told
     'chi2(1) = 12.5, p = 0.000407'
     """
-    share, df = count.sum() / total.sum(), len(total) - 1
+    share = count.sum() / total.sum()
     statistic = float(np.sum((count - share * total) ** 2 / (share * (1.0 - share) * total))) if 0 < share < 1 else 0.0
-    return ScoreTest(statistic, df, float(stats.chi2.sf(statistic, df)))
+    return ScoreTest(statistic, len(total) - 1)
