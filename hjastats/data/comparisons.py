@@ -203,11 +203,6 @@ class Comparisons:
             self.n_items,
         )
 
-    @property
-    def pair(self) -> np.ndarray:
-        """Number of each row's two items, whatever their order, shape (n_rows,)."""
-        return self.row_cells.pair
-
     @cached_property
     def cells(self) -> Cells:
         """Counts per (judge, item, item), presentation order ignored."""

@@ -68,7 +68,7 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     verdicts = pd.DataFrame(
         {
             "judge": data.judge_index,
-            "pair": data.pair,
+            "pair": data.row_cells.pair,
             "prompt": prompts,
             "is_low_first": is_low_first,
             "weight": data.weight,

@@ -89,7 +89,7 @@ def _excess(rows: Design, fit: Fit) -> tuple[np.ndarray, np.ndarray]:
 
 def _both_orders(data: Comparisons) -> tuple[int, int, bool]:
     """Pairs shown in both orders, pairs compared more than once, and whether that is about what chance would do."""
-    pair = np.unique(data.pair, return_inverse=True)[1]
+    pair = np.unique(data.row_cells.pair, return_inverse=True)[1]
     # A weight may stand for several comparisons, or for less than one.
     number = np.maximum(data.weight, 1.0)
     times, forward = np.bincount(pair, number), np.bincount(pair, number * (data.first_index < data.second_index))

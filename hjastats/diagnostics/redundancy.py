@@ -258,7 +258,7 @@ def _units(data: Comparisons, prompt: str | None) -> np.ndarray:
         # In the same order: whoever repeats another judge repeats that, too, and there is more to compare.
         return distinct_rows([data.first_index * data.n_items + data.second_index])[0]
     prompts = pd.factorize(data.columns[prompt])[0]
-    return np.where(prompts < 0, -1, distinct_rows([data.pair, prompts])[0])
+    return np.where(prompts < 0, -1, distinct_rows([data.row_cells.pair, prompts])[0])
 
 
 def _products(left: sparse.csr_array, right: sparse.csr_array) -> np.ndarray:

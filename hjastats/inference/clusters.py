@@ -112,7 +112,7 @@ def _labels(name: str, data: Comparisons) -> Any:
         return data.judge_index
     if name == "row":
         return np.arange(data.n_rows)
-    return data.pair
+    return data.row_cells.pair
 
 
 def read_clusters(groups: Any, data: Comparisons) -> tuple[Clusters, ...]:
