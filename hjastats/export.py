@@ -108,7 +108,7 @@ def _columns(frame: pd.DataFrame) -> list[dict[str, Any]]:
     columns = []
     for name, column in frame.items():
         is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column)
-        values = column.astype(object if is_number else str).where(column.notna(), None)
+        values = column.astype(object if is_number else str).astype(object).where(column.notna(), None)
         columns.append({"name": str(name), "values": values.tolist()})
     return columns
 

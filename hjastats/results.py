@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +25,7 @@ from .data.arrays import check_option
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Finding, find
 from .diagnostics.order import has_order
-from .errors import ComparisonError, ContrastError, OptionError
+from .errors import ComparisonError, ContrastError, IdentificationError, OptionError
 from .export import text_or_file, to_document
 from .fit import Fit, which_information
 from .inference import estimates as tables
@@ -952,7 +953,7 @@ class HJAResults(GenericLikelihoodModelResults):
             moving = np.abs(separation.judge_terms[:, own]) >= INVOLVED
             position.loc[moving, ["estimate", "std_err"]] = np.nan
         test = None
-        if self.fit.penalty is None and other.converged:
+        if self.fit.penalty is None and other.converged and other.fit.df > self.fit.df:
             ratio = likelihood_ratio(self._candidate, other._candidate)
             test = CompareLRTestResult(ratio.statistic, ratio.p_value, ratio.df)
         return Diagnosis(self.findings, judge_facts(data, position), test)
@@ -1059,7 +1060,12 @@ class HJAResults(GenericLikelihoodModelResults):
             relatives += [base.pooled(), base.with_rank(0)] + ([base.with_rank(model.rank)] if model.rank else [])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return compare(*(relative.fit(warn_convergence=False) for relative in relatives))
+            fitted = []
+            for relative in relatives:
+                # Verdicts without any consensus have no sensitivities to it.
+                with suppress(IdentificationError):
+                    fitted.append(relative.fit(warn_convergence=False))
+            return compare(*fitted)
 
     @overload
     def to_json(self, path: None = None) -> str: ...
@@ -1115,7 +1121,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.predict(judge="judge-1", item_a="model-I", item_b="model-H").round(2)
         array([0.73])
         """
-        _ = self.findings
+        _ = self.findings, self.model.endog_names
         super().remove_data()
 
 

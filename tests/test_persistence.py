@@ -122,3 +122,15 @@ def test_a_ridge_of_an_earlier_version_is_not_taken_for_one_of_now(panel):
     document["checksum"] = checksum(document)
     with pytest.raises(ComparisonError, match=r"version 2 of the format.*before 3 a ridge meant another penalty"):
         hja.load_results(json.dumps(document))
+
+
+@pytest.mark.parametrize("prompts", [["a", None, "b"], [1.0, np.nan, 2.0]])
+def test_missing_values_of_further_columns_are_kept(prompts, tmp_path):
+    columns = pd.DataFrame({"prompt": prompts * 20})
+    data = hja.Comparisons.from_arrays(
+        "j", list("aab") * 20, list("bcc") * 20, [1, 0, 1] * 10 + [0, 1, 0] * 10, columns=columns
+    )
+    hja.BTLModel.from_comparisons(data).fit().to_json(tmp_path / "fit.json")
+    kept = hja.load_results(tmp_path / "fit.json").model.comparisons.columns["prompt"]
+    assert kept.isna().tolist() == columns["prompt"].isna().tolist()
+    assert kept.dropna().tolist() == columns["prompt"].dropna().tolist()

@@ -102,6 +102,11 @@ class Cells:
         sums = np.bincount(self.first_entry, values, size) - np.bincount(self.second_entry, values, size)
         return sums.reshape(self.n_judges, self.n_items)
 
+    @property
+    def pair(self) -> np.ndarray:
+        """Number of each cell's two items, whatever their order, shape (n_cells,)."""
+        return np.minimum(self.first, self.second) * self.n_items + np.maximum(self.first, self.second)
+
     @cached_property
     def _pair(self) -> np.ndarray:
         return self.first * self.n_items + self.second

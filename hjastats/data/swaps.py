@@ -15,7 +15,8 @@ PROMPT_COLUMNS = ("question_id", "prompt_id", "prompt", "instruction", "uid")
 def prompt_column(data: Comparisons, prompt: str | None) -> str | None:
     """The column that says which prompt a comparison was about; None if there is none."""
     if prompt is None:
-        return next((name for name in PROMPT_COLUMNS if name in data.columns), None)
+        some = (name for name in PROMPT_COLUMNS if name in data.columns and data.columns[name].notna().any())
+        return next(some, None)
     columns_of(data.columns, [prompt])
     return prompt
 
@@ -67,15 +68,14 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
     verdicts = pd.DataFrame(
         {
             "judge": data.judge_index,
-            "low": np.minimum(data.first_index, data.second_index),
-            "high": np.maximum(data.first_index, data.second_index),
+            "pair": data.row_cells.pair,
             "prompt": prompts,
             "is_low_first": is_low_first,
             "weight": data.weight,
             "won": data.weight * preference,
         }
     )
-    key = ["judge", "low", "high", "prompt"]
+    key = ["judge", "pair", "prompt"]
     sums = verdicts.pivot_table(["weight", "won"], key, "is_low_first", aggfunc="sum")
     # Rounded, so that a mean of ties is one whatever the weights.
     preferred = pd.DataFrame(sums["won"] / sums["weight"]).round(12)

@@ -13,7 +13,7 @@ from scipy import stats
 
 from ..data.swaps import swap_report
 from ..fit import Fit, Observations
-from ..inference.contrasts import FIXED
+from ..inference.contrasts import FIXED, two_sided
 from ..inference.estimates import effects, leverage, scores, sensitivity
 from ..words import LINE_WIDTH, number, shortened
 from .adjusted import holm
@@ -91,7 +91,7 @@ def _p_values(fit: Fit, observed: Observations, table: pd.DataFrame) -> pd.DataF
     if has_order(data):
         order = order_evidence(fit, observed)
         p["p_first"] = order.p_first
-        p["p_position"] = holm(2.0 * stats.norm.sf(np.abs(table["position"] / table["position_se"])))
+        p["p_position"] = holm(two_sided((table["position"] / table["position_se"]).to_numpy()))
         if not order.is_designed:
             # An effect that only a model without enough taste has is none.
             p["p_position"] = p[["p_position", "p_first"]].max(axis=1, skipna=False)

@@ -13,6 +13,7 @@ from scipy import sparse, stats
 from .. import limits
 from ..data.cells import Cells, collapse
 from ..fit import Fit
+from ..inference.contrasts import two_sided
 from ..inference.score_tests import moved
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, log_odds, own_predictors, weighted
@@ -181,7 +182,7 @@ def average_p_values(fit: Fit, error: np.ndarray) -> np.ndarray:
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (parts.gamma - 1.0) / (error * np.sqrt(np.maximum(here / there, 1.0)))
-    return holm(2.0 * stats.norm.sf(np.abs(z)))
+    return holm(two_sided(z))
 
 
 def taste_p_values(fit: Fit) -> np.ndarray:

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import stats
 
 from .. import limits
-from ..data.swaps import prompt_column
 from ..fit import CovarianceChoice, Fit, Observations
 from ..inference.clusters import Clusters
 from ..inference.covariances import clustered
@@ -53,21 +52,19 @@ def dependence(fit: Fit, observed: Observations) -> Dependence | None:
     Judges with verdicts on a single prompt are left out: their own parameters have no clustered variance.
     """
     data = observed.data
-    column = prompt_column(data, None)
-    if column is None and not fit.layout.has_judge_parameters and data.n_judges >= limits.FEW_CLUSTERS:
+    clusters = Clusters.of_prompts(data)
+    if clusters is None and not fit.layout.has_judge_parameters and data.n_judges >= limits.FEW_CLUSTERS:
         # Of judges that the model takes to be alike, each may still have a taste.
-        column = "judge"
-    if column is None or fit.layout.n_free > limits.LARGEST_SANDWICH or not fit.model_covariance.is_finite:
+        clusters = Clusters.of("judge", data)
+    if clusters is None or clusters.name is None or not clusters.has_repeats:
         return None
-    if column in data.columns and data.columns[column].isna().any():
+    if clusters.name in data.columns and data.columns[clusters.name].isna().any():
         return None
-    clusters = Clusters.of(column, data)
-    if not 1 < clusters.n < data.n_rows:
+    if fit.layout.n_free > limits.LARGEST_SANDWICH or not fit.model_covariance.is_finite:
         return None
-    plain = (
-        fit.with_information("expected") if fit.choice.kind == "nonrobust" else replace(fit, choice=CovarianceChoice())
-    )
-    together = replace(plain, choice=CovarianceChoice(covariance=clustered(plain, observed, clusters)))
+    # Each as it is by default: the model's by the expected information, robust ones by the observed.
+    plain, robust = fit.with_information("expected"), fit.with_information("observed")
+    together = replace(robust, choice=CovarianceChoice(covariance=clustered(robust, observed, clusters)))
     in_prompts, ratios = clusters.per_judge(data), {}
     for kind in KINDS:
         where = fit.layout.slices.get(kind)
@@ -80,4 +77,4 @@ def dependence(fit: Fit, observed: Observations) -> Dependence | None:
         known = np.isfinite(errors) & (model > 0) & ~fit.is_separated[positions]
         if known.any():
             ratios[kind] = errors[known] / model[known]
-    return Dependence(column, clusters.n, ratios) if ratios else None
+    return Dependence(clusters.name, clusters.n, ratios) if ratios else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from ..inference.estimates import leverage, sensitivity
 from ..inference.score_tests import ScoreTest, homogeneity_test, judge_term_test
 from ..model.responses import is_soft
 from ..model.terms import Term
-from ..words import quoted
+from ..words import and_more, quoted
 from .adjusted import holm
 from .bias import bias_of_largest_difference, may_be_biased
 from .camps import camps_text
@@ -315,8 +315,7 @@ def _tie_test(fit: Fit) -> ScoreTest | None:
     """Score test of tie propensities per judge where there is one for all."""
     (kind,) = fit.design.response.parameters
     cells = fit.design.with_own_term(Term("tie per judge", "judge", kind), np.ones(len(fit.design.n)))
-    at = replace(fit.at, judge=np.hstack([np.zeros((len(fit.at.judge), 1)), fit.at.judge]))
-    return judge_term_test(cells, at, fit.tangent, without_penalty(fit))
+    return judge_term_test(cells, fit.at.with_own_term(), fit.tangent, without_penalty(fit))
 
 
 def _swaps(data: Comparisons) -> list[Finding]:
@@ -452,9 +451,8 @@ def _dominance(fit: Fit) -> Finding:
     if len(dominating):
         dominating = dominating[taste_p_values(fit)[table.index.get_indexer(dominating.index)] < 0.05]
     if len(dominating):
-        largest = dominating.sort_values("h", ascending=False, kind="stable").head(3)
-        named = ", ".join(f"{judge!r} (h = {h:.2f})" for judge, h in largest["h"].items())
-        named += f" and {len(dominating) - 3} more" * (len(dominating) > 3)
+        largest = dominating.sort_values("h", ascending=False, kind="stable")
+        named = and_more([f"{judge!r} (h = {h:.2f})" for judge, h in largest["h"].items()], 3)
         text = f"Disagreement is dominated by {named}, against a median h of {table['h'].median():.2f}: refit without to see."
         return Finding("leverage", True, text)
     text = (

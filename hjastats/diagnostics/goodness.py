@@ -15,10 +15,10 @@ from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate
 from ..model.responses import BINARY, is_soft
 from ..model.terms import LOG_ODDS, POSITION, Term
-from ..solve.precision import FreeCovariance, LargeCovariance, covariance_at
+from ..solve.precision import FreeCovariance, LargeCovariance
 from ..words import and_more, counted, p_value, told_p
 from .adjusted import holm
-from .order import has_order
+from .order import has_order, without_penalty
 
 # Level of the adjusted tests, at which false alarms stay below 5% also with few verdicts; and the share of ties from which half
 # wins vary visibly less than wins and losses.
@@ -27,8 +27,9 @@ LEVEL, MANY_TIES = 0.01, 0.02
 # judge that is certain finite.
 _STEPS, _LONGEST, _CLOSE, _RIDGE = 8, 2.0, 1e-3, 1e-3
 # Degrees of freedom from which a chi-squared variable is normal; variance of the verdicts on a pair below which one surprise would
-# decide, so that the pair takes no part; degrees of freedom below which the lower end of that variable is too near.
-_NORMAL, _SURE, _MANY = 1e6, 0.2, 10.0
+# decide, so that the pair takes no part; leverage from which on the estimate follows the pair whatever was seen, which takes none
+# either; degrees of freedom below which the lower end of that variable is too near.
+_NORMAL, _SURE, _FOLLOWED, _MANY = 1e6, 0.2, 0.99, 10.0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -140,7 +141,8 @@ class _Pairs:
         excess = self.residual**2 - self.skew * self.residual - k2 + free * leverage
         left = free * (1.0 - np.minimum(leverage, 1.0))
         third = 4.0 * k2 * left * (2.0 * np.maximum(k2 + self.bend, 0.0) + self.skew**2)
-        values = [np.where(k2 > _SURE, each, 0.0) for each in (excess, left, 2.0 * k2 * left, third)]
+        takes_part = (k2 > _SURE) & (leverage < _FOLLOWED)
+        values = [np.where(takes_part, each, 0.0) for each in (excess, left, 2.0 * k2 * left, third)]
         sums = [np.bincount(self.judge, each, n_judges) for each in values]
         excess, mean, variance, third = (np.concatenate([[each.sum()], each]) for each in sums)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -175,12 +177,14 @@ def goodness_of_fit(fit: Fit, observed: Observations) -> Goodness:
         return Goodness(pd.DataFrame(), note)
     if len(some) * design.n_items**2 > limits.TESTED_PAIRS:
         return Goodness(pd.DataFrame(), "Goodness of fit is not tested for so many pairs of items.")
-    is_observed = fit.information == "observed"
-    covariance = covariance_at(fit.design, fit.at, fit.tangent) if is_observed else fit.model_covariance
-    whole = pairs.tested(_leverages(design, fit, covariance, code, len(some)), n_judges)
+    whole = pairs.tested(_leverages(design, fit, without_penalty(fit), code, len(some)), n_judges)
     alone = _alone(fit, observed)
     n_scores = (design.n_items - 1) * np.concatenate([[n_judges], np.ones(n_judges)])
     whole[is_few] = np.nan
+    if whole["dispersion"].isna().all():
+        return Goodness(
+            pd.DataFrame(), "Goodness of fit is not tested: the model leaves the probabilities of pairs free."
+        )
     alone[is_few | (np.concatenate([[repeated.sum()], repeated]) < limits.FEW_PER_SCORE * n_scores)] = np.nan
     table = pd.DataFrame({"pairs": np.concatenate([[n_pairs.sum()], n_pairs]).astype(int)})
     table["dispersion"] = whole["dispersion"]
@@ -228,8 +232,7 @@ def _rows(observed: Observations, is_decided: np.ndarray) -> Design:
 
 def _pair_codes(design: Design) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of (judge, pair of items), whatever their order and terms, and a cell of each."""
-    low, high = np.minimum(design.first, design.second), np.maximum(design.first, design.second)
-    return distinct_rows([(design.judge * design.n_items + low) * design.n_items + high])
+    return distinct_rows([design.judge * design.n_items**2 + design.pair])
 
 
 def _pairs(design: Design, at: Coefficients, code: np.ndarray, some: np.ndarray) -> _Pairs:
@@ -287,7 +290,7 @@ def _alone(fit: Fit, observed: Observations) -> pd.DataFrame:
     rows = _rows(observed, np.isin(observed.data.outcome, (0.0, 1.0)))
     # Where the order goes with the items, a position effect would go round.
     design = collapse(rows.with_own_term(Term("own position", "judge", POSITION), np.ones(len(rows.n))))
-    at, covariance = _own_fit(design, replace(fit.at, judge=np.hstack([np.zeros((n_judges, 1)), fit.at.judge])))
+    at, covariance = _own_fit(design, fit.at.with_own_term())
     code, some = _pair_codes(design)
     pairs, weight = _pairs(design, at, code, some), evaluate(design, at).curvature
     judge, low, high = pairs.judge, *np.sort([design.first[some], design.second[some]], axis=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 from ..data.cells import collapse
 from ..data.comparisons import Comparisons
 from ..fit import Fit, Observations
+from ..inference.contrasts import two_sided
 from ..inference.contributions import Contributions
 from ..inference.score_tests import ScoreTest, judge_term_test, order_within_judges
 from ..model.design import Design
@@ -88,11 +89,10 @@ def _excess(rows: Design, fit: Fit) -> tuple[np.ndarray, np.ndarray]:
 
 def _both_orders(data: Comparisons) -> tuple[int, int, bool]:
     """Pairs shown in both orders, pairs compared more than once, and whether that is about what chance would do."""
-    low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
-    pair = np.unique(low * data.n_items + high, return_inverse=True)[1]
+    pair = np.unique(data.row_cells.pair, return_inverse=True)[1]
     # A weight may stand for several comparisons, or for less than one.
     number = np.maximum(data.weight, 1.0)
-    times, forward = np.bincount(pair, number), np.bincount(pair, number * (low == data.first_index))
+    times, forward = np.bincount(pair, number), np.bincount(pair, number * (data.first_index < data.second_index))
     n_both = int(((forward > 0) & (forward < times)).sum())
     # Who is compared once has one order. Of pairs in random order, those compared m times miss one of them with 2^(1 - m).
     often = times >= 2
@@ -104,7 +104,7 @@ def _left_out(fit: Fit, observed: Observations) -> ScoreTest | None:
     """Score test of the position effects per judge that the model lacks."""
     data, contributions = observed.data, None
     rows = observed.rows.with_own_term(Term("position per judge", "judge", POSITION), np.ones(data.n_rows))
-    at = replace(fit.at, judge=np.hstack([np.zeros((data.n_judges, 1)), fit.at.judge]))
+    at = fit.at.with_own_term()
     if not fit.design.response.parameters and not np.isin(data.outcome, (0.0, 1.0)).all():
         contributions = Contributions.of_comparisons(rows, data, at)
     return judge_term_test(collapse(rows), at, fit.tangent, without_penalty(fit), contributions)
@@ -120,7 +120,7 @@ def without_penalty(fit: Fit) -> FreeCovariance | LargeCovariance:
 def _two_sided(excess: np.ndarray, information: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(information > 0, excess / np.sqrt(information), 0.0)
-    return holm(2.0 * stats.norm.sf(np.abs(z)))
+    return holm(two_sided(z))
 
 
 def _together(excess: np.ndarray, information: np.ndarray, differ: bool = False) -> ScoreTest | None:
@@ -130,7 +130,7 @@ def _together(excess: np.ndarray, information: np.ndarray, differ: bool = False)
     if df < 1:
         return None
     statistic = float(np.sum(excess**2 / information) - differ * excess.sum() ** 2 / information.sum())
-    return ScoreTest(statistic, df, float(stats.chi2.sf(statistic, df)))
+    return ScoreTest(statistic, df)
 
 
 def decided_shares(data: Comparisons) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from ..data.cells import distinct_rows
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column
 from ..fit import Fit, Observations
+from ..inference.clusters import Clusters, read_clusters
 from ..model.likelihood import evaluate
 from ..words import p_value, percent, quoted, shortened, told_p
 from .adjusted import holm
@@ -244,21 +245,20 @@ def redundancy(fit: Fit, observed: Observations, prompt: str | None = None) -> R
 
 def _keeps_prompts(fit: Fit, data: Comparisons, prompt: str) -> bool:
     """Whether the errors of a fit are clustered such that all verdicts on a prompt are in one cluster."""
-    groups = fit.choice.facts.get("groups")
-    if fit.choice.kind != "cluster" or (isinstance(groups, str) and groups not in data.columns):
+    if fit.choice.kind != "cluster":
         return False
-    labels = data.columns[groups] if isinstance(groups, str) else pd.Series(np.asarray(groups))
-    return bool(labels.groupby(data.columns[prompt].to_numpy()).nunique().max() == 1)
+    prompts = Clusters.of_prompts(data, prompt)
+    assert prompts is not None
+    return any(prompts.within(way).n == prompts.n for way in read_clusters(fit.choice.facts["groups"], data))
 
 
 def _units(data: Comparisons, prompt: str | None) -> np.ndarray:
     """Number of the unit each row is about; below zero for nobody knows which."""
-    low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
     if prompt is None:
         # In the same order: whoever repeats another judge repeats that, too, and there is more to compare.
         return distinct_rows([data.first_index * data.n_items + data.second_index])[0]
     prompts = pd.factorize(data.columns[prompt])[0]
-    return np.where(prompts < 0, -1, distinct_rows([low * data.n_items + high, prompts])[0])
+    return np.where(prompts < 0, -1, distinct_rows([data.row_cells.pair, prompts])[0])
 
 
 def _products(left: sparse.csr_array, right: sparse.csr_array) -> np.ndarray:

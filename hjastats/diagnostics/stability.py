@@ -9,20 +9,20 @@ import pandas as pd
 from scipy import sparse, special
 
 from .. import limits
+from ..data.arrays import columns_of
 from ..data.cells import collapse
 from ..data.comparisons import Comparisons
-from ..data.swaps import prompt_column
-from ..errors import ComparisonError
 from ..fit import Fit, Observations
 from ..inference.clusters import Clusters
 from ..inference.contributions import Contributions, single
+from ..inference.score_tests import coupling, moved
 from ..model.design import Design
 from ..model.likelihood import evaluate, weighted
 from ..model.responses import Derivatives
-from ..model.terms import POSITION, Term
-from ..solve.precision import FreeCovariance, LargeCovariance, covariance_at
-from ..words import counted, p_value, quoted, told_p
+from ..model.terms import LOG_ODDS, POSITION, Term
+from ..words import counted, p_value, told_p
 from .adjusted import holm
+from .order import without_penalty
 
 # Level of the adjusted tests.
 LEVEL = 0.05
@@ -103,12 +103,9 @@ def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stab
     if fit.layout.n_free > limits.TESTED_PARAMETERS:
         note = f"Changes over time are not tested for more than {limits.TESTED_PARAMETERS:,} parameters."
         return Stability(pd.DataFrame(), halves, note)
-    covariance = (
-        covariance_at(fit.design, fit.at, fit.tangent) if fit.information == "observed" else fit.model_covariance
-    )
     data = observed.data
     rows = observed.rows.with_own_term(Term("second half", "judge", POSITION), _centred(observed, fit, time))
-    slope, explained, information, coupling = _tests(collapse(rows), fit, covariance)
+    slope, explained, information, coupling = _tests(collapse(rows), fit)
     with np.errstate(divide="ignore", invalid="ignore"):
         left = information - np.einsum("mf,mf->m", explained, coupling)
         left[left <= _LEFT * information] = np.nan
@@ -162,12 +159,8 @@ def second_half(data: Comparisons, time: str | None = None) -> np.ndarray:
     array([0., 0., 1., 1.])
     """
     if time is not None:
-        if time not in data.columns:
-            raise ComparisonError(
-                f"no column is called {time!r}; there are {quoted(data.columns.columns, 10) or 'none'}."
-            )
-        rank = data.columns[time].rank().to_numpy()
-        return np.where(np.isnan(rank), np.nan, rank > np.nanmedian(rank))
+        rank = columns_of(data.columns, [time])[time].rank()
+        return np.where(rank.isna(), np.nan, rank > rank.median())
     order = np.argsort(data.judge_index, kind="stable")
     count = np.bincount(data.judge_index, minlength=data.n_judges)
     place = np.empty(data.n_rows)
@@ -175,13 +168,10 @@ def second_half(data: Comparisons, time: str | None = None) -> np.ndarray:
     return (place >= count[data.judge_index] / 2.0).astype(float)
 
 
-def _tests(
-    cells: Design, fit: Fit, covariance: FreeCovariance | LargeCovariance
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _tests(cells: Design, fit: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Slope, what the others explain of it (m, n_free), information, and coupling with the others (m, n_free) of all terms."""
-    at = replace(fit.at, judge=np.hstack([np.zeros((cells.n_judges, 1)), fit.at.judge]))
     half = cells.judge_terms[:, 0]
-    here = evaluate(cells, at)
+    here = evaluate(cells, fit.at.with_own_term())
     residual, weight, square = -here.slope * half, here.curvature * half, here.curvature * half**2
     consensus = fit.parts.mu[cells.first] - fit.parts.mu[cells.second]
     own = [consensus, np.ones_like(consensus)]
@@ -190,35 +180,18 @@ def _tests(
     information = [np.bincount(cells.judge, square * column**2, cells.n_judges) for column in own]
     links = cells.sum_by_pair(square)
     information.append((links + links.T).sum(axis=0))
-    moved = [weighted(cells.judge_terms[:, 1:], cells.terms.own_moves[1:], here.curvature, here.cross)]
-    moved.append(weighted(cells.shared_terms, cells.terms.shared_moves, here.curvature, here.cross))
-    own_terms, all_terms = (half[:, None] * block for block in moved)
-    coupling = [_own_coupling(cells, fit, column, weight, own_terms, all_terms) for column in own]
-    coupling.append(_item_coupling(cells, fit, weight, own_terms, all_terms))
-    together = np.vstack(coupling)
-    return np.concatenate(slope), covariance.times(together), np.concatenate(information), together
+    by_odds = moved(here, LOG_ODDS)
+    judge_terms = [np.column_stack([half * column, cells.judge_terms[:, 1:]]) for column in own]
+    couplings = [coupling(replace(cells, judge_terms=terms), by_odds, fit.tangent)[1] for terms in judge_terms]
+    together = np.vstack([*couplings, _item_coupling(cells, fit, weight, here)])
+    return np.concatenate(slope), without_penalty(fit).times(together), np.concatenate(information), together
 
 
-def _own_coupling(
-    cells: Design, fit: Fit, column: np.ndarray, weight: np.ndarray, own_terms: np.ndarray, all_terms: np.ndarray
-) -> np.ndarray:
-    """Information that a judge's term shares with the free coordinates, shape (n_judges, n_free)."""
-    n_judges, tangent, judges = cells.n_judges, fit.tangent, np.arange(cells.n_judges)
-    own = np.zeros((n_judges, n_judges, own_terms.shape[1]))
-    own[judges, judges] = cells.sum_by_judge(column[:, None] * own_terms)
-    linear = np.hstack([cells.sum_by_judge(column[:, None] * all_terms), own.reshape(n_judges, -1)])
-    by_score = cells.sum_by_score(weight * column)
-    items = np.zeros((n_judges, n_judges, tangent.judge_items.shape[1]))
-    items[judges, judges] = by_score @ tangent.judge_items
-    shared = tangent.shared_judges[:, :, None] * tangent.along_shared(by_score)[:, None]
-    return np.hstack([linear[:, fit.design.is_free], items.reshape(n_judges, -1), shared.reshape(n_judges, -1)])
-
-
-def _item_coupling(
-    cells: Design, fit: Fit, weight: np.ndarray, own_terms: np.ndarray, all_terms: np.ndarray
-) -> np.ndarray:
+def _item_coupling(cells: Design, fit: Fit, weight: np.ndarray, here: Derivatives) -> np.ndarray:
     """Information that an item's term shares with the free coordinates, shape (n_items, n_free)."""
-    n_items, tangent = cells.n_items, fit.tangent
+    n_items, tangent, half = cells.n_items, fit.tangent, cells.judge_terms[:, :1]
+    own_terms = half * weighted(cells.judge_terms[:, 1:], cells.terms.own_moves[1:], here.curvature, here.cross)
+    all_terms = half * weighted(cells.shared_terms, cells.terms.shared_moves, here.curvature, here.cross)
     of_judges = [cells.sum_by_score(column).T[:, :, None] for column in own_terms.T]
     own = np.concatenate([np.zeros((n_items, cells.n_judges, 0)), *of_judges], axis=2).reshape(n_items, -1)
     shared = [cells.sum_by_score(column).sum(axis=0)[:, None] for column in all_terms.T]
@@ -238,20 +211,18 @@ def _variance(
     rows: Design, observed: Observations, fit: Fit, explained: np.ndarray, left: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Variance of the slopes (m,) and its degrees of freedom: the model's, or as the data show where clustered, tied or soft."""
-    data, prompt = observed.data, prompt_column(observed.data, None)
-    code = None if prompt is None else pd.factorize(data.columns[prompt], use_na_sentinel=False)[0]
-    if code is None and not fit.layout.structure.judges_differ:
+    data = observed.data
+    clusters, each_row = Clusters.of_prompts(data), Clusters(np.arange(data.n_rows), data.n_rows)
+    if clusters is None and not fit.layout.structure.judges_differ:
         # Of judges that the model takes to be alike, each may still have a taste.
-        code = data.judge_index
-    is_clustered = code is not None and limits.FEW_CLUSTERS <= code.max() + 1 < data.n_rows
+        clusters = Clusters.of("judge", data)
+    is_clustered = clusters is not None and limits.FEW_CLUSTERS <= clusters.n < data.n_rows
     if not is_clustered and (fit.design.response.parameters or np.isin(data.outcome, (0.0, 1.0)).all()):
         return left, np.inf
     each = evaluate(single(observed.rows, data.outcome), fit.at)
-    if code is not None and is_clustered:
-        clusters = Clusters(code, int(code.max()) + 1)
-    else:
+    if clusters is None or not is_clustered:
         # A row of weight w is w comparisons, whose squares add up.
-        clusters, each = Clusters(np.arange(data.n_rows), data.n_rows), _scaled(each, data.weight**-0.5)
+        clusters, each = each_row, _scaled(each, data.weight**-0.5)
     # A half that lies within few prompts is known from as many.
     df = float(clusters.n - 1) if is_clustered else np.inf
     rest = Contributions.of_clusters(observed.rows, data, each, clusters).along(explained, fit.tangent)

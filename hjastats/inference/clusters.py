@@ -11,6 +11,7 @@ import pandas as pd
 
 from .. import limits
 from ..data.comparisons import Comparisons, check_rows
+from ..data.swaps import prompt_column
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError
 from ..words import counted, quoted
 
@@ -65,6 +66,30 @@ class Clusters:
             raise ComparisonError(f"groups has {int((code < 0).sum())} missing labels: every row needs its cluster.")
         return cls(code, len(labels), name)
 
+    @classmethod
+    def of_prompts(cls, data: Comparisons, prompt: str | None = None) -> Clusters | None:
+        """By the column of prompts, rows that miss one each by itself; None where there is no such column.
+
+        Examples
+        --------
+        >>> columns = pd.DataFrame({"prompt": [7, None, 7, None]})
+        >>> data = Comparisons.from_arrays("j", list("abca"), list("bcac"), [1, 0, 1, 1], columns=columns)
+        >>> Clusters.of_prompts(data).code.tolist()
+        [0, 1, 0, 2]
+        """
+        name = prompt_column(data, prompt)
+        if name is None:
+            return None
+        code, labels = pd.factorize(data.columns[name])
+        missing = np.flatnonzero(code < 0)
+        code[missing] = len(labels) + np.arange(len(missing))
+        return cls(code, len(labels) + len(missing), name)
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether some rows hang together, but not all."""
+        return 1 < self.n < len(self.code)
+
     def within(self, other: Clusters) -> Clusters:
         """Rows that hang together in both ways."""
         labels, code = np.unique(self.code.astype(np.int64) * other.n + other.code, return_inverse=True)
@@ -87,8 +112,7 @@ def _labels(name: str, data: Comparisons) -> Any:
         return data.judge_index
     if name == "row":
         return np.arange(data.n_rows)
-    low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
-    return low * data.n_items + high
+    return data.row_cells.pair
 
 
 def read_clusters(groups: Any, data: Comparisons) -> tuple[Clusters, ...]:

@@ -104,7 +104,7 @@ class Contributions:
                 judges = slice(judge, judge + n_judges)
                 scores = tangent.judge_items @ own[judges] + np.tensordot(tangent.shared_judges[judges], items, 1)
                 columns = slice(judge * rows.n_items, (judge + n_judges) * rows.n_items)
-                part += self.by_scores[some, columns] @ scores.reshape(-1, m)
+                part += self.by_scores[some, columns] @ scores.reshape(len(scores) * rows.n_items, m)
             yield self.count[some], part
 
 

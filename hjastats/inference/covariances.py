@@ -27,6 +27,8 @@ from .contributions import Contributions, single
 # Sum of p (1 - p) over a judge's comparisons, about the number of verdicts that surprise, below which robust variances are too
 # small: with 500 verdicts and a position effect of 5 they covered 0.89, with one of 4 (15 surprises) 0.95.
 FEW_SURPRISES = 10.0
+# Share of a judge's largest information below which a direction is not known from verdicts at all.
+_KNOWN = 1e-10
 
 
 @dataclass(frozen=True)
@@ -203,9 +205,12 @@ class Sandwich:
             own = _own_coordinates(fit.design, tangent, k)
             is_free, movements = own >= 0, np.zeros(((own >= 0).sum(), fit.layout.n_free))
             movements[np.arange(len(movements)), own[is_free]] = 1.0
-            root = np.linalg.cholesky(information[k][np.ix_(is_free, is_free)])
-            whitened = np.linalg.solve(root, contributions.products(movements, tangent))
-            shares, directions = np.linalg.eigh(correction * np.linalg.solve(root, whitened.T))
+            # Under a penalty some of these may be known from it alone.
+            values, vectors = np.linalg.eigh(information[k][np.ix_(is_free, is_free)])
+            some = values > _KNOWN * values.max(initial=0.0)
+            root, whiten = vectors[:, some] * np.sqrt(values[some]), vectors[:, some] / np.sqrt(values[some])
+            squares = whiten.T @ contributions.products(movements, tangent) @ whiten
+            shares, directions = np.linalg.eigh(correction * squares)
             missing = root @ directions * np.sqrt(np.maximum(1.0 - shares, 0.0))
             added.append(missing.T @ bread.times(movements))
         return cls(bread, contributions, tangent, correction, np.vstack(added))

@@ -13,7 +13,6 @@ from scipy import stats
 from statsmodels.regression.linear_model import CompareLRTestResult
 
 from .. import limits
-from ..data.swaps import prompt_column
 from ..errors import NonRegularWarning
 from ..fit import Fit
 from ..model.design import Design
@@ -103,7 +102,8 @@ def _excess(fit: Fit) -> float:
     def by_judge(values: np.ndarray) -> np.ndarray:
         return np.bincount(design.judge, here.curvature * values, design.n_judges)
 
-    second = np.maximum(by_judge(differences**2), 1e-300)
+    # Without any consensus it is a bound that can be cubed.
+    second = np.maximum(by_judge(differences**2), 1e-100)
     third, fourth = by_judge(differences**3 * skewness), by_judge(differences**4 * (1.0 - 6.0 * share))
     judges = np.mean(5.0 * third**2 / second**3 - 3.0 * fourth / second**2) / 12.0
     return max(float((design.n_items - 2) / second.sum() + judges), 0.0)
@@ -120,16 +120,11 @@ def _in_use(candidate: Candidate) -> Clusters | None:
 def _not_counted(small: Candidate, large: Candidate, df: int) -> str:
     """What to say of a p-value that takes verdicts on one prompt for independent."""
     assert large.data is not None
-    name = prompt_column(large.data, None)
-    if name is None or large.fit.layout.n_free > limits.LARGEST_SANDWICH:
-        return ""
-    clusters = Clusters.of(name, large.data)
-    if not 1 < clusters.n < large.data.n_rows:
+    clusters = Clusters.of_prompts(large.data)
+    if clusters is None or not clusters.has_repeats or large.fit.layout.n_free > limits.LARGEST_SANDWICH:
         return ""
     inflation = _inflation(small, large, clusters, df)
-    if not inflation > NOTEWORTHY:
-        return ""
-    return f"{NOT_COUNTED} {name} ({inflation:.1f} times)"
+    return f"{NOT_COUNTED} {clusters.name} ({inflation:.1f} times)" if inflation > NOTEWORTHY else ""
 
 
 def _inflation(small: Candidate, large: Candidate, clusters: Clusters, df: int) -> float:

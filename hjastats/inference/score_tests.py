@@ -29,7 +29,11 @@ class ScoreTest:
 
     statistic: float
     df: int
-    p_value: float
+
+    @property
+    def p_value(self) -> float:
+        """Of a chi-squared variable as large."""
+        return float(stats.chi2.sf(self.statistic, self.df))
 
     @property
     def told(self) -> str:
@@ -71,9 +75,9 @@ def judge_term_test(
     by_term = moved(here, int(cells.terms.own_moves[0]))
     slope = np.bincount(cells.judge, by_term.slope * term, cells.n_judges)
     information = np.bincount(cells.judge, by_term.curvature * term**2, cells.n_judges)
-    is_tested, coupling = _coupling(cells, by_term, tangent)
-    explained = others.times(coupling)
-    effective = np.diag(information) - 0.5 * (explained @ coupling.T + coupling @ explained.T)
+    is_tested, together = coupling(cells, by_term, tangent)
+    explained = others.times(together)
+    effective = np.diag(information) - 0.5 * (explained @ together.T + together @ explained.T)
     known = np.diag(effective) > left * information
     if contributions is not None:
         # Along what is left of the tested coordinates after the others.
@@ -87,8 +91,7 @@ def judge_term_test(
     if not informed.any():
         return None
     projected = vectors[:, informed].T @ (slope / scale)
-    statistic, df = float(np.sum(projected**2 / values[informed])), int(informed.sum())
-    return ScoreTest(statistic, df, float(stats.chi2.sf(statistic, df)))
+    return ScoreTest(float(np.sum(projected**2 / values[informed])), int(informed.sum()))
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def moved(here: Derivatives, predictor: int) -> Moved:
     return Moved(here.own_slope[predictor - 1], own[predictor - 1], here.cross[predictor - 1], own)
 
 
-def _coupling(cells: Design, here: Moved, tangent: TangentBasis) -> tuple[np.ndarray, np.ndarray]:
+def coupling(cells: Design, here: Moved, tangent: TangentBasis) -> tuple[np.ndarray, np.ndarray]:
     """Which free coordinates are the first judge term's, and the information they share with the others, judge by judge.
 
     Returns
@@ -134,8 +137,8 @@ def _coupling(cells: Design, here: Moved, tangent: TangentBasis) -> tuple[np.nda
     is_tested = np.zeros(len(cells.is_free), dtype=bool)
     is_tested[m::e] = True
     scores = np.hstack([own_items.reshape(n_judges, n_judges * f), items.reshape(n_judges, -1)])
-    coupling = np.hstack([linear[:, cells.is_free & ~is_tested], scores])
-    return np.concatenate([is_tested[cells.is_free], np.zeros(tangent.n_free, dtype=bool)]), coupling
+    together = np.hstack([linear[:, cells.is_free & ~is_tested], scores])
+    return np.concatenate([is_tested[cells.is_free], np.zeros(tangent.n_free, dtype=bool)]), together
 
 
 def order_within_judges(cells: Cells, offset: np.ndarray | float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -182,6 +185,6 @@ def homogeneity_test(count: np.ndarray, total: np.ndarray) -> ScoreTest:
     >>> homogeneity_test(np.array([10.0, 30]), np.array([100.0, 100])).told
     'chi2(1) = 12.5, p = 0.000407'
     """
-    share, df = count.sum() / total.sum(), len(total) - 1
+    share = count.sum() / total.sum()
     statistic = float(np.sum((count - share * total) ** 2 / (share * (1.0 - share) * total))) if 0 < share < 1 else 0.0
-    return ScoreTest(statistic, df, float(stats.chi2.sf(statistic, df)))
+    return ScoreTest(statistic, len(total) - 1)

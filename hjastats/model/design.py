@@ -31,6 +31,10 @@ class Coefficients:
     judge: np.ndarray
     shared: np.ndarray
 
+    def with_own_term(self) -> Coefficients:
+        """With a coefficient of zero for one more term of every judge, before all others."""
+        return replace(self, judge=np.hstack([np.zeros((len(self.judge), 1)), self.judge]))
+
 
 @dataclass(frozen=True)
 class Design(Cells):

@@ -103,3 +103,42 @@ def test_errors_of_a_nearly_certain_judge_are_not_smaller_than_the_models(mtbenc
             # The model's own by the expected information, inflated through the observed bread of the sandwich.
             assert robust.bse[f"{kind}[{name}]"] >= 0.98 * mtbench.bse[f"{kind}[{name}]"]
     assert model.bse[f"gamma[{name}]"] > 0.3
+
+
+def with_prompts(data, prompts):
+    return hja.Comparisons.from_arrays(
+        np.array(data.judges)[data.judge_index],
+        np.array(data.items)[data.first_index],
+        np.array(data.items)[data.second_index],
+        data.outcome,
+        columns=pd.DataFrame({"prompt": prompts}),
+    )
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_rows_that_miss_their_prompt_are_by_themselves(panel, share):
+    rng = np.random.default_rng(0)
+    prompts = np.where(rng.random(len(panel)) < share, np.nan, rng.integers(40, size=len(panel)))
+    result = hja.JAModel.from_comparisons(with_prompts(panel, prompts)).fit()
+    assert not [found for found in result.findings if found.topic == "prompts"]
+    assert result.diagnose().position_test.df_diff == 8
+    assert not result.judges.stability().note
+    assert result.judges.redundancy().unit == ("pairs of items" if share == 1.0 else "prompt-pairs")
+
+
+def test_clusters_in_two_ways_may_keep_prompts_whole(panel):
+    prompts = np.random.default_rng(0).integers(400, size=len(panel))
+    result = hja.BTLModel.from_comparisons(with_prompts(panel, prompts)).fit()
+    for groups, is_clustered in ((["prompt", "pair"], True), ("pair", False), ((prompts // 4).tolist(), True)):
+        other = result.with_covariance("cluster", {"groups": groups})
+        assert other.judges.redundancy().is_clustered == is_clustered
+
+
+def test_a_ridge_may_know_what_a_judges_few_verdicts_do_not():
+    rng = np.random.default_rng(6)
+    columns = pd.DataFrame({"prompt": rng.integers(3, size=14)})
+    judge, first = rng.integers(3, size=14), rng.integers(3, size=14)
+    second, outcome = (first + rng.integers(1, 3, size=14)) % 3, rng.integers(2, size=14)
+    data = hja.Comparisons.from_arrays(judge, first, second, outcome, columns=columns)
+    result = hja.HJAModel.from_comparisons(data, rank=0, position="judge").fit_regularized(warn_convergence=False)
+    assert "prompt" in finding(result, "prompts").text

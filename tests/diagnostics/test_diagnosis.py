@@ -46,3 +46,8 @@ def test_what_a_penalised_fit_says_of_positions_is_penalised_too(panel):
     other = result.model.with_position("judge").fit_regularized(alpha=1.0, terms=True)
     np.testing.assert_allclose(diagnosis.judges["position"].astype(float), other.position["estimate"], rtol=1e-6)
     assert diagnosis.position_test is None
+
+
+def test_one_judge_has_the_position_effect_of_all_judges(clustered_panel):
+    data = clustered_panel.subset(clustered_panel.judge_index == 0)
+    assert hja.BTLModel.from_comparisons(data, position="common").fit().diagnose().position_test is None

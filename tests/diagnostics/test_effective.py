@@ -36,7 +36,7 @@ def test_equal_judges_count_fully(model, n_judges):
 
 
 def test_a_judge_that_tells_everything_is_one_judge():
-    found = hja.BTLModel.from_comparisons(repeated([1.0, 1e-6, 1e-6])).fit().judges.effective_number()
+    found = hja.BTLModel.from_comparisons(repeated([1e6, 1.0, 1.0])).fit().judges.effective_number()
     # The others hold two millionths of the information, and each share enters twice in the square of the first.
     assert found.number == pytest.approx(1.0, abs=5e-6)
     assert found.shares.index[0] == "j0"

@@ -178,3 +178,16 @@ def test_the_third_moment_is_that_of_the_statistic():
     free = k2 + bend / 2
     assert np.var(statistic) == pytest.approx(2 * k2 * free, rel=0.02)
     assert stats.moment(statistic, 3) == pytest.approx(4 * k2 * free * (2 * (k2 + bend) + skew**2), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("model", "n_items"), [(hja.JudgewiseBTLModel, 5), (hja.JudgewiseBTLModel, 2), (hja.JAModel, 2)]
+)
+def test_pairs_that_the_scores_follow_whatever_was_seen_are_not_tested(model, n_items):
+    """Along a chain of items every pair has a score of its own: residuals of zero are no surprise."""
+    rng = np.random.default_rng(0)
+    judge, first = (index.ravel() for index in np.indices((4, n_items - 1)).repeat(60, axis=2))
+    data = hja.Comparisons.from_arrays(judge, first, first + 1, rng.integers(2, size=len(judge)))
+    found = model.from_comparisons(data).fit().judges.goodness_of_fit()
+    assert found.note == "Goodness of fit is not tested: the model leaves the probabilities of pairs free."
+    assert not found.is_warning

@@ -50,6 +50,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", list(CASES))
+@pytest.mark.filterwarnings("ignore:some weights are no whole numbers")
 def test_the_step_misses_the_refit_by_the_square_of_the_judges_weight(panel, tied, case):
     cls, options, penalty = CASES[case]
     data = tied if "Davidson" in case else panel

@@ -91,6 +91,13 @@ def test_halves_by_a_column_of_times():
         result.judges.stability(time="month")
 
 
+def test_times_that_are_all_missing_make_no_halves():
+    data = changing(n_judges=3, n_items=5, n=200)
+    unknown = replace(data, columns=pd.DataFrame({"day": np.full(len(data), np.nan)}))
+    found = hja.JAModel.from_comparisons(unknown).fit().judges.stability(time="day")
+    assert found.note == "Changes over time cannot be told from the other parameters."
+
+
 @pytest.mark.parametrize("model", [hja.BTLModel, hja.JAModel, hja.JudgewiseBTLModel])
 @pytest.mark.parametrize("options", [{}, {"position": "judge"}, {"position": "common"}])
 def test_slopes_and_information_are_those_of_the_whole_matrix(model, options):
@@ -98,7 +105,7 @@ def test_slopes_and_information_are_those_of_the_whole_matrix(model, options):
     fit, observed = result.fit, result.model.observations
     data, half = observed.data, second_half(observed.data) - 0.4
     rows = observed.rows.with_own_term(Term("half", "judge", POSITION), half)
-    slope, explained, information, coupling = _tests(rows, fit, fit.model_covariance)
+    slope, explained, information, coupling = _tests(rows, fit)
     here, mu = evaluate(observed.rows, fit.at), fit.parts.mu
     is_judge = data.judge_index[:, None] == np.arange(data.n_judges)
     items = np.arange(data.n_items)

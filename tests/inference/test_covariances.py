@@ -194,3 +194,10 @@ def test_a_robust_covariance_too_large_for_a_matrix_is_the_same(clustered_panel,
     np.testing.assert_allclose(parts.consensus, whole.consensus, rtol=1e-6, atol=1e-9)
     matrix = whole.cov_params().to_numpy()
     np.testing.assert_allclose(parts.cov_params(), matrix, atol=1e-6 * np.abs(matrix).max())
+
+
+def test_no_quantities_have_an_empty_covariance(panel_fit):
+    robust = panel_fit.with_covariance("HC0").fit
+    observed = panel_fit.model.observations
+    contributions = Contributions.of_comparisons(observed.rows, observed.data, robust.at)
+    assert contributions.products(np.zeros((0, robust.layout.n_free)), robust.tangent).shape == (0, 0)

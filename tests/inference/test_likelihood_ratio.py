@@ -134,3 +134,12 @@ def test_the_bootstrap_compares_models_with_the_same_terms_only(panel):
 def test_a_foreign_result_is_refused_in_a_sentence(panel_fit):
     with pytest.raises(hja.ComparisonError, match="expected the result of a fit of this package, got int"):
         panel_fit.compare_lr_test(3)
+
+
+def test_verdicts_without_any_consensus_have_no_p_value_and_a_report():
+    first, second = np.triu_indices(4, 1)
+    data = Comparisons.from_arrays(np.repeat(["j", "k"], 30), np.tile(first, 10), np.tile(second, 10), np.full(60, 0.5))
+    alike = hja.BTLModel.from_comparisons(data).fit()
+    table = hja.compare(alike, hja.JudgewiseBTLModel.from_comparisons(data).fit())
+    assert table["note"].iloc[1] == "not chi-squared (weak consensus)"
+    assert "judges" in alike.report()
