@@ -404,3 +404,14 @@ def test_a_converged_fit_is_its_own_finite_optimum(small_panel):
     model = hja.JAModel.from_comparisons(small_panel)
     assert model.fit(optimum="finite").llf == model.fit().llf
     assert model.fit().mle_retvals["supremum"] is None
+
+
+def test_of_items_without_a_finite_score_only_those_that_beat_the_others_are_ahead():
+    """Three items beat a fourth and never meet: it is last, and nothing tells the three apart."""
+    data = hja.Comparisons.from_arrays("j", list("abc"), list("ddd"), [1, 1, 1])
+    fit = hja.BTLModel.from_comparisons(data).fit(warn_convergence=False).fit
+    assert fit.standing.tolist() == [0, 0, 0, -1]
+    assert fit.ahead == []
+    chain = hja.Comparisons.from_arrays("j", list("ab"), list("bc"), [1, 1])
+    fit = hja.BTLModel.from_comparisons(chain).fit(warn_convergence=False).fit
+    assert fit.standing.tolist() == [1, 0, -1]
