@@ -123,6 +123,8 @@ def _places(fit: Fit, order: np.ndarray, scores: np.ndarray) -> list[str]:
     standing = fit.standing[order]
     known = np.flatnonzero(np.isfinite(scores) | (standing != 0))
     place = dict(zip(known.tolist(), range(1, len(known) + 1), strict=True))
+    # Those behind all others are counted from the end, past items whose place is not known.
+    place |= {i: i + 1 for i in np.flatnonzero(standing < 0).tolist()}
     result = []
     for i, where in enumerate(standing):
         shared = (
