@@ -29,7 +29,7 @@ def main() -> None:
     options = parser.parse_args()
     some = [what for what in CLAIMS if not options.findings or what.finding in options.findings]
     lines, broken = [], []
-    for what in sorted(some, key=lambda what: (what.finding[0], int(what.finding[1:]), what.text)):
+    for what in sorted(some, key=lambda what: (what.finding[0], int(what.finding[1:]))):
         share = run(
             what, what.n_quick if options.quick else max(round(options.share * what.n), what.n_quick), options.jobs
         )
