@@ -60,6 +60,10 @@ def spelled(pieces: Iterable[object], spell: Callable[[Hint], str] = str) -> str
     return "".join(spell(piece) if isinstance(piece, Hint) else str(piece) for piece in pieces)
 
 
+# What is said of results whose rows are gone.
+REMOVED = "the data of these results were removed: this needs them."
+
+
 class Message:
     """An error or a warning whose arguments are the pieces of its message, text and hints in turn."""
 

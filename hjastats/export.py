@@ -98,6 +98,7 @@ def _data(observed: Observations) -> dict[str, Any]:
         "dropped": _columns(data.dropped),
         "exog": _columns(shared) if shared.shape[1] else None,
         "judge_exog": _columns(own) if own.shape[1] else None,
+        "offset": rows.offset[:, 0].tolist() if rows.has_offset else None,
         "judge_metadata": None if data.judge_metadata is None else _columns(data.judge_metadata),
         "item_metadata": None if data.item_metadata is None else _columns(data.item_metadata),
     }

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse, stats
@@ -23,10 +23,10 @@ from . import limits
 from .data.comparisons import Comparisons
 from .errors import ContrastError, CovarianceWarning, IdentificationError, OptionError, SizeError
 from .model.decomposition import AnchoringError, Decomposition
-from .model.design import Coefficients, Design
+from .model.design import Coefficients, Design, RemovedCells
 from .model.jacobians import anchor_jacobian, mean_rows
 from .model.layout import Layout
-from .model.likelihood import evaluate, score_differences
+from .model.likelihood import evaluate, free_gradient, gradient, score_differences
 from .model.quantities import Quantities
 from .model.tangent import TangentBasis, in_centred_basis
 from .solve.alternating import AlternatingRun
@@ -40,6 +40,8 @@ from .solve.precision import (
     LargeCovariance,
     NoCovariance,
     covariance_at,
+    information_at,
+    invert_along,
     score_rows,
 )
 from .solve.ridge import NO_RIDGE
@@ -98,6 +100,30 @@ class CovarianceChoice:
 
 
 @dataclass(frozen=True)
+class Restriction:
+    """Equations that an estimate was held to.
+
+    Attributes
+    ----------
+    labels : list of str
+        In words.
+    gradient : ndarray, shape (m, n_free)
+        At the estimate; none of them repeats others.
+    bending : ndarray, shape (n_free, n_free)
+        Their second derivatives times the multipliers, which belong to the observed information along them.
+    """
+
+    labels: list[str]
+    gradient: np.ndarray
+    bending: np.ndarray
+
+    @property
+    def df(self) -> int:
+        """Number of restrictions."""
+        return len(self.gradient)
+
+
+@dataclass(frozen=True)
 class Fit:
     """Everything that is known after a fit.
 
@@ -118,6 +144,12 @@ class Fit:
     penalty : Penalty or None
     history : AlternatingRun or None
     choice : CovarianceChoice
+    restriction : Restriction or None
+        What the estimate was held to.
+    start_params : ndarray or None
+        Where a user let the search begin.
+    n_held : int
+        Coefficients of covariates that are held at zero, and no parameters.
     """
 
     layout: Layout
@@ -130,6 +162,9 @@ class Fit:
     penalty: Penalty | None = None
     history: AlternatingRun | None = None
     choice: CovarianceChoice = CovarianceChoice()
+    restriction: Restriction | None = None
+    start_params: np.ndarray | None = None
+    n_held: int = 0
 
     # Where it is
 
@@ -164,6 +199,11 @@ class Fit:
         return self.layout.to_free(self.at, self.tangent)
 
     @property
+    def slope(self) -> np.ndarray:
+        """Gradient of the log-likelihood by the free coordinates; zero at a maximum that is not held to anything."""
+        return -free_gradient(gradient(self.design, evaluate(self.design, self.at)), self.tangent, self.design)
+
+    @property
     def quantities(self) -> Quantities:
         """Everything a contrast can mention."""
         return Quantities(self.layout, self.at, self.tangent, self.design.response)
@@ -173,15 +213,21 @@ class Fit:
         """Log-likelihood of the individual comparisons, without binomial constants."""
         return -self.optimum.negative_loglike
 
-    @property
+    @cached_property
     def n_comparisons(self) -> float:
         """Total weight of the comparisons."""
         return float(self.design.n.sum())
 
-    @property
+    @cached_property
     def null_loglike(self) -> float:
-        """Log-likelihood of coin flips; with further verdicts, of coin flips and their overall shares."""
-        return self.design.response.null_loglike(self.design.n, self.design.counts)
+        """Log-likelihood of coin flips; with further verdicts, of coin flips and their overall shares.
+
+        With an offset the coins are loaded as it says.
+        """
+        design = self.design
+        if not design.has_offset:
+            return design.response.null_loglike(design.n, design.counts)
+        return -_null_value(design)
 
     @property
     def aic(self) -> float:
@@ -196,9 +242,11 @@ class Fit:
     @cached_property
     def df(self) -> float:
         """Number of free parameters; of those a ridge holds, what is left of them."""
+        if self.restriction is not None:
+            return float(self.layout.n_free - self.restriction.df)
         ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
         if not ridge:
-            return float(self.layout.n_free)
+            return float(self.layout.n_free - self.n_held)
         # Trace of (information + ridge)^-1 information; the ridge is a diagonal less squared means over judges.
         held = np.repeat([ridge.terms, ridge.scores], [self.layout.n_linear, self.tangent.n_free])
         touched = np.flatnonzero(held)
@@ -217,7 +265,7 @@ class Fit:
     def is_identified(self) -> bool:
         """Whether the data determine every free coordinate."""
         # Of scores without further terms that comparisons link, there is often no need for a covariance to tell.
-        is_plain = self.penalty is None and self.separation is None and not self.design.terms
+        is_plain = self.penalty is None and self.separation is None and self.design.is_plain
         if is_plain and self.optimum.converged:
             if (
                 not self.tangent.judge_items.shape[1]
@@ -250,6 +298,10 @@ class Fit:
     @cached_property
     def model_covariance(self) -> FreeCovariance | LargeCovariance:
         """Inverse information of the free coordinates; computed when first asked for."""
+        if self.restriction is not None:
+            information = information_at(self.design, self.at, self.tangent, self.information)
+            bending = self.restriction.bending if self.information == "observed" else 0.0
+            return invert_along(information + bending, self.restriction.gradient)
         ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
         return covariance_at(self.design, self.at, self.tangent, self.information, ridge)
 
@@ -291,6 +343,57 @@ class Fit:
         differences = score_differences(design, self.at.scores)
         needed = design.n_judges if self.penalty is None else design.n_items - 1
         return float(evaluate(design, self.at).curvature @ differences**2) < WEAK * needed
+
+    def widened(self, layout: Layout, design: Design, kept: np.ndarray) -> Fit:
+        """The fit as one of a model with more covariates, in which the others have coefficient zero, known without error.
+
+        Parameters
+        ----------
+        kept : ndarray of int
+            Which covariates of the larger model, the first of its shared terms, this one has.
+        """
+        n_more = len(layout.terms.shared) - len(self.layout.terms.shared)
+        n_covariates = len(kept) + n_more
+        places = np.concatenate([kept, np.arange(n_covariates, layout.n_free)]).astype(int)
+        shared = np.zeros(len(layout.terms.shared))
+        shared[places[: len(self.at.shared)]] = self.at.shared
+        wider = np.zeros((2, layout.n_free, layout.n_free))
+        for matrix, own in zip(
+            wider, (self.model_covariance.covariance, self.model_covariance.information), strict=True
+        ):
+            matrix[np.ix_(places, places)] = own
+        of_model = FreeCovariance(wider[0], wider[1], self.model_covariance.condition)
+        choice = self.choice
+        if choice.covariance is not None:
+            covariance = np.zeros_like(of_model.covariance)
+            covariance[np.ix_(places, places)] = choice.covariance.covariance
+            choice = replace(choice, covariance=DenseCovariance(covariance))
+        best = replace(self.optimum, at=replace(self.at, shared=shared))
+        found = replace(self.search, best=best)
+        wide = replace(self, layout=layout, design=design, search=found, choice=choice, n_held=n_more)
+        # Judged where it was fitted: covariates that are held determine nothing, and need not be determined.
+        wide.__dict__.update(is_identified=self.is_identified, is_weak=self.is_weak, model_covariance=of_model)
+        return wide
+
+    def without_rows(self) -> Fit:
+        """The fit without what is as long as the data: row by row covariances, and cells that are single rows.
+
+        Cells are single rows where there are covariates or an offset. Estimates, the covariance and what was found out about them
+        stay. Fits too large for a matrix, and those without a finite estimate, need their cells and keep them.
+        """
+        chosen, small = self.choice.covariance, self.layout.n_free <= limits.LARGEST_SANDWICH
+        if chosen is not None and small and not isinstance(chosen, DenseCovariance):
+            chosen = DenseCovariance(chosen.covariance)
+        facts = {name: value for name, value in self.choice.facts.items() if not isinstance(value, list)}
+        light = replace(self, choice=replace(self.choice, covariance=chosen, facts=facts))
+        is_long = self.design.has_offset or any(term.kind is None for term in self.design.terms)
+        if is_long and self.separation is None and isinstance(self.model_covariance, DenseCovariance):
+            known = {name: getattr(self, name) for name, kind in vars(Fit).items() if isinstance(kind, cached_property)}
+            known.pop("_expected")
+            removed = RemovedCells(self.design.terms, self.design.response, has_offset=self.design.has_offset)
+            light = replace(light, design=cast(Design, removed))
+            light.__dict__.update(known)
+        return light
 
     def with_information(self, information: str) -> Fit:
         """The fit with its covariance from another information."""
@@ -719,6 +822,7 @@ def assess(
     information: str,
     history: AlternatingRun | None = None,
     penalty: Penalty | None = None,
+    start_params: np.ndarray | None = None,
 ) -> Fit:
     """The fit at the optimum of a search: its tangent basis, and whether the estimate exists."""
     at = found.best.at
@@ -726,7 +830,8 @@ def assess(
     # Under a penalty on everything no direction can run away.
     is_held = penalty is not None and not found.best.diverges
     separation = None if is_held else find_separation(design, at, tangent, diverges=found.best.diverges)
-    return Fit(layout, design, found, tangent, separation, method, information, penalty, history)
+    fit = Fit(layout, design, found, tangent, separation, method, information, penalty, history)
+    return fit if start_params is None else replace(fit, start_params=start_params)
 
 
 def which_information(information: str | None, cov_type: str) -> str:
@@ -741,6 +846,20 @@ def which_information(information: str | None, cov_type: str) -> str:
     if information not in ("expected", "observed"):
         raise OptionError(f"information must be 'expected' or 'observed', got {information!r}.")
     return information
+
+
+def _null_value(design: Design) -> float:
+    """Negative log-likelihood of the offset alone, with the best common value of the response's own parameters."""
+    response, eta = design.response, design.offset[:, 0]
+    own = response.start(design.n, design.counts)
+    # Newton steps of a concave function of a few parameters from a start nearby.
+    for _ in range(20 if len(own) else 0):
+        here = response.derivatives(eta, np.tile(own[:, None], len(eta)), design.n, design.y, design.counts)
+        assert here.own_slope is not None
+        assert here.own_curvature is not None
+        own = own - np.linalg.solve(here.own_curvature.sum(axis=-1), here.own_slope.sum(axis=-1))
+    predictors = np.tile(own[:, None], len(eta)) if len(own) else None
+    return float(response.derivatives(eta, predictors, design.n, design.y, design.counts).value)
 
 
 def _is_potential(design: Design, column: np.ndarray) -> bool:

@@ -140,6 +140,9 @@ def _model(options: dict[str, Any], stored: dict[str, Any]) -> HJAModel:
     arguments["ties"] = "half" if options["ties"] == "drop" else options["ties"]
     if cls.takes_rank:
         arguments["rank"] = int(options["rank"])
+    # Files written before there were offsets have none.
+    offset = stored.get("offset")
+    arguments["offset"] = None if offset is None else pd.Series(offset, name=options.get("offset_name"))
     model = cls(data.outcome, terms["exog"], comparisons=data, judge_exog=terms["judge_exog"], **arguments)
     if options["ties"] == "drop":
         model.ties, model.n_ties_dropped = "drop", float(options["n_ties_dropped"])

@@ -18,8 +18,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults
+from statsmodels.iolib.summary2 import Summary as Summary2
 from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults, t_test_pairwise
+from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 
 from .data.arrays import check_option
 from .diagnostics.diagnosis import Diagnosis, judge_facts
@@ -44,7 +46,7 @@ from .show.figures import FitPlots
 from .show.report import Subject, render
 from .show.summary import Heading, summarise
 from .solve.existence import INVOLVED
-from .words import quoted
+from .words import mentions, quoted
 
 if TYPE_CHECKING:
     from statsmodels.base._prediction_inference import PredictionResultsMonotonic
@@ -97,7 +99,6 @@ class HJAResults(GenericLikelihoodModelResults):
         self.cov_kwds = {"description": fit.choice.description, **fit.choice.facts}
         if "n_groups" in self.cov_kwds:
             self.n_groups = self.cov_kwds["n_groups"]
-        self.mle_settings = {"optimizer": fit.method, "n_starts": fit.search.n_starts}
 
     def __dir__(self) -> list[str]:
         own = [name for name in vars(HJAResults) if not name.startswith("_") and name not in HIDDEN]
@@ -140,10 +141,66 @@ class HJAResults(GenericLikelihoodModelResults):
         """McFadden's pseudo R-squared against coin flips."""
         return 1.0 - self.llf / self.llnull
 
+    def pseudo_rsquared(self, kind: str = "mcf") -> float:
+        """Pseudo R-squared against coin flips.
+
+        Parameters
+        ----------
+        kind : {"mcf", "cs", "lr"}
+            McFadden's, or that of Cox and Snell, which "lr" is another name of.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> round(result.pseudo_rsquared(), 3), round(result.pseudo_rsquared("cs"), 3)
+        (0.118, 0.151)
+        """
+        check_option("kind", kind, ("mcf", "cs", "lr"))
+        return self.prsquared if kind == "mcf" else float(-np.expm1(-self.llr / self.nobs))
+
+    def info_criteria(self, crit: str, dk_params: float = 0) -> float:
+        """An information criterion; smaller is better.
+
+        Parameters
+        ----------
+        crit : {"aic", "bic", "aicc", "hqic"}
+        dk_params : float
+            Parameters to count beside those of the model.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> round(result.info_criteria("aic"), 1), round(result.info_criteria("bic"), 1)
+        (3931.8, 3986.4)
+        """
+        check_option("crit", crit, tuple(CRITERIA))
+        return float(CRITERIA[crit](self.llf, self.nobs, self.df_modelwc + dk_params))
+
     @property
     def df_modelwc(self) -> float:
         """Number of free parameters, the count behind AIC and BIC."""
         return float(self.df_model)
+
+    @cached_property
+    def mle_settings(self) -> dict[str, Any]:
+        """What the maximisation was asked for: optimizer, n_starts and start_params, the first of those it had.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.mle_settings["optimizer"], len(result.mle_settings["start_params"])
+        ('trust', 10)
+        """
+        start = self.model.start_params if self.fit.start_params is None else self.fit.start_params
+        return {"optimizer": self.fit.method, "n_starts": self.fit.search.n_starts, "start_params": start}
+
+    @property
+    def _results(self) -> HJAResults:
+        """The result itself, where statsmodels looks for what its wrappers wrap."""
+        return self
 
     @cached_property
     def mle_retvals(self) -> dict[str, Any]:
@@ -268,7 +325,7 @@ class HJAResults(GenericLikelihoodModelResults):
 
         Parameters
         ----------
-        cov_type : {"nonrobust", "HC0", "cluster"}
+        cov_type : {"nonrobust", "HC0", "HC1", "cluster"}
         cov_kwds : dict, optional
             ``{"groups": ...}`` for "cluster".
         information : {"expected", "observed"}, optional
@@ -872,6 +929,7 @@ class HJAResults(GenericLikelihoodModelResults):
         item_a: Any = None,
         item_b: Any = None,
         judge_exog: Any = None,
+        offset: Any = None,
         position: bool = True,
         which: str = "mean",
     ) -> PredictionResultsMonotonic:
@@ -886,6 +944,8 @@ class HJAResults(GenericLikelihoodModelResults):
             New comparisons; the data themselves when left out.
         judge_exog : array_like, optional
             Covariates with judge-specific slopes.
+        offset : float, array_like or str, optional
+            As in :meth:`hjastats.HJAModel.predict`.
         position : bool
             Whether the item shown first has the advantage the model gives it.
         which : {"mean", "decided", "first", "second", "tie"}
@@ -907,7 +967,7 @@ class HJAResults(GenericLikelihoodModelResults):
         0      0.810  0.066     0.648     0.908
         1      0.999  0.001     0.997     1.000
         """
-        rows = self.model.prediction_rows(exog, judge, item_a, item_b, judge_exog)
+        rows = self.model.prediction_rows(exog, judge, item_a, item_b, judge_exog, offset)
         return tables.predictions(self.fit, rows if position else rows.without("position"), which)
 
     # Words and figures
@@ -988,6 +1048,27 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         heading = Heading(yname or self.model.endog_names, type(self.model).__name__, title)
         return summarise(self.fit, self.findings, heading, alpha=alpha, max_rows=max_rows)
+
+    def summary2(
+        self,
+        yname: str | None = None,
+        xname: list[str] | None = None,
+        title: str | None = None,
+        alpha: float = 0.05,
+        float_format: str = "%.4f",
+    ) -> Summary2:
+        """One table of all parameters, as statsmodels' ``summary2`` prints it.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel(), position="common").fit()
+        >>> result.summary2().tables[1].iloc[0].round(3).to_dict()
+        {'Coef.': 0.313, 'Std.Err.': 0.039, 'z': 7.961, 'P>|z|': 0.0, '[0.025': 0.236, '0.975]': 0.39}
+        """
+        table = Summary2()
+        table.add_base(self, alpha, float_format, title, xname or list(self._names), yname)
+        return table
 
     @property
     def plot(self) -> FitPlots:
@@ -1096,8 +1177,17 @@ class HJAResults(GenericLikelihoodModelResults):
         item
         model-I     1.113    0.091     0.934     1.291
         """
-        document = to_document(type(self.model).__name__, self.model.options, self.fit, self.model.observations)
+        model = self.model
+        options = model.options | ({} if model.offset_name is None else {"offset_name": model.offset_name})
+        document = to_document(type(model).__name__, options, self.fit, model.observations)
         return text_or_file(json.dumps(document, allow_nan=False), path)
+
+    def get_nlfun(self, fun: Any) -> Any:
+        """Refuse what the base class leaves open."""
+        raise NotImplementedError(
+            "not available: contrast(function) gives the estimate of any smooth function of the parameters, its standard error "
+            "and its test."
+        )
 
     def _unavailable(self) -> Any:
         """Refuse what the base class would compute from a singular Hessian in reported coordinates."""
@@ -1121,14 +1211,26 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.predict(judge="judge-1", item_a="model-I", item_b="model-H").round(2)
         array([0.73])
         """
-        _ = self.findings, self.model.endog_names
+        _ = self.findings, self.model.endog_names, self.mle_settings, self.mle_retvals
         super().remove_data()
+        self.fit = self.fit.without_rows()
+        self.cov_kwds = {"description": self.fit.choice.description, **self.fit.choice.facts}
+        self.model.design = self.fit.design
+        frame = getattr(self.model.data, "frame", None)
+        if frame is not None and self.model.formula is not None:
+            # Of which the design of the formula is made again after unpickling.
+            mentioned = [name for name in frame.columns if mentions(self.model.formula, name)]
+            self.model.data.frame = frame[mentioned].copy()
 
+
+# By name: functions of log-likelihood, number of comparisons and number of parameters.
+CRITERIA = {"aic": aic, "bic": bic, "aicc": aicc, "hqic": hqic}
 
 # Names of the base class that work but are seldom asked for, or that it calls; editors do not offer them.
 HIDDEN = {
     *("bsejac", "bsejhj", "covjac", "covjhj", "cov_params_default", "df_modelwc", "normalized_cov_params"),
-    *("llnull", "llr", "llr_pvalue", "mle_retvals", "prsquared", "t_test_pairwise"),
+    *("llnull", "llr", "llr_pvalue", "mle_retvals", "mle_settings", "prsquared", "t_test_pairwise"),
+    *("get_nlfun", "info_criteria", "pseudo_rsquared", "summary2"),
 }
 
 

@@ -156,6 +156,7 @@ def select_rank(
     position: str | None = None,
     ties: str = "half",
     tie: str = "common",
+    offset: Any = None,
     groups: Any = None,
     n_folds: int = 5,
     n: int = 199,
@@ -173,7 +174,7 @@ def select_rank(
     criterion : {"bic", "aic", "cv", "loglik-bootstrap"}
         BIC and AIC with all free parameters counted (eq. BIC up to a constant); held-out log-loss; or the smallest model that a
         parametric bootstrap does not reject at the 5% level, BTL against rank 0, each rank against one direction more.
-    exog, judge_exog, position, ties, tie
+    exog, judge_exog, position, ties, tie, offset
         As in :class:`HJAModel`.
     groups : str or array_like, optional
         Rows held out together, such as the verdicts on one prompt; single records by default.
@@ -203,7 +204,7 @@ def select_rank(
     patience = PATIENCE if ranks is None else None
     rng = np.random.default_rng(rng)
     model = HJAModel.from_comparisons(
-        data, exog, rank=candidates[0], position=position, ties=ties, tie=tie, judge_exog=judge_exog
+        data, exog, rank=candidates[0], position=position, ties=ties, tie=tie, judge_exog=judge_exog, offset=offset
     )
     loss = None
     if criterion == "cv":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from numbers import Real
@@ -186,3 +187,14 @@ def frame_text(frame: pd.DataFrame) -> str:
     JA             0.200
     """
     return frame.to_string(formatters={"p_value": p_value}, float_format=lambda value: f"{value:.2f}", na_rep="")
+
+
+def mentions(text: str, name: object) -> bool:
+    """Whether a formula names a column.
+
+    Examples
+    --------
+    >>> mentions("win ~ np.log(length)", "length"), mentions("win ~ length_diff", "length")
+    (True, False)
+    """
+    return re.search(rf"(?<!\w){re.escape(str(name))}(?!\w)", text) is not None

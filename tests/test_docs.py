@@ -31,7 +31,8 @@ INTERNAL = {
     *("HJAModel.row_design", "HJAModel.prediction_rows"),
     *("HJAResults.cov_params_default", "HJAResults.normalized_cov_params", "HJAResults.df_modelwc"),
     # Refused with a sentence that says what to use instead.
-    *("HJAResults.bsejac", "HJAResults.bsejhj", "HJAResults.covjac", "HJAResults.covjhj"),
+    *("HJAResults.bsejac", "HJAResults.bsejhj", "HJAResults.covjac", "HJAResults.covjhj", "HJAResults.get_nlfun"),
+    *("HJAModel.expandparams", "HJAModel.reduceparams", "HJAModel.hessian_factor"),
 }
 
 

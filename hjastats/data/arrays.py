@@ -22,7 +22,7 @@ class UserArrays:
 
     Parameters
     ----------
-    endog, exog, judge, item_a, item_b, weights, judge_exog, columns
+    endog, exog, judge, item_a, item_b, weights, judge_exog, columns, offset
         As in :class:`hjastats.HJAModel`.
     left_out : ndarray of bool, optional
         Rows that a formula left out of ``endog`` and ``exog``, and that have to leave the other arrays as well.
@@ -39,14 +39,16 @@ class UserArrays:
         left_out: np.ndarray | None,
         judge_exog: Any = None,
         columns: pd.DataFrame | None = None,
+        offset: Any = None,
     ) -> None:
         labels = {"judge": judge, "item_a": item_a, "item_b": item_b}
         absent = [name for name, values in labels.items() if values is None]
         if absent:
             raise ComparisonError(f"comparisons need {', '.join(absent)}: pass one label per row.")
         arrays = {name: _label_series(name, values) for name, values in (labels | {"weights": weights}).items()}
+        arrays["offset"] = None if offset is None else offset_series(offset, len(outcome_series(endog)))
         frames = {"exog": numeric_frame(exog), "judge_exog": numeric_frame(judge_exog), "columns": columns}
-        given = {"endog": endog, **labels, "weights": weights, "exog": exog, "judge_exog": judge_exog}
+        given = {"endog": endog, **labels, "weights": weights, "exog": exog, "judge_exog": judge_exog, "offset": offset}
         outcome = outcome_series(endog)
         self._n_empty = 0
         self._parts: dict[str, Any] = {"endog": outcome}
@@ -74,6 +76,11 @@ class UserArrays:
     def exog(self) -> pd.DataFrame | None:
         """Covariates."""
         return self._parts.get("exog")
+
+    @property
+    def offset(self) -> pd.Series | None:
+        """What is known to be added to the log-odds."""
+        return self._parts.get("offset")
 
     @property
     def judge_exog(self) -> pd.DataFrame | None:
@@ -159,6 +166,42 @@ def outcome_series(endog: Any) -> pd.Series:
         raise ComparisonError(f"endog must be one-dimensional, got shape {values.shape}.")
     index = endog.index if isinstance(endog, pd.Series) else None
     return pd.Series(values, index=index, name=name or "win")
+
+
+def offset_series(offset: Any, n_rows: int) -> pd.Series:
+    """An offset as one column of numbers; a single number is that of every row.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    name = getattr(offset, "name", None)
+    try:
+        values = np.asarray(offset, dtype=float)
+    except (TypeError, ValueError):
+        raise ComparisonError(f"offset must be numbers on the scale of log-odds, got {quoted([offset])}.") from None
+    if values.ndim > 1:
+        raise ComparisonError(f"offset must be one-dimensional, got shape {values.shape}.")
+    values = np.full(n_rows, values) if values.ndim == 0 else values
+    return pd.Series(values, index=offset.index if isinstance(offset, pd.Series) else None, name=name)
+
+
+def known_offset(offset: Any, data: Comparisons) -> pd.Series | None:
+    """The offset of the rows of the data, given as numbers or as the name of one of its columns.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if offset is None:
+        return None
+    offset = columns_of(data.columns, [offset])[offset] if isinstance(offset, str) else offset
+    series = offset_series(offset, data.n_rows)
+    if len(series) != data.n_rows:
+        raise ComparisonError(f"offset has {len(series)} values but there are {data.n_rows} comparisons.")
+    if not np.isfinite(series).all():
+        raise ComparisonError("offset has missing or infinite values: leave those comparisons out or fill them in.")
+    return series.reset_index(drop=True)
 
 
 def numeric_frame(exog: Any) -> pd.DataFrame | None:
@@ -252,6 +295,19 @@ def columns_of(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     if absent:
         raise ComparisonError(f"no column is called {quoted(absent)}; there are {quoted(frame.columns, 10) or 'none'}.")
     return frame[names]
+
+
+def covariate_rows(covariates: Any, known: list[str]) -> Any:
+    """Covariates of new comparisons with a row for each: one-dimensional ones of several covariates are a single row.
+
+    Examples
+    --------
+    >>> covariate_rows([0.1, 0.2], ["x1", "x2"]).shape, covariate_rows([0.1, 0.2], ["x1"]).shape
+    ((1, 2), (2, 1))
+    """
+    if covariates is None or isinstance(covariates, pd.DataFrame) or np.ndim(covariates) != 1:
+        return covariates
+    return np.asarray(covariates).reshape((1, -1) if len(known) > 1 else (-1, 1))
 
 
 def new_covariates(name: str, covariates: Any, n_rows: int, known: list[str]) -> np.ndarray:

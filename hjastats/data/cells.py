@@ -14,7 +14,7 @@ from .. import limits
 
 # The fields of cells with one entry, or one row, for each.
 _VECTORS = ("judge", "first", "second", "n", "y")
-_BLOCKS = ("judge_terms", "shared_terms", "counts")
+_BLOCKS = ("judge_terms", "shared_terms", "counts", "offset")
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Cells:
         Regressors with one coefficient for all judges.
     counts : ndarray, shape (n_cells, c)
         What else of the verdicts counts, such as the weight of ties where they are no half wins; equal from both sides of a pair.
+    offset : ndarray, shape (n_cells, 1), or (n_cells, 0) without one
+        What is known to be added to the log-odds of the first item.
     """
 
     judge: np.ndarray
@@ -47,6 +49,7 @@ class Cells:
     judge_terms: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     shared_terms: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     counts: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    offset: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
         for name in _BLOCKS:
@@ -66,6 +69,16 @@ class Cells:
     def n_shared_terms(self) -> int:
         """Number of linear coefficients common to all judges."""
         return self.shared_terms.shape[1]
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether something is known to be added to the log-odds."""
+        return self.offset.shape[1] > 0
+
+    @property
+    def known_odds(self) -> np.ndarray | float:
+        """Log-odds that are known, shape (n_cells,); zero without an offset."""
+        return self.offset[:, 0] if self.has_offset else 0.0
 
     @cached_property
     def first_entry(self) -> np.ndarray:
@@ -141,8 +154,8 @@ AnyCells = TypeVar("AnyCells", bound=Cells)
 def collapse(rows: AnyCells) -> AnyCells:
     """Collapse rows to cells.
 
-    Without linear terms the order of presentation carries no information and (i, j) is merged with (j, i). With them a
-    cell also fixes the values of the terms, so that the likelihood of the rows is kept exactly.
+    Without linear terms and offset the order of presentation carries no information and (i, j) is merged with (j, i). With them
+    a cell also fixes their values, so that the likelihood of the rows is kept exactly.
 
     Examples
     --------
@@ -152,7 +165,7 @@ def collapse(rows: AnyCells) -> AnyCells:
     (array([3.]), array([1.5]))
     """
     n_judges, n_items = rows.n_judges, rows.n_items
-    terms = [block for block in (rows.judge_terms, rows.shared_terms) if block.shape[1] > 0]
+    terms = [block for block in (rows.judge_terms, rows.shared_terms, rows.offset) if block.shape[1] > 0]
     is_constant = all((block == block[:1]).all() for block in terms)
     if is_constant and n_judges * n_items**2 <= limits.DENSE_COUNTS:
         totals = _table_of_pairs(rows)
@@ -185,6 +198,7 @@ def collapse(rows: AnyCells) -> AnyCells:
         y=totals[1],
         judge_terms=rows.judge_terms[some],
         shared_terms=rows.shared_terms[some],
+        offset=rows.offset[some],
         counts=np.column_stack([np.zeros((len(judge), 0)), *totals[2:]]),
     )
 

@@ -278,6 +278,27 @@ class Comparisons:
             item_metadata=self.item_metadata if items is None else aligned_metadata(items, "item", self.items),
         )
 
+    def with_outcome(self, outcome: Any) -> Comparisons:
+        """The comparisons with other verdicts; themselves if these are the same.
+
+        Raises
+        ------
+        ComparisonError
+            For another number of them, or numbers outside 0 to 1.
+
+        Examples
+        --------
+        >>> Comparisons.from_arrays("j", ["a", "b"], ["b", "c"], [1, 0]).with_outcome([0, 1]).outcome
+        array([0., 1.])
+        """
+        values = np.array(outcome, dtype=float)
+        if values.shape != self.outcome.shape:
+            raise ComparisonError(f"there are {values.size} outcomes for {self.n_rows} comparisons: pass one for each.")
+        if np.array_equal(values, self.outcome):
+            return self
+        check_outcomes(values, self.weight, TableRows())
+        return replace(self, outcome=_fixed(values))
+
     def _with_metadata_of(self, other: Comparisons) -> Comparisons:
         return replace(
             self,

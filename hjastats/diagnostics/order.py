@@ -62,7 +62,7 @@ def order_evidence(fit: Fit, observed: Observations) -> OrderEvidence:
     within, test, p_first = None, None, np.ones(data.n_judges)
     # A model whose scores run to infinity is too certain to be asked.
     if not (is_designed and fit.separation is None) and unmoved.has_dense_laplacians:
-        if unmoved.terms:
+        if not unmoved.is_plain:
             offset = log_odds(unmoved, fit.at) - score_differences(unmoved, fit.at.scores)
             within = order_within_judges(unmoved, offset)
         else:

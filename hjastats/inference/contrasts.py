@@ -154,6 +154,10 @@ class Contrast:
         with np.errstate(invalid="ignore"):
             return self._carried(self.estimate) - self._carried(self.null)
 
+    def on_scales(self) -> tuple[np.ndarray, np.ndarray]:
+        """Distances from the null values, shape (n_contrasts,), and gradients, each on the scale of its contrast."""
+        return self._distance, self._carried(self.estimate, "slope")[:, None] * self.gradient
+
     @property
     def z(self) -> np.ndarray:
         """Distance from the null value in standard errors, on the scale of each contrast; not a number for what is fixed."""

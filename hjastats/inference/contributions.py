@@ -45,7 +45,8 @@ class Contributions:
     @classmethod
     def of_comparisons(cls, rows: Design, data: Comparisons, at: Coefficients) -> Contributions:
         """Every comparison by itself; those that cannot be told apart once, with their number."""
-        columns = [rows.judge, rows.first, rows.second, data.outcome, *rows.judge_terms.T, *rows.shared_terms.T]
+        terms = (*rows.judge_terms.T, *rows.shared_terms.T, *rows.offset.T)
+        columns = [rows.judge, rows.first, rows.second, data.outcome, *terms]
         code, some = distinct_rows(columns)
         distinct, count = take(rows, some), np.bincount(code, data.weight, minlength=len(some))
         each = evaluate(single(distinct, data.outcome[some]), at)

@@ -73,18 +73,39 @@ def _of_the_model(fit: Fit, observations: Observations | None, options: dict[str
     return CovarianceChoice("nonrobust", description)
 
 
-def _of_comparisons(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
+def _hc0(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
+    return _of_comparisons(fit, observations, "HC0", 1.0)
+
+
+def _hc1(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
+    """HC0 times n / (n - d), for the d residuals that the estimate takes up (MacKinnon and White 1985)."""
+    assert observations is not None
+    size, n_free = _size(observations.data), fit.layout.n_free
+    if size <= n_free:
+        raise OptionError(
+            f"cov_type='HC1' needs more comparisons than parameters, got {size:g} and {n_free}: use 'nonrobust' or 'HC0'."
+        )
+    return _of_comparisons(fit, observations, "HC1", size / (size - n_free))
+
+
+def _size(data: Comparisons) -> float:
+    """Number of comparisons; importance weights sum to whatever their scale is, and their rows are counted."""
+    return data.n_comparisons if data.has_whole_weights else float(data.n_rows)
+
+
+def _of_comparisons(fit: Fit, observations: Observations | None, kind: str, correction: float) -> CovarianceChoice:
     assert observations is not None
     rows, data, at, tangent, bread = observations.rows, observations.data, fit.at, fit.tangent, fit.model_covariance
     sparse_judges = nearly_certain(fit)
     covariance: Covariance
     if fit.layout.n_free > limits.LARGEST_SANDWICH or len(sparse_judges):
         contributions = Contributions.of_comparisons(rows, data, at)
-        covariance = Sandwich.held_up(fit, contributions, sparse_judges)
+        covariance = Sandwich.held_up(fit, contributions, sparse_judges, correction)
     else:
-        covariance = DenseCovariance(DenseCovariance(single_meat(rows, data, at, tangent)).of(bread.covariance))
-    description = f"Standard errors are heteroscedasticity robust (HC0).{_held_up(fit, sparse_judges)}"
-    return CovarianceChoice("HC0", description, covariance)
+        meat = DenseCovariance(correction * single_meat(rows, data, at, tangent))
+        covariance = DenseCovariance(meat.of(bread.covariance))
+    description = f"Standard errors are heteroscedasticity robust ({kind}).{_held_up(fit, sparse_judges)}"
+    return CovarianceChoice(kind, description, covariance)
 
 
 def _of_clusters(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
@@ -129,8 +150,7 @@ def clustered(
     """
     use_correction = _default_correction(fit) if use_correction is None else use_correction
     data, g, k = observed.data, float(clusters.n), fit.layout.n_free
-    # Importance weights sum to whatever their scale is.
-    size = data.n_comparisons if data.has_whole_weights else float(data.n_rows)
+    size = _size(data)
     correction = 1.0 if use_correction is False else (size - 1.0) / (size - k)
     scale = None
     if use_correction == "judge":
@@ -178,7 +198,8 @@ def _held_up(fit: Fit, judges: np.ndarray) -> str:
 
 COVARIANCES = {
     "nonrobust": CovarianceType((), False, _of_the_model),
-    "HC0": CovarianceType((), True, _of_comparisons),
+    "HC0": CovarianceType((), True, _hc0),
+    "HC1": CovarianceType((), True, _hc1),
     "cluster": CovarianceType(("groups", "use_correction"), True, _of_clusters),
 }
 

@@ -107,21 +107,15 @@ def hypothesis_labels(matrix: np.ndarray, values: np.ndarray, names: list[str]) 
     return labels
 
 
-def wald_statistic(
-    jacobian: np.ndarray,
-    covariance: np.ndarray,
-    distance: np.ndarray,
-    labels: Sequence[str],
-    size: np.ndarray | float = 1.0,
-) -> ContrastResults:
-    """Chi-squared test that quantities with the given Jacobian are at distance zero from their null values.
+def independent(
+    jacobian: np.ndarray, distance: np.ndarray, labels: Sequence[str], size: np.ndarray | float = 1.0
+) -> np.ndarray:
+    """Combinations of restrictions that do not repeat each other, shape (rank, m).
 
     Parameters
     ----------
     jacobian : ndarray, shape (m, n_free)
         Gradients in the free coordinates: their rank is the number of restrictions that can be tested.
-    covariance : ndarray, shape (m, m)
-        Covariance of the quantities.
     distance : ndarray, shape (m,)
         Estimate minus null value.
     size : ndarray, shape (m,), or float
@@ -133,20 +127,45 @@ def wald_statistic(
         If everything is fixed by the constraints, or the null values contradict them.
     """
     unit = np.broadcast_to(np.where(np.asarray(size) > 0, size, 1.0), len(distance))
-    jacobian, distance, covariance = jacobian / unit[:, None], distance / unit, covariance / np.outer(unit, unit)
-    left, strength, _ = np.linalg.svd(jacobian, full_matrices=True)
+    left, strength, _ = np.linalg.svd(jacobian / unit[:, None], full_matrices=True)
     scale = max(strength.max(initial=0.0), 1e-300)
     rank = int((strength > _RANK_TOLERANCE * scale).sum()) if scale > _RANK_TOLERANCE else 0
     if rank == 0:
         raise ContrastError(f"not testable: the constraints of the model fix {quoted(labels, 3)}.")
-    missed = left[:, rank:].T @ distance
-    if np.abs(missed).max(initial=0.0) > _CONTRADICTION * max(1.0, np.abs(distance).max()):
+    combined = left.T / unit
+    missed = combined[rank:] @ distance
+    if np.abs(missed).max(initial=0.0) > _CONTRADICTION * max(1.0, np.abs(distance / unit).max()):
         raise ContrastError(
             f"{quoted(labels, 3)} cannot all hold: they contradict each other or the constraints of the model (such as "
             "sum(mu) = 0 and mean(gamma) = 1)."
         )
-    tested = left[:, :rank]
-    inner = tested.T @ covariance @ tested
+    return combined[:rank]
+
+
+def wald_statistic(
+    jacobian: np.ndarray,
+    covariance: np.ndarray,
+    distance: np.ndarray,
+    labels: Sequence[str],
+    size: np.ndarray | float = 1.0,
+) -> ContrastResults:
+    """Chi-squared test that quantities with the given Jacobian are at distance zero from their null values.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (m, m)
+        Covariance of the quantities.
+    jacobian, distance, labels, size
+        As in :func:`independent`.
+
+    Raises
+    ------
+    ContrastError
+        If everything is fixed by the constraints, or the null values contradict them.
+    """
+    combined = independent(jacobian, distance, labels, size)
+    rank = len(combined)
+    inner = combined @ covariance @ combined.T
     if np.isfinite(inner).all():
         values = np.linalg.eigvalsh(inner)
         if values[0] <= 1e-10 * max(values[-1], 1e-300):
@@ -154,7 +173,7 @@ def wald_statistic(
                 f"the covariance has fewer directions than the {rank} restrictions to test (too few clusters?): test fewer at "
                 "a time."
             )
-    left_over = tested.T @ distance
+    left_over = combined @ distance
     statistic = float(left_over @ np.linalg.solve(inner, left_over)) if np.isfinite(inner).all() else np.nan
     return ContrastResults(chi2=statistic, statistic=statistic, df_denom=rank, distribution="chi2", dist_args=(rank,))
 

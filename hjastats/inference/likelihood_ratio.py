@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.linalg import null_space
 from statsmodels.regression.linear_model import CompareLRTestResult
 
 from .. import limits
 from ..errors import NonRegularWarning
-from ..fit import Fit
+from ..fit import Fit, Restriction
 from ..model.design import Design
 from ..model.information import expected_information, free_information
 from ..model.likelihood import evaluate
@@ -139,14 +140,15 @@ def _inflation(small: Candidate, large: Candidate, clusters: Clusters, df: int) 
     data, rows = small.observed.data, small.observed.rows
     each, all_of_them = evaluate(single(rows, data.outcome), small.fit.at), evaluate(rows, small.fit.at)
 
-    def trace(rows: Design, tangent: TangentBasis) -> float:
+    def trace(rows: Design, tangent: TangentBasis, held: Restriction | None) -> float:
         contributions = Contributions.of_clusters(rows, data, each, clusters)
         information = free_information(expected_information(rows, all_of_them, tangent), rows)
-        squares = contributions.products(np.eye(len(information)), tangent)
-        return float(np.trace(np.linalg.solve(information, squares)))
+        along = np.eye(len(information)) if held is None else null_space(held.gradient)
+        squares = contributions.products(along.T, tangent)
+        return float(np.trace(np.linalg.solve(along.T @ information @ along, squares)))
 
     tangent = large.fit.layout.structure.tangent(small.fit.at.scores)
-    added = trace(large.observed.rows, tangent) - trace(rows, small.fit.tangent)
+    added = trace(large.observed.rows, tangent, None) - trace(rows, small.fit.tangent, small.fit.restriction)
     # Ties as half wins vary less than the model says; a ratio is never enlarged for that.
     return max(added / df * clusters.n / (clusters.n - 1.0), 1.0)
 

@@ -35,8 +35,9 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """Short name of the model."""
-        return self.fit.layout.description
+        """Short name of the model, with what its estimate was held to."""
+        held = self.fit.restriction
+        return self.fit.layout.description + ("" if held is None else f" | {', '.join(held.labels)}")
 
     @property
     def has_soft_preferences(self) -> bool:
@@ -56,8 +57,26 @@ def level(layout: Layout) -> int:
 
 def is_nested(small: Candidate, large: Candidate) -> bool:
     """Whether the first model is a special case of the second."""
-    return level(small.fit.layout) <= level(large.fit.layout) and all(
-        _is_within(term, small, large) for term in small.fit.layout.terms
+    return (
+        level(small.fit.layout) <= level(large.fit.layout)
+        and _is_held(small.fit, large.fit)
+        and has_same_offset(small, large)
+        and all(_is_within(term, small, large) for term in small.fit.layout.terms)
+    )
+
+
+def _is_held(small: Fit, large: Fit) -> bool:
+    """Whether a fit is held to all that the larger one is held to."""
+    held = set() if small.restriction is None else set(small.restriction.labels)
+    return large.restriction is None or held >= set(large.restriction.labels)
+
+
+def has_same_offset(small: Candidate, large: Candidate) -> bool:
+    """Whether the same is known to be added to the log-odds, row by row, in both models."""
+    assert small.observed is not None
+    assert large.observed is not None
+    return np.array_equal(small.observed.rows.offset, large.observed.rows.offset) or not (
+        small.fit.design.has_offset or large.fit.design.has_offset
     )
 
 
@@ -161,7 +180,7 @@ def check_same_data(candidates: Sequence[Candidate]) -> None:
             raise ComparisonError(
                 "the models were fitted to different judges or items: their likelihoods do not compare."
             )
-        ordered = any(candidate.fit.layout.terms for candidate in candidates)
+        ordered = not all(candidate.fit.design.is_plain for candidate in candidates)
         if not _same_cells(_counts(data, ordered), _counts(first, ordered)):
             raise ComparisonError(
                 f"the models were fitted to different verdicts ({first.n_comparisons:g} and {data.n_comparisons:g} "

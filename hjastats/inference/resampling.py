@@ -95,7 +95,8 @@ class RowDraw:
     @classmethod
     def from_data(cls, rows: Design, data: Comparisons, cluster: np.ndarray | None = None) -> RowDraw:
         """Prepare resampling; rows that cannot be told apart are kept once with their total weight."""
-        columns = [rows.judge, rows.first, rows.second, data.outcome, *rows.judge_terms.T, *rows.shared_terms.T]
+        terms = (*rows.judge_terms.T, *rows.shared_terms.T, *rows.offset.T)
+        columns = [rows.judge, rows.first, rows.second, data.outcome, *terms]
         code, some = distinct_rows(columns if cluster is None else [cluster, *columns])
         weight = np.bincount(code, data.weight, minlength=len(some))
         return cls(take(rows, some), data.outcome[some], weight, None if cluster is None else cluster[some])

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..data.cells import Cells
+from ..errors import REMOVED, IdentificationError
 from .responses import BINARY, Response
 from .terms import LOG_ODDS, NO_TERMS, Term, Terms
 
@@ -58,6 +60,11 @@ class Design(Cells):
             **{field.name: getattr(cells, field.name) for field in fields(Cells)}, terms=terms, response=response
         )
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether scores alone move the verdicts."""
+        return not self.terms and not self.has_offset
+
     @cached_property
     def is_free(self) -> np.ndarray:
         """Which of the linear coefficients (shared, then judge by judge) are parameters, shape (m + n_judges * e,)."""
@@ -104,6 +111,26 @@ class Design(Cells):
         )
 
 
+class RemovedCells:
+    """Stands where the cells of a fit were before they were removed; whoever asks for them is told so.
+
+    Examples
+    --------
+    >>> RemovedCells(NO_TERMS, BINARY, has_offset=False).n
+    Traceback (most recent call last):
+        ...
+    hjastats.errors.IdentificationError: the data of these results were removed: this needs them.
+    """
+
+    def __init__(self, terms: Terms, response: Response, *, has_offset: bool) -> None:
+        self.terms, self.response, self.has_offset = terms, response, has_offset
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise IdentificationError(REMOVED)
+
+
 def _by_predictor(
     moves: np.ndarray, columns: np.ndarray, response: Response
 ) -> list[tuple[np.ndarray | slice, np.ndarray]]:
@@ -120,6 +147,7 @@ def assemble(
     response: Response,
     covariates: Mapping[str, np.ndarray],
     columns: pd.DataFrame,
+    offset: np.ndarray | None = None,
 ) -> Design:
     """Rows of a table with a regressor for each term and the counts of the response.
 
@@ -132,6 +160,8 @@ def assemble(
         Regressors of the terms that are covariates.
     columns : pandas.DataFrame
         Further columns of the table, from which declared terms take theirs.
+    offset : ndarray, shape (n_rows,), optional
+        What is known to be added to the log-odds.
     """
 
     def regressors(some: tuple[Term, ...]) -> np.ndarray:
@@ -143,5 +173,6 @@ def assemble(
         judge_terms=regressors(terms.own),
         shared_terms=regressors(terms.shared),
         counts=cells.n[:, None] * response.counts(outcome),
+        offset=np.zeros((len(outcome), 0)) if offset is None else offset[:, None],
     )
     return Design.of(plain, terms, response)

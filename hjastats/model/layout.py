@@ -210,6 +210,29 @@ class Layout:
         scores = self.structure.from_free(free[self.n_linear :], tangent)
         return Coefficients(scores, self._own_coefficients(free, self.terms.absent), free[: len(self.terms.shared)])
 
+    def moved(self, at: Coefficients, tangent: TangentBasis, step: np.ndarray) -> tuple[Coefficients, TangentBasis]:
+        """Follow a step of the free coordinates to other coefficients, with the tangent basis there."""
+        scores, there = self.structure.move(at.scores, tangent, *tangent.split(step[self.n_linear :]))
+        judge = at.judge + self._own_coefficients(step, np.zeros(len(self.terms.own)))
+        return Coefficients(scores, judge, at.shared + step[: len(self.terms.shared)]), there
+
+    def bending(self, parts: Decomposition, at: Coefficients, tangent: TangentBasis, weights: np.ndarray) -> np.ndarray:
+        """Second derivative of a weighted sum of the reported parameters by the free coordinates, shape (n_free, n_free).
+
+        Parameters describe the scores and fulfil conditions; both are differentiated twice. Of the scores only movements inside the
+        structure count, since what leads out of it is in the information already.
+        """
+        values, weights = self.structure.pack(parts, at.scores), weights[self.n_linear :]
+        directions = self.structure.jacobian(parts, tangent)
+        by_scores = tangent.scores(weights @ directions)
+        conditions = self.structure.normalisation(values, len(self.judges), len(self.items))
+        left_over = weights - self.structure.chain(values, by_scores)
+        multipliers = np.linalg.lstsq(conditions.jacobian.T, left_over, rcond=None)[0]
+        bending = conditions.bending(multipliers) + self.structure.bending(by_scores)
+        result = np.zeros((self.n_free, self.n_free))
+        result[self.n_linear :, self.n_linear :] = -directions.T @ bending @ directions
+        return result
+
     def _own_coefficients(self, free: np.ndarray, absent: np.ndarray) -> np.ndarray:
         """The judges' own coefficients, shape (n_judges, e), with what is no parameter filled in."""
         judge = np.tile(absent, (len(self.judges), 1))

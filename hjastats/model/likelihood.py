@@ -32,8 +32,13 @@ def score_differences(cells: Cells, scores: np.ndarray) -> np.ndarray:
 
 def log_odds(design: Design, at: Coefficients) -> np.ndarray:
     """Log-odds that the first item of each cell beats the second, shape (n_cells,)."""
-    eta = score_differences(design, at.scores)
-    return eta + _from_terms(design, at, 0) if design.terms else eta
+    return log_odds_change(design, at) + design.known_odds if design.has_offset else log_odds_change(design, at)
+
+
+def log_odds_change(design: Design, change: Coefficients) -> np.ndarray:
+    """What a change of the coefficients adds to the log-odds of each cell, shape (n_cells,); an offset stays as it is."""
+    eta = score_differences(design, change.scores)
+    return eta + _from_terms(design, change, 0) if design.terms else eta
 
 
 def own_predictors(design: Design, at: Coefficients) -> np.ndarray | None:

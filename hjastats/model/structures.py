@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from itertools import combinations, combinations_with_replacement, pairwise
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dgesdd
@@ -105,6 +106,33 @@ class ScoreStructure(Protocol):
     def bending(self, by_scores: np.ndarray) -> np.ndarray:
         """Second derivatives of the scores by the reported parameters times a gradient by the scores."""
 
+    def normalisation(self, values: np.ndarray, n_judges: int, n_items: int) -> Normalisation:
+        """What reported parameters must fulfil beside describing the scores, and how that bends."""
+
+
+class Normalisation(NamedTuple):
+    """Conditions on reported parameters, each that a product of two of their blocks is a constant.
+
+    Attributes
+    ----------
+    jacobian : ndarray, shape (n_conditions, n_reported)
+    products : tuple of (int, slice, slice)
+        Conditions that are no sums but products of two blocks.
+    """
+
+    jacobian: np.ndarray
+    products: tuple[tuple[int, slice, slice], ...] = ()
+
+    def bending(self, multipliers: np.ndarray) -> np.ndarray:
+        """Second derivatives of the conditions times multipliers, shape (n_reported, n_reported)."""
+        n = self.jacobian.shape[1]
+        result = np.zeros((n, n))
+        for i, left, right in self.products:
+            block = multipliers[i] * np.eye(left.stop - left.start)
+            result[left, right] += block
+            result[right, left] += block
+        return result
+
 
 class _Flat(ABC):
     """A structure whose members are a linear space: movements lead to members and never turn the tangent basis."""
@@ -125,6 +153,10 @@ class _Flat(ABC):
     ) -> tuple[np.ndarray, TangentBasis]:
         """Add the step."""
         return scores + tangent.movement(own, shared), tangent
+
+    def normalisation(self, values: np.ndarray, n_judges: int, n_items: int) -> Normalisation:
+        """Scores sum to zero."""
+        return Normalisation(np.kron(np.eye(len(values) // n_items), np.ones(n_items)))
 
     def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
         """The nearest member with its tangent basis."""
@@ -447,3 +479,18 @@ class LowRank:
             result[judge : judge + n_judges, item : item + n_items] = by_scores
             result[item : item + n_items, judge : judge + n_judges] = by_scores.T
         return result
+
+    def normalisation(self, values: np.ndarray, n_judges: int, n_items: int) -> Normalisation:
+        """Condition cond:norm: sums of all blocks, and products of the items' and of the judges' directions."""
+        ends = np.cumsum([0, n_judges, n_items, *[n_judges] * self.rank, *[n_items] * self.rank])
+        gamma, mu, *rest = [slice(a, b) for a, b in pairwise(ends.tolist())]
+        U, V = rest[: self.rank], rest[self.rank :]
+        sums = [gamma, mu, *rest]
+        products = [*((mu, v) for v in V), *combinations_with_replacement(V, 2), *combinations(U, 2)]
+        jacobian = np.zeros((len(sums) + len(products), len(values)))
+        for i, block in enumerate(sums):
+            jacobian[i, block] = 1.0
+        for i, (left, right) in enumerate(products, start=len(sums)):
+            jacobian[i, left] += values[right]
+            jacobian[i, right] += values[left]
+        return Normalisation(jacobian, tuple((len(sums) + i, *pair) for i, pair in enumerate(products)))

@@ -10,11 +10,11 @@ from patsy import PatsyError
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
-from ..data.arrays import UserArrays, check_option, column, covariate_frame, judge_columns
+from ..data.arrays import UserArrays, check_option, column, covariate_frame, judge_columns, known_offset
 from ..data.cells import collapse, take
 from ..data.comparisons import Comparisons, check_rows
 from ..data.readers import read_comparisons
-from ..errors import ComparisonError, IdentificationError, OptionError
+from ..errors import REMOVED, ComparisonError, IdentificationError, OptionError
 from ..fit import Observations
 from ..model.decomposition import max_rank
 from ..model.design import Coefficients, Design, assemble
@@ -45,6 +45,9 @@ Labels = Any
 class ComparisonModel(GenericLikelihoodModel):
     """Likelihood of pairwise verdicts under a low-rank score structure; :class:`HJAModel` adds the fitting."""
 
+    # Whether the rank is an argument; other classes have one, or none, by definition.
+    takes_rank = True
+
     def __init__(
         self,
         endog: Any,
@@ -60,6 +63,7 @@ class ComparisonModel(GenericLikelihoodModel):
         ties: str = "half",
         tie: str = "common",
         judge_exog: Any = None,
+        offset: Any = None,
         missing: str = "none",
         columns: pd.DataFrame | None = None,
         comparisons: Comparisons | None = None,
@@ -76,14 +80,17 @@ class ComparisonModel(GenericLikelihoodModel):
         if kwargs:
             raise TypeError(f"{type(self).__name__} got unknown arguments: {quoted(kwargs)}.")
         if comparisons is None:
-            table = UserArrays(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog, columns)
+            table = UserArrays(endog, exog, judge, item_a, item_b, weights, formula_rows, judge_exog, columns, offset)
             table = table.checked(missing, counts)
-            endog, comparisons = table.endog, table.comparisons()
+            endog, comparisons, offset = table.endog, table.comparisons(), table.offset
             exog, judge_exog = (
                 None if frame is None else frame.reset_index(drop=True) for frame in (table.exog, table.judge_exog)
             )
         exog = covariate_frame("exog", exog, comparisons)
         judge_exog = covariate_frame("judge_exog", judge_exog, comparisons)
+        offset = known_offset(offset, comparisons)
+        if endog is not comparisons.outcome:
+            comparisons = comparisons.with_outcome(endog)
         endog = endog if isinstance(endog, pd.Series) else pd.Series(np.asarray(endog, dtype=float), name="win")
         if exog is not None and "Intercept" in exog.columns:
             exog = self._take_intercept(exog)
@@ -92,17 +99,20 @@ class ComparisonModel(GenericLikelihoodModel):
             kept = comparisons.outcome != 0.5
             self.n_ties_dropped = float(comparisons.weight[~kept].sum())
             comparisons, endog = comparisons.subset(kept), endog[kept]
-            exog, judge_exog = (f if f is None else f[kept].reset_index(drop=True) for f in (exog, judge_exog))
+            exog, judge_exog, offset = (
+                f if f is None else f[kept].reset_index(drop=True) for f in (exog, judge_exog, offset)
+            )
         self.response.check(comparisons.outcome)
         self.comparisons: Comparisons = comparisons
         self.judge_exog = judge_exog
+        self.offset: np.ndarray | None = None if offset is None else offset.to_numpy()
+        self.offset_name: str | None = None if offset is None or offset.name is None else str(offset.name)
         if exog is not None:
             exog = exog.set_axis(endog.index)
         super().__init__(endog, exog, missing="none", hasconst=False, **spec)
         # The design of a formula stays with the data, which know how to restore it after pickling.
         self.__dict__.pop("model_spec", None)
         self.formula: str | None = spec.get("formula")
-        self._init_keys: list[str] = []
         self._set_up(rank)
 
     def _take_intercept(self, exog: pd.DataFrame) -> pd.DataFrame | None:
@@ -126,6 +136,7 @@ class ComparisonModel(GenericLikelihoodModel):
         ties: str = "half",
         tie: str = "common",
         judge_exog: Any = None,
+        offset: Any = None,
     ) -> Self:
         """Build the model from comparisons, or from anything :func:`read_comparisons` reads.
 
@@ -137,6 +148,8 @@ class ComparisonModel(GenericLikelihoodModel):
             Covariates, one row per comparison; a list of names takes them from ``data.columns``. Likewise ``judge_exog``.
         rank : int, optional
             Number of disagreement directions of HJA, 1 by default.
+        offset : str or array_like, optional
+            Known addition to the log-odds of the first item: a column of ``data.columns``, or one number per comparison.
         position, ties, tie, judge_exog
             As in the class.
 
@@ -148,7 +161,7 @@ class ComparisonModel(GenericLikelihoodModel):
         ['position', 'mu[a]', 'mu[b]']
         """
         data = data if isinstance(data, Comparisons) else read_comparisons(data)
-        for name, covariates in (("exog", exog), ("judge_exog", judge_exog)):
+        for name, covariates in (("exog", exog), ("judge_exog", judge_exog), ("offset", offset)):
             check_rows(name, covariates, data)
         options: dict[str, Any] = {} if rank is None else {"rank": rank}
         return cls(
@@ -159,6 +172,7 @@ class ComparisonModel(GenericLikelihoodModel):
             ties=ties,
             tie=tie,
             judge_exog=judge_exog,
+            offset=offset,
             **options,
         )
 
@@ -175,6 +189,7 @@ class ComparisonModel(GenericLikelihoodModel):
         item_b: Any,
         weights: Any = None,
         judge_exog: Any = None,
+        offset: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Build the model from a formula such as ``"win ~ 0 + length_diff"``.
@@ -188,7 +203,7 @@ class ComparisonModel(GenericLikelihoodModel):
         data : pandas.DataFrame
         subset : array_like, optional
             Rows to use, as index labels or a boolean mask.
-        judge, item_a, item_b, weights : str or array_like
+        judge, item_a, item_b, weights, offset : str or array_like
             Column names of ``data``, or arrays with one value per row of ``data``; a Series has the index of ``data``.
         judge_exog : str, list of str or array_like, optional
             Covariates with judge-specific slopes: columns of ``data``, or the right side of a formula such as ``"0 + length"``.
@@ -205,9 +220,12 @@ class ComparisonModel(GenericLikelihoodModel):
         judge
         all judges     0.336     0.04
         """
+        if "~" not in formula:
+            raise ComparisonError(
+                f"a formula has an outcome, a tilde and covariates, 'win ~ 0 + length', got {formula!r}."
+            )
         arrays = {"judge": judge, "item_a": item_a, "item_b": item_b}
-        if weights is not None:
-            arrays["weights"] = weights
+        arrays |= {name: given for name, given in (("weights", weights), ("offset", offset)) if given is not None}
         columns = pd.DataFrame({name: column(name, value, data) for name, value in arrays.items()}, index=data.index)
         own = judge_columns(judge_exog, data)
         if subset is not None:
@@ -216,6 +234,10 @@ class ComparisonModel(GenericLikelihoodModel):
         advance_eval_env(kwargs)
         kwargs.setdefault("missing", "raise")
         options = {name: columns[name] for name in arrays} | {"judge_exog": own, "columns": data}
+        if offset is not None:
+            options["offset"] = columns["offset"].rename(
+                offset if isinstance(offset, str) else getattr(offset, "name", None)
+            )
         try:
             return super().from_formula(formula, data, None, drop_cols, **options, **kwargs)
         except PatsyError as error:
@@ -244,14 +266,16 @@ class ComparisonModel(GenericLikelihoodModel):
         by_response = self.response.terms(self.tie, data.judge_index, data.outcome, data.n_judges)
         self.layout = Layout(self.structure, data.judges, data.items, gather(covariates, own, self.scopes, by_response))
         # Without terms the counts are those of the data, which other models of the same data use too.
-        self.design = collapse(self.row_design()) if self.layout.terms else Design.of(data.cells)
+        is_plain = not self.layout.terms and self.offset is None
+        self.design = Design.of(data.cells) if is_plain else collapse(self.row_design())
         self.data.param_names = self.layout.names
         self.data.judge_names, self.data.item_names = list(data.judges), list(data.items)
         self.nobs = data.n_comparisons
-        self.nparams, self.k_extra, self.k_params_free = len(self.layout.names), 0, self.layout.n_free
+        self.nparams, self.k_params_free = len(self.layout.names), self.layout.n_free
+        self.k_extra = self.nparams - len(covariates)
         self.df_model = float(self.k_params_free)
         self.df_resid = self.nobs - self.k_params_free
-        self._data_attr += ["comparisons", "judge_exog"]
+        self._data_attr += ["comparisons", "judge_exog", "offset", "data.missing_row_idx", "data.row_labels"]
 
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
         largest = max_rank(data.n_judges, data.n_items)
@@ -263,14 +287,23 @@ class ComparisonModel(GenericLikelihoodModel):
         return LowRank(int(rank))
 
     def row_design(self) -> Design:
-        """The rows of the data with their terms, as cells of their own."""
+        """The rows of the data with their terms, as cells of their own.
+
+        Raises
+        ------
+        IdentificationError
+            After the data were removed.
+        """
         data = self.comparisons
+        if data is None:
+            raise IdentificationError(REMOVED)
         covariates = (
             {} if self.exog is None else dict(zip(self.exog_names, np.asarray(self.exog, float).T, strict=True))
         )
         if self.judge_exog is not None:
             covariates |= {str(name): self.judge_exog[name].to_numpy(dtype=float) for name in self.judge_exog}
-        return assemble(data.row_cells, data.outcome, self.layout.terms, self.response, covariates, data.columns)
+        terms, response = self.layout.terms, self.response
+        return assemble(data.row_cells, data.outcome, terms, response, covariates, data.columns, self.offset)
 
     @property
     def observations(self) -> Observations:
@@ -281,14 +314,37 @@ class ComparisonModel(GenericLikelihoodModel):
         IdentificationError
             After the data were removed.
         """
-        if self.comparisons is None:
-            raise IdentificationError("the data of these results were removed: this needs them.")
         return Observations(self.comparisons, self.row_design(), self.n_ties_dropped)
 
     @property
     def options(self) -> dict[str, Any]:
         """What the model was made with beside the data, under the names of its arguments."""
         return {"rank": int(self.rank), **self.scopes, "ties": self.ties, "tie": self.tie}
+
+    def _get_init_kwds(self) -> dict[str, Any]:
+        """What makes this model again, beside endog and exog, under the names of the arguments."""
+        options = self._same_data()
+        return {name: value for name, value in options.items() if name not in ("endog", "exog")} | self._own_rank()
+
+    def _same_data(self) -> dict[str, Any]:
+        """Arguments that make a model of the same data and terms."""
+        if self.comparisons is None:
+            raise IdentificationError("the data of this model were removed: it cannot be fitted again.")
+        exog = None if self.exog is None else pd.DataFrame(self.exog, columns=self.exog_names)
+        return {
+            "endog": self.comparisons.outcome,
+            "exog": exog,
+            "comparisons": self.comparisons,
+            "judge_exog": self.judge_exog,
+            "offset": None if self.offset is None else pd.Series(self.offset, name=self.offset_name),
+            **self.scopes,
+            "ties": "half" if self.ties == "drop" else self.ties,
+            "tie": self.tie,
+        }
+
+    def _own_rank(self) -> dict[str, Any]:
+        """The rank, if it is an argument of the class."""
+        return {"rank": self.rank} if self.takes_rank else {}
 
     @property
     def position(self) -> str | None:
@@ -386,6 +442,25 @@ class ComparisonModel(GenericLikelihoodModel):
         tangent = self.structure.tangent(there.scores)
         # Both charts give coordinates to the same scores: change from the anchor's to those at the point itself.
         return self.layout.jacobian(there, tangent) @ np.linalg.inv(self.layout.chart_change(anchor, tangent))
+
+    def expandparams(self, params: Any) -> Any:
+        """Refuse what the base class does with parameters that were fixed before the fit."""
+        raise NotImplementedError(
+            "not available: no parameters are fixed beforehand; transform_params makes reported parameters of free ones."
+        )
+
+    def reduceparams(self, params: Any) -> Any:
+        """Refuse what the base class does with parameters that were fixed before the fit."""
+        raise NotImplementedError(
+            "not available: no parameters are fixed beforehand; untransform_params makes free parameters of reported ones."
+        )
+
+    def hessian_factor(self, params: Any, scale: Any = None, observed: bool = True) -> Any:
+        """Refuse what holds for models that are linear in their parameters."""
+        raise NotImplementedError(
+            "not available: log-odds are products of sensitivities and scores, so the Hessian has no factor for each row; see "
+            "hessian and hessian_free."
+        )
 
     # Likelihood
 
@@ -553,6 +628,7 @@ class ComparisonModel(GenericLikelihoodModel):
         item_a: Labels = None,
         item_b: Labels = None,
         judge_exog: Any = None,
+        offset: Any = None,
         position: bool = True,
         which: str = "mean",
     ) -> Any:
@@ -569,6 +645,9 @@ class ComparisonModel(GenericLikelihoodModel):
             takes any.
         judge_exog : array_like, optional
             Covariates with judge-specific slopes.
+        offset : float, array_like or str, optional
+            What is known to be added to the log-odds of the new comparisons; zero by default. A frame has it in the column
+            that the model took it from, or in the one named here.
         position : bool
             Whether the item shown first has the advantage the model gives it; without, the order is taken out.
         which : {"mean", "linear", "decided", "probs"}
@@ -586,7 +665,7 @@ class ComparisonModel(GenericLikelihoodModel):
         """
         check_option("which", which, ("mean", "linear", "decided", "probs"))
         at = self.layout.unpack(self._checked(params))
-        rows = self.prediction_rows(exog, judge, item_a, item_b, judge_exog)
+        rows = self.prediction_rows(exog, judge, item_a, item_b, judge_exog, offset)
         if not position:
             rows = rows.without("position")
         eta = log_odds(rows, at)
@@ -597,16 +676,19 @@ class ComparisonModel(GenericLikelihoodModel):
             return pd.DataFrame(dict(zip(self.response.verdicts, probabilities, strict=True)))
         return expected_outcome(self.response, probabilities)
 
-    def prediction_rows(self, exog: Any, judge: Any, item_a: Any, item_b: Any, judge_exog: Any = None) -> Design:
+    def prediction_rows(
+        self, exog: Any, judge: Any, item_a: Any, item_b: Any, judge_exog: Any = None, offset: Any = None
+    ) -> Design:
         """New comparisons as cells; those of the data when none are given."""
-        reader = NewComparisons(self.layout, self.response, self.formula, self._formula_design)
+        reader = NewComparisons(self.layout, self.response, self.formula, self._formula_design, self.offset_name)
         if judge is None and item_a is None and item_b is None and isinstance(exog, pd.DataFrame):
-            return reader.of_frame(exog)
+            return reader.of_frame(exog, offset)
         if judge is None and item_a is None and item_b is None and exog is None:
             if self.comparisons is None:
                 raise ComparisonError("the data were removed: pass judge, item_a and item_b.")
-            return self.row_design()
-        return reader.of_labels(judge, item_a, item_b, exog, judge_exog)
+            rows = self.row_design()
+            return rows if offset is None else reader.with_offset(rows, offset)
+        return reader.of_labels(judge, item_a, item_b, exog, judge_exog, offset)
 
     @property
     def _formula_design(self) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ..data.arrays import check_option
 from ..data.comparisons import Comparisons
@@ -63,6 +62,9 @@ class HJAModel(ComparisonModel):
         One tie propensity for all judges or one for each, with ``ties="davidson"``.
     judge_exog : array_like, optional
         Covariates whose coefficients differ between judges, such as a length difference.
+    offset : array_like, optional
+        Known addition to the log-odds that the first item wins, such as the handicap of an item or the prediction of another
+        model: a covariate whose coefficient is one.
     missing : {"none", "drop", "raise"}
         What to do with rows in which something is missing; "none" and "raise" both refuse them.
 
@@ -98,8 +100,6 @@ class HJAModel(ComparisonModel):
     """
 
     results_class = HJAResults
-    # Whether the rank is an argument; other classes have one, or none, by definition.
-    takes_rank = True
 
     def check_estimable(self) -> None:
         """Refuse data that cannot determine the parameters, before any fitting.
@@ -119,6 +119,7 @@ class HJAModel(ComparisonModel):
             ...
         hjastats.errors.IdentificationError: the items fall into 2 groups that no judge ever compared with...
         """
+        self._need_data()
         graph = self.comparisons.connectivity
         if not graph.is_connected:
             small = graph.pooled_groups[1]
@@ -127,6 +128,10 @@ class HJAModel(ComparisonModel):
                 f"scores have no common scale. One group is {quoted(small)}; add comparisons that link it, or fit each "
                 "group by itself (data.connectivity lists them)."
             )
+
+    def _need_data(self) -> None:
+        if self.comparisons is None:
+            raise IdentificationError("the data of this model were removed: it cannot be fitted again.")
 
     def fit(
         self,
@@ -162,8 +167,9 @@ class HJAModel(ComparisonModel):
             Iterations per start of "trust" and of the statsmodels optimisers (default 200); passes of "alternating" (5000).
         full_output, disp, callback, retall
             Passed on to the statsmodels optimisers.
-        cov_type : {"nonrobust", "HC0", "cluster"}
-            Model-based, heteroscedasticity robust, or robust to correlation within clusters.
+        cov_type : {"nonrobust", "HC0", "HC1", "cluster"}
+            Model-based, heteroscedasticity robust (HC1: times n / (n - d) for d free parameters), or robust to correlation
+            within clusters.
         cov_kwds : dict, optional
             ``{"groups": labels or column name}`` for "cluster", or a list of two of them; ``"pair"`` is the pair of items. And
             ``use_correction``: ``"judge"`` (default with parameters of judges), True (as statsmodels) or False.
@@ -206,8 +212,38 @@ class HJAModel(ComparisonModel):
         iterations = 200 if maxiter is None else maxiter
         found = search(self.design, self.structure, starts=starts, n_random=n_random, rng=rng, maxiter=iterations)
         found = found.at_finite() if optimum == "finite" else found
-        fit = assess(self.layout, self.design, found, method=method, history=history, information=information)
+        begun = None if start_params is None else self._checked(start_params)
+        fit = assess(
+            self.layout,
+            self.design,
+            found,
+            method=method,
+            history=history,
+            information=information,
+            start_params=begun,
+        )
         return self._results(fit, cov_type, cov_kwds, warn_convergence)
+
+    def _fit_zeros(
+        self,
+        keep_index: Any = None,
+        start_params: Any = None,
+        return_auxiliary: bool = False,
+        k_params: int | None = None,
+        **fit_kwds: Any,
+    ) -> HJAResults:
+        """Fit without some of the covariates, reported with their coefficients as zeros; as the base class has it."""
+        options = self._same_data() | self._own_rank()
+        exog = options["exog"]
+        kept = np.arange(exog.shape[1])[slice(None) if keep_index is None else keep_index]
+        options["exog"] = exog.iloc[:, kept] if len(kept) else None
+        if start_params is not None:
+            others = np.arange(exog.shape[1], self.nparams)
+            fit_kwds["start_params"] = np.asarray(start_params, dtype=float)[np.concatenate([kept, others])]
+        small = type(self)(**options).fit(**fit_kwds)
+        result = type(small)(self, small.fit.widened(self.layout, self.design, kept))
+        result.results_constrained, result.mle_settings = small, small.mle_settings
+        return result
 
     def _starts_of(
         self,
@@ -311,6 +347,7 @@ class HJAModel(ComparisonModel):
         return self._results(fit, cov_type, cov_kwds, warn_convergence)
 
     def _penalised(self, what: Penalty, n_random: int, rng: np.random.Generator, information: str) -> Fit:
+        self._need_data()
         if not what.links_items:
             self.check_estimable()
         found = what.search(self.design, self.structure, n_random, rng)
@@ -423,27 +460,9 @@ class HJAModel(ComparisonModel):
         kept = ~np.isin(self.comparisons.judge_index, [k for k, name in enumerate(self.judges) if name in unwanted])
         options["comparisons"] = self.comparisons.without_judges(unwanted)
         options["endog"] = options["comparisons"].outcome
-        for name in ("exog", "judge_exog"):
+        for name in ("exog", "judge_exog", "offset"):
             options[name] = None if options[name] is None else options[name].loc[kept].reset_index(drop=True)
         return type(self)(**options, **self._own_rank())
-
-    def _own_rank(self) -> dict[str, Any]:
-        """The rank, if it is an argument of the class."""
-        return {"rank": self.rank} if self.takes_rank else {}
-
-    def _same_data(self) -> dict[str, Any]:
-        if self.comparisons is None:
-            raise IdentificationError("the data of this model were removed: it cannot be fitted again.")
-        exog = None if self.exog is None else pd.DataFrame(self.exog, columns=self.exog_names)
-        return {
-            "endog": self.comparisons.outcome,
-            "exog": exog,
-            "comparisons": self.comparisons,
-            "judge_exog": self.judge_exog,
-            **self.scopes,
-            "ties": "half" if self.ties == "drop" else self.ties,
-            "tie": self.tie,
-        }
 
     def _start_at(self, params: Any) -> Coefficients:
         values = self._checked(params)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from patsy import PatsyError, build_design_matrices
 
-from ..data.arrays import columns_of, lookup, new_covariates
+from ..data.arrays import columns_of, covariate_rows, lookup, new_covariates, offset_series
 from ..data.cells import Cells
 from ..data.labels import common_index
 from ..errors import ComparisonError
@@ -32,14 +32,19 @@ class NewComparisons:
     formula : str or None
     formula_design : patsy.DesignInfo or None
         How the formula makes covariates from a data frame.
+    offset_name : str or None
+        Column of a data frame that holds the offset.
     """
 
     layout: Layout
     response: Response
     formula: str | None
     formula_design: Any
+    offset_name: str | None = None
 
-    def of_labels(self, judge: Any, item_a: Any, item_b: Any, exog: Any = None, judge_exog: Any = None) -> Design:
+    def of_labels(
+        self, judge: Any, item_a: Any, item_b: Any, exog: Any = None, judge_exog: Any = None, offset: Any = None
+    ) -> Design:
         """Comparisons given by labels, each a single one or as many as there are comparisons.
 
         Raises
@@ -52,17 +57,50 @@ class NewComparisons:
             raise ComparisonError("new comparisons need judge, item_a and item_b.")
         common_index({"judge": judge, "item_a": item_a, "item_b": item_b, "exog": exog, "judge_exog": judge_exog})
         arrays = [np.atleast_1d(np.asarray(values, dtype=object)) for values in (judge, item_a, item_b)]
+        exog, judge_exog = (
+            covariate_rows(values, self.layout.terms.covariates(scope))
+            for values, scope in ((exog, "common"), (judge_exog, "judge"))
+        )
+        # A single comparison may be made under several values of the covariates.
+        longest = max((len(values) for values in (exog, judge_exog) if values is not None), default=1)
+        n_rows = longest if all(len(array) == 1 for array in arrays) else 1
         try:
-            judges, firsts, seconds = np.broadcast_arrays(*arrays)
+            judges, firsts, seconds, _ = np.broadcast_arrays(*arrays, np.empty(n_rows))
         except ValueError:
             raise ComparisonError(
                 f"judge, item_a and item_b have {', '.join(str(len(a)) for a in arrays)} labels."
             ) from None
         if any(array.ndim != 1 for array in arrays):
             raise ComparisonError("judge, item_a and item_b must be labels or one-dimensional collections of them.")
-        return self._design(judges, firsts, seconds, exog, judge_exog, pd.DataFrame(index=range(len(judges))))
+        design = self._design(judges, firsts, seconds, exog, judge_exog, pd.DataFrame(index=range(len(judges))))
+        return design if offset is None else self.with_offset(design, offset)
 
-    def of_frame(self, frame: pd.DataFrame) -> Design:
+    def with_offset(self, rows: Design, offset: Any) -> Design:
+        """New comparisons with what is known to be added to their log-odds: a number for all, or one for each.
+
+        Raises
+        ------
+        ComparisonError
+        """
+        values = offset_series(offset, len(rows.n)).to_numpy()
+        if len(values) != len(rows.n) or not np.isfinite(values).all():
+            raise ComparisonError(
+                f"offset must be {len(rows.n)} finite numbers, one for each comparison, or a single one."
+            )
+        return replace(rows, offset=values[:, None])
+
+    def _offset_of(self, frame: pd.DataFrame, offset: Any) -> Any:
+        """The offset of a frame: of the column named, or of that which the model took it from."""
+        name = offset if isinstance(offset, str) else self.offset_name
+        if name is None or (offset is not None and not isinstance(offset, str)):
+            return offset
+        if name not in frame.columns:
+            raise ComparisonError(
+                f"the frame has no column {name!r} with the offset: add it, or pass offset=0 to predict without."
+            )
+        return frame[name]
+
+    def of_frame(self, frame: pd.DataFrame, offset: Any = None) -> Design:
         """Comparisons of a frame with columns judge, item_a or first, item_b or second, and the covariates.
 
         Raises
@@ -82,7 +120,9 @@ class NewComparisons:
         if shared:
             exog = frame if self.formula_design is not None else columns_of(frame, shared)
         judges, firsts, seconds = (frame[name].to_numpy(dtype=object) for name in ("judge", first, second))
-        return self._design(judges, firsts, seconds, exog, columns_of(frame, own) if own else None, frame)
+        design = self._design(judges, firsts, seconds, exog, columns_of(frame, own) if own else None, frame)
+        known = self._offset_of(frame, offset)
+        return design if known is None else self.with_offset(design, known)
 
     def _design(
         self,

@@ -69,7 +69,7 @@ def _right(fit: Fit) -> list[tuple[str, list[str]]]:
         ("No. Items:", [f"{len(layout.items)}"]),
         ("Rank:", [f"{layout.rank}" if layout.structure.has_sensitivities else "-"]),
         ("Log-Likelihood:", [f"{loglike:.5g}" if abs(loglike) < 1000 else f"{loglike:.1f}"]),
-        ("LL-Null (coin flips):", [f"{fit.null_loglike:.1f}"]),
+        ("LL-Null (offset):" if fit.design.has_offset else "LL-Null (coin flips):", [f"{fit.null_loglike:.1f}"]),
         ("AIC:", [f"{fit.aic:.1f}"]),
         ("BIC:", [f"{fit.bic:.1f}"]),
         ("Converged:", [str(fit.converged)]),

@@ -11,7 +11,7 @@ from .. import limits
 from ..data.graph import groups_of_wins, levels_of_wins
 from ..model.design import Coefficients, Design
 from ..model.information import expected_information, free_information
-from ..model.likelihood import evaluate, free_gradient, gradient, log_odds, own_predictors
+from ..model.likelihood import evaluate, free_gradient, gradient, log_odds, log_odds_change, own_predictors
 from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis, centred
 from .products import ProductSystem, coordinates, in_free_order, movement
@@ -170,7 +170,7 @@ def _separation_of_many(
 
 def _largest_change(cells: Design, change: Coefficients) -> float:
     """The largest change of a predictor along a movement."""
-    moved = [log_odds(cells, change), own_predictors(cells, change)]
+    moved = [log_odds_change(cells, change), own_predictors(cells, change)]
     return max(float(np.abs(part).max(initial=0.0)) for part in moved if part is not None)
 
 

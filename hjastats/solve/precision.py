@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, null_space, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from .. import limits
@@ -374,6 +374,22 @@ def invert(information: np.ndarray) -> FreeCovariance:
         return _no_inverse(information)
     inverse /= units
     return FreeCovariance(inverse, information, condition)
+
+
+def invert_along(information: np.ndarray, equations: np.ndarray) -> FreeCovariance:
+    """Inverse of an information among the coordinates that equations with gradients (m, n_free) leave free.
+
+    Examples
+    --------
+    >>> invert_along(np.diag([4.0, 1.0]), np.array([[0.0, 1.0]])).covariance
+    array([[0.25, 0.  ],
+           [0.  , 0.  ]])
+    """
+    along = null_space(equations)
+    inner = (
+        invert(along.T @ information @ along) if along.shape[1] else FreeCovariance(np.zeros((0, 0)), np.eye(0), 1.0)
+    )
+    return FreeCovariance(along @ inner.covariance @ along.T + 0.0, information, inner.condition)
 
 
 def _no_inverse(information: np.ndarray) -> FreeCovariance:

@@ -14,7 +14,7 @@ from scipy.linalg import eigvalsh_tridiagonal
 from .. import limits
 from ..model.design import Coefficients, Design
 from ..model.information import outside
-from ..model.likelihood import Gradient, gradient, log_odds, own_predictors
+from ..model.likelihood import Gradient, gradient, log_odds_change, own_predictors
 from ..model.responses import Derivatives
 from ..model.tangent import TangentBasis
 from ..model.terms import LOG_ODDS
@@ -163,7 +163,7 @@ class ProductSystem:
         """Information times a movement: what it does to the predictors, weighted, and back; a ridge without its diagonal."""
         cells, here, tangent = self.cells, self.here, self.tangent
         change = movement(own, shared, tangent)
-        eta, own_change = log_odds(cells, change), own_predictors(cells, change)
+        eta, own_change = log_odds_change(cells, change), own_predictors(cells, change)
         slope, own_slope = here.curvature * eta, None
         if own_change is not None and here.cross is not None and here.own_curvature is not None:
             slope = slope + (here.cross * own_change).sum(axis=0)

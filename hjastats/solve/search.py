@@ -123,7 +123,7 @@ def search(
         Their randomness.
     """
     plain = PLAIN.get(structure.kind)
-    if starts is None and plain and not cells.terms and (found := plain(cells, ridge, maxiter)) is not None:
+    if starts is None and plain and cells.is_plain and (found := plain(cells, ridge, maxiter)) is not None:
         return found
     optima = _Optima(cells, structure, ridge, maxiter)
     if starts is not None:

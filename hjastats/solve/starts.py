@@ -38,10 +38,10 @@ BREAKAWAY = 12.0
 BREAKAWAY_WEIGHT = 100.0
 
 
-def pooled_scores(cells: Cells, offset: np.ndarray | float = 0.0, n_steps: int = START_STEPS) -> np.ndarray:
+def pooled_scores(cells: Cells, offset: np.ndarray | float | None = None, n_steps: int = START_STEPS) -> np.ndarray:
     """Approximate pooled scores, shape (n_items,): a few ridge-penalised Newton steps from zero."""
     everybody = Cells(np.zeros_like(cells.judge), cells.first, cells.second, cells.n, cells.y, 1, cells.n_items)
-    return _newton_scores(everybody, offset, n_steps)[0]
+    return _newton_scores(everybody, cells.known_odds if offset is None else offset, n_steps)[0]
 
 
 def win_share_scores(first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np.ndarray, n_items: int) -> np.ndarray:
@@ -64,15 +64,15 @@ def win_share_scores(first: np.ndarray, second: np.ndarray, n: np.ndarray, y: np
     return scores / np.sqrt(max(1.0 - 0.346 * float(scores @ scores) / n_items, 0.75))
 
 
-def judgewise_scores(cells: Cells, offset: np.ndarray | float = 0.0) -> np.ndarray:
+def judgewise_scores(cells: Cells, offset: np.ndarray | float | None = None) -> np.ndarray:
     """Approximate scores of every judge by itself, shape (n_judges, n_items).
 
     Parameters
     ----------
-    offset : ndarray, shape (n_cells,)
-        What else moves the log-odds.
+    offset : ndarray, shape (n_cells,), optional
+        What else moves the log-odds; the offset of the cells by default.
     """
-    return _newton_scores(cells, offset)
+    return _newton_scores(cells, cells.known_odds if offset is None else offset)
 
 
 class Quadratic:
@@ -89,9 +89,9 @@ class Quadratic:
         The information times where it points to.
     """
 
-    def __init__(self, cells: Cells, judgewise: np.ndarray, offset: np.ndarray | float = 0.0) -> None:
+    def __init__(self, cells: Cells, judgewise: np.ndarray, offset: np.ndarray | float | None = None) -> None:
         differences = score_differences(cells, judgewise)
-        here = bernoulli(differences + offset, cells.n, cells.y)
+        here = bernoulli(differences + (cells.known_odds if offset is None else offset), cells.n, cells.y)
         self.cells, self.curvature = cells, here.curvature
         self.pull = cells.sum_by_score(here.curvature * differences - here.slope)
 
@@ -319,7 +319,7 @@ def starting_scores(
     structure: ScoreStructure,
     n_random: int,
     rng: np.random.Generator,
-    offset: np.ndarray | float = 0.0,
+    offset: np.ndarray | float | None = None,
 ) -> np.ndarray:
     """Starting score matrices for a structure, shape (n_starts, n_judges, n_items), the most promising first.
 
@@ -332,27 +332,27 @@ def starting_scores(
 
     Parameters
     ----------
-    offset : ndarray, shape (n_cells,)
-        What else moves the log-odds.
+    offset : ndarray, shape (n_cells,), optional
+        What else moves the log-odds; the offset of the cells by default.
     """
     return STARTS[structure.kind](cells, structure, n_random, rng, offset)
 
 
 def _pooled_starts(
-    cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator, offset: np.ndarray | float
+    cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator, offset: np.ndarray | float | None
 ) -> np.ndarray:
     """The first step of the maximisation itself: the likelihood has one optimum, and a start near zero is safe."""
     return np.tile(pooled_scores(cells, offset, n_steps=1), (1, cells.n_judges, 1))
 
 
 def _judgewise_starts(
-    cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator, offset: np.ndarray | float
+    cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator, offset: np.ndarray | float | None
 ) -> np.ndarray:
     return structure.nearest(judgewise_scores(cells, offset))[None]
 
 
 def _low_rank_starts(
-    cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator, offset: np.ndarray | float
+    cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator, offset: np.ndarray | float | None
 ) -> np.ndarray:
     pooled, judgewise = pooled_scores(cells, offset), judgewise_scores(cells, offset)
     panels = np.stack([_residual(pooled, judgewise), equal_strength(judgewise)[:, None] * judgewise, judgewise])
