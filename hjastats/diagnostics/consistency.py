@@ -22,8 +22,8 @@ from ..model.terms import LOG_ODDS
 from .adjusted import holm
 
 
-def mean_squares(rows: Design, at: Coefficients) -> tuple[np.ndarray, np.ndarray]:
-    """Infit and outfit mean squares of the judges, each of shape (n_judges,).
+def mean_squares(rows: Design, at: Coefficients, of: str = "judges") -> tuple[np.ndarray, np.ndarray]:
+    """Infit and outfit mean squares of the judges or the items, each of shape (n_judges,) or (n_items,).
 
     As in Rasch measurement: with the outcome y, its expectation E and variance V under the model, outfit is the mean of
     ``(y - E)^2 / V`` over a judge's comparisons and infit is ``sum (y - E)^2 / sum V``, the same with each comparison counted by
@@ -38,6 +38,8 @@ def mean_squares(rows: Design, at: Coefficients) -> tuple[np.ndarray, np.ndarray
     ----------
     rows : Design
         One cell per row of the data.
+    of : {"judges", "items"}
+        A comparison belongs to one judge and to two items.
 
     Examples
     --------
@@ -48,14 +50,24 @@ def mean_squares(rows: Design, at: Coefficients) -> tuple[np.ndarray, np.ndarray
     [[1.0], [1.0]]
     """
     here = evaluate(rows, at)
-    squared = here.slope**2
-    n_judges = rows.n_judges
+    return ratios(rows, here.slope**2 / rows.n, here.curvature, of)
+
+
+def ratios(cells: Cells, squares: np.ndarray, variance: np.ndarray, of: str) -> tuple[np.ndarray, np.ndarray]:
+    """Infit and outfit from the squared residuals of every cell and what is expected of them, shape (n_cells,) each."""
     with np.errstate(divide="ignore", invalid="ignore"):
         # Where the model is certain beyond rounding error, an expected verdict is no surprise and any other an infinite one.
-        surprise = np.where(squared > 0, squared / here.curvature, 0.0)
-        outfit = np.bincount(rows.judge, surprise, n_judges) / np.bincount(rows.judge, rows.n, n_judges)
-        infit = np.bincount(rows.judge, squared / rows.n, n_judges) / np.bincount(rows.judge, here.curvature, n_judges)
+        surprise = np.where(squares > 0, cells.n * squares / variance, 0.0)
+        infit = summed(cells, squares, of) / summed(cells, variance, of)
+        outfit = summed(cells, surprise, of) / summed(cells, cells.n, of)
     return infit, outfit
+
+
+def summed(cells: Cells, values: np.ndarray, of: str) -> np.ndarray:
+    """Sums of values of the cells over every judge's, shape (n_judges,), or over every item's, shape (n_items,)."""
+    if of == "judges":
+        return np.bincount(cells.judge, values, cells.n_judges)
+    return np.bincount(cells.first, values, cells.n_items) + np.bincount(cells.second, values, cells.n_items)
 
 
 def cycle_rates(cells: Cells) -> np.ndarray:
