@@ -17,7 +17,7 @@ from ..inference.contrasts import two_sided
 from ..inference.score_tests import moved
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, log_odds, own_predictors, weighted
-from ..model.responses import expected_outcome
+from ..model.responses import Derivatives, expected_outcome
 from ..model.terms import LOG_ODDS
 from .adjusted import holm
 
@@ -68,6 +68,18 @@ def summed(cells: Cells, values: np.ndarray, of: str) -> np.ndarray:
     if of == "judges":
         return np.bincount(cells.judge, values, cells.n_judges)
     return np.bincount(cells.first, values, cells.n_items) + np.bincount(cells.second, values, cells.n_items)
+
+
+def known_variances(cells: Design, here: Derivatives, of: str) -> tuple[np.ndarray, np.ndarray]:
+    """Variances of infit and outfit if the parameters were known, each of shape (n_judges,) or (n_items,)."""
+    probabilities = cells.response.probabilities(here.eta, here.own)
+    values = np.array(list(cells.response.verdicts.values()))[:, None]
+    variance = here.curvature / cells.n
+    fourth = np.sum(probabilities * ((values - np.sum(values * probabilities, axis=0)) ** 2 - variance) ** 2, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        infit = summed(cells, cells.n * fourth, of) / summed(cells, here.curvature, of) ** 2
+        outfit = summed(cells, cells.n * fourth / variance**2, of) / summed(cells, cells.n, of) ** 2
+    return infit, outfit
 
 
 def cycle_rates(cells: Cells) -> np.ndarray:
@@ -153,17 +165,10 @@ def misfit_p_values(rows: Design, at: Coefficients) -> tuple[np.ndarray, np.ndar
     Mean squares are sums of independent terms whose mean and variance the model knows. Gamma distributions with the same mean and
     variance stand for that of infit. A judge's parameters, at most one for each of its items and terms, take from its expectation.
     """
-    here, n_judges = evaluate(rows, at), rows.n_judges
-    probabilities = rows.response.probabilities(here.eta, here.own)
-    values = np.array(list(rows.response.verdicts.values()))[:, None]
-    variance = here.curvature / rows.n
-    fourth = np.sum(probabilities * ((values - np.sum(values * probabilities, axis=0)) ** 2 - variance) ** 2, axis=0)
     infit, outfit = mean_squares(rows, at)
-    number = np.bincount(rows.judge, rows.n, n_judges)
+    number = np.bincount(rows.judge, rows.n, rows.n_judges)
+    by_information, by_number = known_variances(rows, evaluate(rows, at), "judges")
     with np.errstate(divide="ignore", invalid="ignore"):
-        information = np.bincount(rows.judge, here.curvature, n_judges)
-        by_information = np.bincount(rows.judge, rows.n * fourth, n_judges) / information**2
-        by_number = np.bincount(rows.judge, rows.n * fourth / variance**2, n_judges) / number**2
         compared = np.count_nonzero(_seen(rows), axis=1)
         less = np.clip(1.0 - (compared - 1 + rows.n_judge_terms) / number, 0.0, 1.0)
         small = stats.gamma.cdf(infit, less**2 / by_information, scale=by_information / less)

@@ -21,12 +21,14 @@ from ..solve.ridge import Ridge
 from ..solve.trust import maximise
 from ..words import and_more, p_value, told_p
 from .adjusted import holm
-from .consistency import mean_squares, ratios, summed
+from .consistency import known_variances, mean_squares, ratios, summed
 
 # Level of the adjusted tests.
 LEVEL = 0.05
 # Share of the draws on either side beyond which their tail is extrapolated.
 _TAIL = 0.02
+# Smallest mean square of a draw.
+_LEAST = 1e-3
 STATISTICS = ("infit", "outfit")
 
 
@@ -92,7 +94,8 @@ def misfit(
     """Infit and outfit of judges or items with their distribution under the model, estimated parameters included.
 
     Verdicts are drawn from the fit, and the model is fitted to each draw from there, with the fit's penalty: the observed mean
-    squares are taken at an estimate that has followed the same verdicts, and so must these be. Draws without a finite estimate are
+    squares are taken at an estimate that has followed the same verdicts, and so must these be. What is compared is the departure
+    from 1 in units of its standard deviation were the parameters known, which takes care of most of what they do to it. Draws without a finite estimate are
     left out, as the data would have been. Bias reduction keeps the adjustments of the fit. Ties that count as half wins are drawn as
     often as each judge gave them.
 
@@ -123,7 +126,10 @@ def misfit(
         )
     labels = fit.layout.judges if of == "judges" else fit.layout.items
     table = pd.DataFrame({"comparisons": summed(rows, rows.n, of)}, index=pd.Index(labels, name=of[:-1]))
-    for name, seen, draws in zip(STATISTICS, mean_squares(rows, fit.at, of), drawn.transpose(1, 0, 2), strict=True):
+    spread = np.sqrt(known_variances(fit.design, evaluate(fit.design, fit.at), of))
+    # As mean squares of the same spread as the observed ones; those of one row may fall below zero.
+    like = np.maximum(1.0 + spread * drawn, _LEAST)
+    for name, seen, draws in zip(STATISTICS, mean_squares(rows, fit.at, of), like.transpose(1, 0, 2), strict=True):
         table[name] = seen
         table[f"{name}_lower"], table[f"{name}_upper"] = np.quantile(draws, [0.025, 0.975], axis=0)
         table[f"{name}_p"], table[f"{name}_holm"] = two_tails(seen, draws), np.nan
@@ -134,7 +140,10 @@ def misfit(
 
 @dataclass(frozen=True)
 class _Drawn:
-    """Mean squares of one draw, shape (2, n_judges) or (2, n_items). A class, so that it travels to other processes."""
+    """Mean squares of one draw less 1, over their spread there, shape (2, n_judges) or (2, n_items).
+
+    A class, so that it travels to other processes.
+    """
 
     source: ParametricDraw
     structure: ScoreStructure
@@ -161,7 +170,11 @@ class _Drawn:
         here = evaluate(design, found.at)
         mean = expected_outcome(design.response, design.response.probabilities(here.eta, here.own))
         squares = np.sum(numbers * (self.source.outcomes[:, None] - mean) ** 2, axis=0)
-        return np.array(ratios(design, squares, here.curvature, self.of_whom))
+        spread = np.sqrt(known_variances(design, here, self.of_whom))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = (np.array(ratios(design, squares, here.curvature, self.of_whom)) - 1.0) / spread
+        # Even odds surprise nobody: no spread, no departure.
+        return np.where(spread > 0, z, 0.0)
 
 
 def two_tails(seen: np.ndarray, drawn: np.ndarray) -> np.ndarray:
