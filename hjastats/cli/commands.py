@@ -63,7 +63,7 @@ def run_demo(chosen: argparse.Namespace) -> None:
     """Print the data, the comparison of the nested models, and the summary of HJA with position effects."""
     data = datasets.load_panel()
     print(data, end="\n\n")
-    fits = _nested(data, ranks=[1])
+    fits = _nested(data, ranks=[1], groups=None)
     print(
         "Nested models (simulated data: six judges with one direction of disagreement, one position-biased, one noisy)"
     )

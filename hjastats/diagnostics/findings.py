@@ -31,6 +31,8 @@ from .stability import stability
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
+# Names of columns that often say how many comparisons a row stands for.
+COUNT_COLUMNS = ("n", "count", "counts", "freq", "frequency", "times", "n_comparisons")
 # Clustered by prompt, standard errors this many times those of the model are worth a warning.
 HANGS_TOGETHER = 1.2
 # Condition number of the information beyond which standard errors lose their meaning.

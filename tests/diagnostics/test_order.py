@@ -148,7 +148,7 @@ def test_a_judge_that_follows_the_position_is_named_and_the_advice_helps():
     result = hja.JAModel.from_comparisons(data).fit()
     found = finding(result, "swaps")
     assert found.is_warning
-    assert "Judges that follow the position (sign test, adjusted): 'j0' (" in found.text
+    assert "Judges that follow the position (sign test, adjusted), the first: 'j0' (" in found.text
     assert "follows the position in" in result.judges.cards().loc["j0", "sentence"]
     aware = hja.JAModel.from_comparisons(data, position="judge").fit().position
     assert aware.loc["j0", "ci_lower"] < 1.5 < aware.loc["j0", "ci_upper"]
