@@ -79,7 +79,9 @@ def judges_of_a_reduced_crowd(rng: np.random.Generator) -> Told:
     return _alarm(model.fit_regularized(penalty="firth"), "judges", rng)
 
 
-@claim("U9", "power", "the one judge that flips coins is named, BTL; 8 judges, 8 items, 400 verdicts", n=100, n_quick=20)
+@claim(
+    "U9", "power", "the one judge that flips coins is named, BTL; 8 judges, 8 items, 400 verdicts", n=100, n_quick=20
+)
 def coins_in_a_panel(rng: np.random.Generator) -> Told:
     return _named(_panel(rng, PANEL, coins=1.0), 1, rng)
 

@@ -129,9 +129,7 @@ def test_rows_and_their_weights_have_the_same_table():
     data = panel(np.random.default_rng(6), 4, 80)
     frame = data.to_frame()
     counted = frame.groupby(["judge", "first", "second", "outcome"], as_index=False)["weight"].sum()
-    once = hja.Comparisons.from_arrays(
-        *(counted[name] for name in ("judge", "first", "second", "outcome", "weight"))
-    )
+    once = hja.Comparisons.from_arrays(*(counted[name] for name in ("judge", "first", "second", "outcome", "weight")))
     tables = [hja.BTLModel.from_comparisons(each).fit().judges.misfit(n=150, rng=1).table for each in (data, once)]
     np.testing.assert_allclose(tables[0], tables[1], rtol=1e-6)
 
@@ -139,7 +137,9 @@ def test_rows_and_their_weights_have_the_same_table():
 def test_ties_are_drawn_as_often_as_they_were_given():
     data = tied_panel()
     for ties in ("half", "davidson"):
-        table = hja.HJAModel.from_comparisons(data, rank=1, ties=ties, position="common").fit().judges.misfit(n=150).table
+        table = (
+            hja.HJAModel.from_comparisons(data, rank=1, ties=ties, position="common").fit().judges.misfit(n=150).table
+        )
         inside = (table["infit"] > table["infit_lower"] - 0.02) & (table["infit"] < table["infit_upper"] + 0.02)
         assert inside.all()
         # Half wins vary less than wins and losses: 1 is not what is expected.

@@ -159,3 +159,13 @@ def test_holm_is_that_of_statsmodels():
 
     p_values = np.random.default_rng(9).random(20) ** 3
     np.testing.assert_allclose(holm(p_values), multipletests(p_values, method="holm")[1])
+
+
+def test_who_follows_the_second_position_is_named_beside_those_who_follow_the_first_more_often():
+    rng = np.random.default_rng(10)
+    data = panel(rng, consensus(rng, 6, 6), 300, position=np.array([3.0, 3.0, 3.0, 3.0, -1.5, 0]), swaps=True)
+    text = finding(hja.JAModel.from_comparisons(data).fit(), "swaps").text
+    first, second = text.split("(sign test, adjusted), ")[1].split("; ")
+    assert first.startswith("the first: ")
+    assert first.endswith(" and 1 more")
+    assert second.startswith("the second: 'j4' (")
