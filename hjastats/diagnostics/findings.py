@@ -353,13 +353,13 @@ def _uncounted(data: Comparisons) -> list[Finding]:
     if not (data.weight == 1.0).all():
         return []
     for name, column in data.columns.items():
-        if str(name).casefold() in COUNT_COLUMNS and pd.api.types.is_integer_dtype(column) and column.min() >= 0:
-            if column.max() > 1:
-                text = (
-                    f"Every row counts as one comparison, and column {str(name)!r} holds whole numbers up to {column.max():,}: if "
-                    f"they say how often a row was seen, read the data with weight={str(name)!r}."
-                )
-                return [Finding("weights", True, text)]
+        is_named = str(name).casefold() in COUNT_COLUMNS
+        if is_named and pd.api.types.is_integer_dtype(column) and column.min() >= 0 and column.max() > 1:
+            text = (
+                f"Every row counts as one comparison, and column {str(name)!r} holds whole numbers up to {column.max():,}: if they "
+                f"say how often a row was seen, read the data with weight={str(name)!r}."
+            )
+            return [Finding("weights", True, text)]
     return []
 
 

@@ -39,8 +39,8 @@ class Misfit:
     Attributes
     ----------
     table : pandas.DataFrame
-        Index judge or item: ``comparisons``; ``infit`` and ``outfit``, each followed by ``_lower`` and ``_upper``, between which 95%
-        of the draws lie, a two-sided ``_p``, and ``_holm``, that p-value adjusted for the number of judges or items and for there
+        Index judge or item: ``comparisons``; ``infit`` and ``outfit``, each followed by ``_lower`` and ``_upper``, between which
+        95% of the draws lie, a two-sided ``_p``, and ``_holm``, that p-value adjusted for the number of judges or items and for there
         being two statistics.
     n_draws : int
         Panels that were drawn from the model.
@@ -95,9 +95,9 @@ def misfit(
 
     Verdicts are drawn from the fit, and the model is fitted to each draw from there, with the fit's penalty: the observed mean
     squares are taken at an estimate that has followed the same verdicts, and so must these be. What is compared is the departure
-    from 1 in units of its standard deviation were the parameters known, which takes care of most of what they do to it. Draws without a finite estimate are
-    left out, as the data would have been. Bias reduction keeps the adjustments of the fit. Ties that count as half wins are drawn as
-    often as each judge gave them.
+    from 1 in units of its standard deviation were the parameters known, which takes care of most of what they do to it. Draws
+    without a finite estimate are left out, as the data would have been. Bias reduction keeps the adjustments of the fit. Ties that
+    count as half wins are drawn as often as each judge gave them.
 
     Raises
     ------

@@ -63,7 +63,7 @@ def firth(cells: Design, structure: ScoreStructure, *, maxiter: int = 200) -> Se
 
 
 def adjustments(cells: Design, structure: ScoreStructure, at: Coefficients) -> tuple[np.ndarray, np.ndarray]:
-    """Comparisons and wins that every cell counts for more in the bias-reduced estimate near some coefficients, shapes (n_cells,)."""
+    """Comparisons and wins that bias reduction adds to every cell near some coefficients, shapes (n_cells,)."""
     here, tangent = evaluate(cells, at), structure.tangent(at.scores)
     information = free_information(expected_information(cells, here, tangent), cells)
     covariance = cho_solve(cho_factor(information), np.eye(len(information)))
