@@ -14,8 +14,9 @@ from typing import Any
 import pandas as pd
 from statsmodels.iolib.summary import Summary as StatsmodelsSummary
 from statsmodels.iolib.table import SimpleTable
+from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
-from .words import LINE_WIDTH, shortened, visible, wrapped
+from .words import LINE_WIDTH, p_value, shortened, told_p, visible, wrapped
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,18 @@ class Warned:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names with what there is to say of them; names take ``width`` letters."""
+    """Names with what there is to say of them; names take ``width`` letters, ``is_cut`` allows one line for each."""
 
-    told: Mapping[str, str]
+    told: Sequence[tuple[str, str]]
     width: int
+    is_cut: bool = False
 
     def __str__(self) -> str:
-        return "\n".join(
-            f"  {name:<{self.width}}{shortened(text, LINE_WIDTH - 2 - self.width)}" for name, text in self.told.items()
-        )
+        lines, indent = [], self.width + 2
+        for name, text in self.told:
+            first = f"  {name:<{self.width}}"
+            lines += [first + shortened(text, LINE_WIDTH - indent)] if self.is_cut else wrapped(text, 100, first)
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ def _block(piece: Piece) -> str:
     if isinstance(piece, Table):
         return piece.as_html()
     if isinstance(piece, Facts):
-        rows = [f"<tr>{_cell('th', name, True)}{_cell('td', text, True)}</tr>" for name, text in piece.told.items()]
+        rows = [f"<tr>{_cell('th', name, True)}{_cell('td', text, True)}</tr>" for name, text in piece.told]
         return "\n".join(["<table>", *rows, "</table>"])
     if isinstance(piece, Title):
         return f"<p><b>{escaped_html(piece.text)}</b></p>"
@@ -224,6 +228,49 @@ def _is_number(text: str) -> bool:
     return True
 
 
+class LabelTable(SimpleTable):
+    """A table of statsmodels with labels that are only text."""
+
+    def as_html(self, **fmt_dict: Any) -> str:
+        """The table as HTML."""
+        rows = [
+            "".join(f"<{tag}>{escaped_html(text)}</{tag}>" for text, tag in _tagged(row, "th", "td")) for row in self
+        ]
+        caption = [f"<caption>{escaped_html(self.title)}</caption>"] if self.title else []
+        return "\n".join(['<table class="simpletable">', *caption, *(f"<tr>{row}</tr>" for row in rows), "</table>"])
+
+    def as_latex_tabular(self, center: bool = True, **fmt_dict: Any) -> str:
+        """The table under its title as LaTeX with booktabs."""
+        rows = []
+        for row in self:
+            cells = [
+                rf"\textbf{{{escaped_latex(text)}}}"
+                if tag and text
+                else re.sub(r"^-(?=\d)", "$-$", escaped_latex(text))
+                for text, tag in _tagged(row, "bold", "")
+            ]
+            rows.append(" & ".join(cells) + r" \\" + ("\n\\midrule" if row.datatype == "header" else ""))
+        columns = "".join("l" if cell.datatype in ("stub", "empty") else "r" for cell in self[-1])
+        title = [rf"\textbf{{{escaped_latex(self.title)}}}\\[0.5ex]"] if self.title else []
+        lines = [*title, rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *rows, r"\bottomrule", r"\end{tabular}"]
+        return "\n".join([r"\begin{center}", *lines, r"\end{center}"] if center else lines)
+
+    def rows_of_text(self) -> list[list[str]]:
+        """Title and cells; numbers are bare, missing ones empty."""
+        return [*([[self.title]] if self.title else []), *([_bare(cell) for cell in row] for row in self)]
+
+    def as_csv(self, **fmt_dict: Any) -> str:
+        """The table under its title, with as many columns in every row."""
+        return _csv(self.rows_of_text())
+
+
+def only_text(table: SimpleTable) -> LabelTable:
+    """A table that statsmodels has made, with labels that are only text."""
+    # It makes them from cells of its own, so that the class is all there is to change.
+    table.__class__ = LabelTable
+    return table
+
+
 class Summary(StatsmodelsSummary):
     """A summary of statsmodels with labels that are only text, titles over its blocks, and sentences that are kept whole.
 
@@ -237,12 +284,12 @@ class Summary(StatsmodelsSummary):
     model-I,1,0.9233,0.0817,0.7632,1.0834
     """
 
-    def __init__(self, notes: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(self, tables: Sequence[SimpleTable], notes: Mapping[str, Sequence[str]]) -> None:
         super().__init__()
+        self.tables = [only_text(table) for table in tables]
         # Sentences below their heading.
-        self.notes = dict(notes or {})
-        if self.notes:
-            self.add_extra_txt([line for heading, told in self.notes.items() for line in _listed(heading, told)])
+        self.notes = notes
+        self.add_extra_txt([line for heading, told in notes.items() for line in _listed(heading, told)])
 
     def as_text(self) -> str:
         """Tables and notes as they are printed."""
@@ -250,14 +297,7 @@ class Summary(StatsmodelsSummary):
 
     def as_html(self) -> str:
         """Tables and notes as HTML."""
-        blocks = []
-        for table in self.tables:
-            rows = [
-                "".join(f"<{tag}>{escaped_html(text)}</{tag}>" for text, tag in _tagged(row, "th", "td")) for row in table
-            ]
-            lines = "\n".join(f"<tr>{row}</tr>" for row in rows)
-            caption = f"<caption>{escaped_html(table.title)}</caption>\n" if table.title else ""
-            blocks.append(f'<table class="simpletable">\n{caption}{lines}\n</table>')
+        blocks = [table.as_html() for table in self.tables]
         for heading, told in self.notes.items():
             items = "".join(f"<li>{escaped_html(text)}</li>" for text in told)
             blocks.append(f"<p>{escaped_html(heading)}</p>" + (f"\n<ul>{items}</ul>" if told else ""))
@@ -265,25 +305,23 @@ class Summary(StatsmodelsSummary):
 
     def as_latex(self) -> str:
         """Tables under their titles, and notes, as LaTeX with booktabs."""
-        blocks = [_latex_table(table) for table in self.tables]
+        blocks = [table.as_latex_tabular() for table in self.tables]
         for heading, told in self.notes.items():
-            items = "\n".join(rf"\item {escaped_latex(text)}" for text in told)
-            listed = f"\n\\begin{{itemize}}\n{items}\n\\end{{itemize}}" if told else "\n"
-            blocks.append(rf"\noindent {escaped_latex(heading)}{listed}")
+            items = [r"\begin{itemize}", *(rf"\item {escaped_latex(text)}" for text in told), r"\end{itemize}"]
+            blocks.append("\n".join([rf"\noindent {escaped_latex(heading)}", *(items if told else [])]))
         return "\n\n".join(blocks)
 
     def as_csv(self) -> str:
         """Tables under their titles, and notes, with as many columns in every row; numbers are bare, missing ones empty."""
-        rows: list[list[str]] = []
-        for table in self.tables:
-            rows += [[table.title] if table.title else [], *([_bare(cell) for cell in row] for row in table), []]
-        for heading, told in self.notes.items():
-            rows += [[heading], *([text] for text in told)]
-        width = max(map(len, rows))
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([escaped_csv(text) for text in row] + [""] * (width - len(row)) for row in rows if row)
-        return file.getvalue()
+        rows = [row for table in self.tables for row in table.rows_of_text()]
+        return _csv([*rows, *([text] for heading, told in self.notes.items() for text in (heading, *told))])
+
+
+def _csv(rows: list[list[str]]) -> str:
+    width, file = max(map(len, rows)), io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerows([escaped_csv(text) for text in row] + [""] * (width - len(row)) for row in rows)
+    return file.getvalue()
 
 
 def _listed(heading: str, told: Sequence[str]) -> list[str]:
@@ -310,15 +348,26 @@ def _bare(cell: Any) -> str:
     return "" if text == "-" else text.replace(",", "") if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?", text) else text
 
 
-def _latex_table(table: SimpleTable) -> str:
-    rows = []
-    for row in table:
-        cells = [
-            rf"\textbf{{{escaped_latex(text)}}}" if tag and text else re.sub(r"^-(?=\d)", "$-$", escaped_latex(text))
-            for text, tag in _tagged(row, "bold", "")
-        ]
-        rows.append(" & ".join(cells) + r" \\" + ("\n\\midrule" if row.datatype == "header" else ""))
-    columns = "".join("l" if cell.datatype in ("stub", "empty") else "r" for cell in table[-1])
-    title = [rf"\textbf{{{escaped_latex(table.title)}}}\\[0.5ex]"] if table.title else []
-    tabular = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *rows, r"\bottomrule", r"\end{tabular}"]
-    return "\n".join([r"\begin{center}", *title, *tabular, r"\end{center}"])
+class LinearTest(Shown, ContrastResults):
+    """Tests of linear hypotheses as statsmodels gives and prints them, with looks of their own in a notebook."""
+
+    __repr__ = ContrastResults.__repr__
+
+    def _shown(self) -> list[Piece]:
+        if self.effect is None:
+            return [f"Wald test: chi2({self.df_denom}) = {self.statistic:.4g}, {told_p(float(self.pvalue))}"]
+        return [Table(self.summary_frame(), {"P>|z|": p_value}, "{:.4f}".format)]
+
+    def summary(self, xname: list[str] | None = None, alpha: float = 0.05, title: str | None = None) -> Any:
+        """The table of statsmodels, with labels that are only text; a joint test is one line."""
+        made = super().summary(xname=xname, alpha=alpha, title=title)
+        return made if isinstance(made, str) else only_text(made)
+
+
+class TermTests(Shown, WaldTestResults):
+    """Joint tests of kinds of parameters as statsmodels gives and prints them, with looks of their own in a notebook."""
+
+    __repr__ = WaldTestResults.__repr__
+
+    def _shown(self) -> list[Piece]:
+        return [Table(self.summary_frame(), {"P>chi2": p_value, "df constraint": "{:.0f}".format}, "{:.2f}".format)]

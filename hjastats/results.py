@@ -42,15 +42,16 @@ from .inference.pairs import pairwise
 from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
 from .inference.ranks import ranking
 from .judges import JudgeQuestions
+from .looks import Summary, TermTests, page
 from .show.figures import FitPlots
+from .show.glance import at_a_glance
 from .show.report import Subject, render
 from .show.summary import Heading, summarise
 from .solve.existence import INVOLVED
-from .words import mentions, quoted
+from .words import mentions, quoted, visible
 
 if TYPE_CHECKING:
     from statsmodels.base._prediction_inference import PredictionResultsMonotonic
-    from statsmodels.iolib.summary import Summary
     from statsmodels.stats.contrast import MultiCompResult
 
     from .models import HJAModel
@@ -105,7 +106,10 @@ class HJAResults(GenericLikelihoodModelResults):
         return sorted({*own, *INHERITED, "cov_type", "fit"})
 
     def __repr__(self) -> str:
-        return _in_three_lines(self)
+        return visible(_in_three_lines(self))
+
+    def _repr_html_(self) -> str:
+        return page(at_a_glance(self.fit, self.findings, _in_three_lines(self).splitlines()))
 
     # Scalars the base class would count from len(params) or from exog
 
@@ -699,7 +703,7 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         if extra_constraints is not None or combine_terms is not None:
             raise OptionError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
-        return WaldTestResults(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
+        return TermTests(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
 
     def t_test_pairwise(
         self, term_name: str, method: str = "hs", alpha: float = 0.05, factor_labels: Sequence[str] | None = None

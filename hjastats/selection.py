@@ -14,6 +14,7 @@ from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
 from .errors import IdentificationError
 from .inference.rank_tests import bootstrap_ratio_test
+from .looks import Piece, Shown, Table, Title
 from .model.decomposition import max_rank
 from .model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from .models import HJAModel
@@ -22,7 +23,6 @@ from .show import plots
 from .solve.ridge import Ridge
 from .solve.search import one_direction_more, search
 from .solve.validation import FOLD_RIDGE, held_out_losses
-from .words import frame_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ BTL = "BTL"
 
 
 @dataclass(frozen=True, repr=False)
-class RankSelection:
+class RankSelection(Shown):
     """What each rank costs and gains, and BTL, in which all judges are alike.
 
     Attributes
@@ -133,17 +133,14 @@ class RankSelection:
         """
         return plots.plot_scree(self.strengths, rank=None if isinstance(self.best, str) else self.best, ax=ax)
 
-    def __repr__(self) -> str:
-        table = self.table.copy()
-        for name in {"cv", "cv_se", "p_value"} & set(table.columns):
-            table[name] = table[name].map("{:.4f}".format)
-        lines = [self.verdict, frame_text(table), f"strengths of the judge-wise residual: {_listed(self.strengths)}"]
-        if "cv_ridge" in table and table["cv_ridge"].any():
-            lines.insert(
-                2,
-                f"cv_ridge: folds without maximum likelihood estimate, predicted by a ridge of weight {FOLD_RIDGE:g} instead",
+    def _shown(self) -> list[Piece]:
+        forms = dict.fromkeys(("cv", "cv_se", "p_value"), "{:.4f}".format)
+        pieces: list[Piece] = [Title(self.verdict), Table(self.table, forms, "{:.2f}".format, missing="")]
+        if "cv_ridge" in self.table and self.table["cv_ridge"].any():
+            pieces.append(
+                f"cv_ridge: folds without maximum likelihood estimate, predicted by a ridge of weight {FOLD_RIDGE:g} instead"
             )
-        return "\n".join(lines)
+        return [*pieces, f"strengths of the judge-wise residual: {_listed(self.strengths)}"]
 
 
 def select_rank(

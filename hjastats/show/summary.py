@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
+from statsmodels.iolib.summary import summary_top
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_params
 
@@ -39,12 +40,11 @@ def summarise(
     fit: Fit, findings: Sequence[Finding], heading: Heading, *, alpha: float = 0.05, max_rows: int = 60
 ) -> Summary:
     """Header, one table for every block of ``BLOCKS``, and the findings in words."""
-    summary = Summary(_notes(fit, findings))
     title = heading.title or f"{fit.layout.structure.title} results"
     # No results object is needed: everything is given.
-    summary.add_table_2cols(None, title, _left(fit, heading), _right(fit), yname=heading.outcome, xname=[])
-    summary.tables += [table for block in BLOCKS for table in block(fit, alpha, max_rows)]
-    return summary
+    header = summary_top(None, title, _left(fit, heading), _right(fit), yname=heading.outcome, xname=[])
+    blocks = [table for block in BLOCKS for table in block(fit, alpha, max_rows)]
+    return Summary([header, *blocks], _notes(fit, findings))
 
 
 def _left(fit: Fit, heading: Heading) -> list[tuple[str, list[str] | None]]:
