@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import inspect
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +14,8 @@ from typing import Any
 
 import pandas as pd
 from statsmodels.iolib.summary import Summary as StatsmodelsSummary
+from statsmodels.iolib.summary2 import Summary as StatsmodelsSummary2
+from statsmodels.iolib.summary2 import _simple_tables
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
@@ -84,15 +87,13 @@ class Table:
     def as_html(self) -> str:
         """The same as a table of a page, text to the left and numbers to the right."""
         frame = self.frame.reset_index(names=self.frame.index.name or "") if self.has_index else self.frame
-        left = [not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
-        head = [_cell("th", name, is_left) for name, is_left in zip(frame.columns, left, strict=True)]
-        body = []
-        for row in frame.itertuples(index=False, name=None):
-            texts = [self._text(name, value) for name, value in zip(frame.columns, row, strict=True)]
-            tags = ["th" if self.has_index and i == 0 else "td" for i in range(len(texts))]
-            body.append("".join(map(_cell, tags, texts, left)))
+        columns = [[self._text(name, value) for value in frame.iloc[:, i]] for i, name in enumerate(frame.columns)]
+        left = [(self.has_index and i == 0) or _is_prose(texts) for i, texts in enumerate(columns)]
+        tags = ["th" if self.has_index and i == 0 else "td" for i in range(len(columns))]
+        head = "".join(_cell("th", name, is_left) for name, is_left in zip(frame.columns, left, strict=True))
+        body = ["".join(map(_cell, tags, texts, left)) for texts in zip(*columns, strict=True)]
         rows = "\n".join(f"<tr>{cells}</tr>" for cells in body)
-        return f"<table>\n<thead><tr>{''.join(head)}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+        return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
 
     def _text(self, name: Any, value: Any) -> str:
         if pd.isna(value):
@@ -100,6 +101,11 @@ class Table:
         if name in self.forms:
             return self.forms[name](value)
         return self.others(value) if isinstance(value, float) else str(value)
+
+
+def _is_prose(texts: Sequence[str]) -> bool:
+    """Whether a column stands to the left: not numbers, nor intervals that begin with one."""
+    return not all(re.match(r"[-–+<]?\d|[-–]?$|NaN|True|False|inf|-inf", text) for text in texts)
 
 
 Piece = str | Title | Warned | Facts | Table
@@ -118,13 +124,36 @@ class Shown:
         return page(self._shown())
 
 
+class Menu(Shown):
+    """What is only a place for methods looks like a list of them."""
+
+    def _shown(self) -> list[Piece]:
+        told = {
+            name: (inspect.getdoc(method) or "").partition("\n")[0]
+            for name, method in vars(type(self)).items()
+            if not name.startswith("_")
+        }
+        title = Title((inspect.getdoc(type(self)) or "").partition("\n")[0].replace("``", ""))
+        return [title, Facts([(f"{name}()", text) for name, text in told.items()], max(map(len, told)) + 4)]
+
+
+class ModelTable(pd.DataFrame):
+    """A comparison of models, with looks of its own in a notebook; what is taken from it is a plain frame."""
+
+    @property
+    def _constructor(self) -> Callable[..., pd.DataFrame]:
+        return pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        return page([Table(pd.DataFrame(self), {"p_value": p_value}, "{:.2f}".format, missing="")])
+
+
 # Colours are those of the notebook, light or dark; where styles are left out, lists and bold letters remain.
 STYLE = """<style>
 .hjastats p { margin: 0.3em 0; }
 .hjastats table { border-collapse: collapse; margin: 0.5em 0; font-size: 0.92em; font-variant-numeric: tabular-nums; }
-.hjastats th, .hjastats td { padding: 0.2em 0.7em; text-align: right; white-space: pre-wrap; max-width: 30em; }
+.hjastats th, .hjastats td { padding: 0.2em 0.7em; white-space: pre-wrap; max-width: 48em; }
 .hjastats thead th { border-bottom: 1px solid currentColor; vertical-align: bottom; }
-.hjastats .left { text-align: left; }
 .hjastats tbody th { font-weight: normal; }
 .hjastats ul.warned { border-left: 3px solid #d97706; margin: 0.5em 0; padding: 0.1em 0 0.1em 1.6em; }
 </style>"""
@@ -166,8 +195,8 @@ def _block(piece: Piece) -> str:
 
 
 def _cell(tag: str, text: Any, is_left: bool) -> str:
-    kind = ' class="left"' if is_left else ""
-    return f"<{tag}{kind}>{escaped_html(text)}</{tag}>"
+    # By its own style: notebooks have a rule for cells that is stronger than that of a class.
+    return f'<{tag} style="text-align: {"left" if is_left else "right"}">{escaped_html(text)}</{tag}>'
 
 
 def escaped_html(text: object) -> str:
@@ -189,7 +218,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"\char34{}",
     "--": "-{}-",
     **{letter: f"\\{letter}" for letter in "{}#$%&_"},
     **{letter: f"{{{letter}}}" for letter in "[]*"},
@@ -315,6 +344,22 @@ class Summary(StatsmodelsSummary):
         """Tables under their titles, and notes, with as many columns in every row; numbers are bare, missing ones empty."""
         rows = [row for table in self.tables for row in table.rows_of_text()]
         return _csv([*rows, *([text] for heading, told in self.notes.items() for text in (heading, *told))])
+
+
+class Summary2(StatsmodelsSummary2):
+    """The other summary of statsmodels, with labels that are only text in HTML and LaTeX."""
+
+    def _only_text(self) -> list[LabelTable]:
+        return [only_text(table) for table in _simple_tables(self.tables, self.settings)]
+
+    def as_html(self) -> str:
+        """Tables as HTML."""
+        return "\n".join(table.as_html() for table in self._only_text())
+
+    def as_latex(self, label: str = "") -> str:
+        """Tables as LaTeX with booktabs, in one environment."""
+        head = [r"\begin{table}", rf"\caption{{{escaped_latex(self.title or '')}}}", rf"\label{{{label}}}"]
+        return "\n".join([*head, *(table.as_latex_tabular() for table in self._only_text()), r"\end{table}"])
 
 
 def _csv(rows: list[list[str]]) -> str:

@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults
-from statsmodels.iolib.summary2 import Summary as Summary2
 from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults, t_test_pairwise
 from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
@@ -42,7 +41,7 @@ from .inference.pairs import pairwise
 from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
 from .inference.ranks import ranking
 from .judges import JudgeQuestions
-from .looks import Summary, TermTests, page
+from .looks import ModelTable, Summary, Summary2, TermTests, page
 from .show.figures import FitPlots
 from .show.glance import at_a_glance
 from .show.report import Subject, render
@@ -1272,7 +1271,7 @@ def compare(*results: HJAResults) -> pd.DataFrame:
     """
     if len(results) < 2 or not all(isinstance(result, HJAResults) for result in results):
         raise ComparisonError("pass at least two fitted models to compare.")
-    return comparison_table([result._candidate for result in results])
+    return ModelTable(comparison_table([result._candidate for result in results]))
 
 
 def _checked(result: object) -> HJAResults:
@@ -1311,8 +1310,7 @@ def _in_three_lines(results: HJAResults) -> str:
     errors = fit.choice.description.split(". The ")[0].rstrip(".")
     errors = errors[:1].lower() + errors[1:]
     return (
-        f"{layout.description}: {fit.n_comparisons:,.10g} comparisons of {len(layout.items)} items by "
-        f"{len(layout.judges)} judges, log-likelihood {fit.loglike:.1f} with {fit.df:g} parameters\n"
+        f"{fit}\n"
         f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
         f"{errors}; .summary(), .ranking(), .plot, .judges"
     )

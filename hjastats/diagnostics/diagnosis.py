@@ -51,7 +51,8 @@ class Diagnosis(Shown):
         more = [f"and {len(self.judges) - limits.PRINTED_JUDGES:,} more in .judges"] * (
             len(self.judges) > limits.PRINTED_JUDGES
         )
-        return [*pieces, "", Table(self.judges.head(limits.PRINTED_JUDGES)), *more]
+        forms = dict.fromkeys(("comparisons", "dropped"), "{:,.10g}".format)
+        return [*pieces, "", Table(self.judges.head(limits.PRINTED_JUDGES), forms), *more]
 
 
 def judge_facts(data: Comparisons, position: pd.DataFrame | None) -> pd.DataFrame:

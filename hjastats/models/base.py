@@ -36,7 +36,7 @@ from ..model.terms import SCOPES, gather
 from ..solve.precision import information_at
 from ..solve.search import no_terms
 from ..solve.starts import starting_scores
-from ..words import quoted
+from ..words import counted, quoted
 from .prediction import NewComparisons
 
 Labels = Any
@@ -350,6 +350,10 @@ class ComparisonModel(GenericLikelihoodModel):
     def position(self) -> str | None:
         """Whose the position effect is."""
         return self.scopes["position"]
+
+    def __repr__(self) -> str:
+        sizes = f"{self.nobs:,.10g} comparisons of {len(self.items)} items by {counted(len(self.judges), 'judge')}"
+        return f"{type(self).__name__} of {sizes}: {self.layout.description}; .fit()"
 
     @property
     def judges(self) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from ..errors import OptionError
 from ..fit import Fit, Observations
 from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
 from ..inference.ranks import ranking
+from ..looks import Menu
 from ..model.likelihood import log_odds, own_predictors
 from ..model.responses import expected_outcome
 from ..words import quoted
@@ -47,7 +48,7 @@ def in_report(caption: str, *coloured: str) -> Callable[[Method], Method]:
     return mark
 
 
-class FitPlots:
+class FitPlots(Menu):
     """Figures of a fit, as ``result.plot``.
 
     Every one takes ``ax``, the matplotlib axes to draw in (a new figure by default), and returns the axes. Where it takes
