@@ -22,7 +22,7 @@ from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults, t_test_pairwise
 from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 
-from .data.arrays import check_option
+from .data.arrays import check_alpha, check_option
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Finding, find
 from .diagnostics.order import has_order
@@ -1049,6 +1049,9 @@ class HJAResults(GenericLikelihoodModelResults):
         model-J            10    -1.1374     0.0870    -1.3078     -0.9669
         ==================================================================
         """
+        check_alpha(alpha)
+        if not isinstance(max_rows, int | np.integer) or max_rows < 0:
+            raise OptionError(f"max_rows must be a whole number from 0, got {max_rows!r}.")
         heading = Heading(yname or self.model.endog_names, type(self.model).__name__, title)
         return summarise(self.fit, self.findings, heading, alpha=alpha, max_rows=max_rows)
 
@@ -1069,6 +1072,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.summary2().tables[1].iloc[0].round(3).to_dict()
         {'Coef.': 0.313, 'Std.Err.': 0.039, 'z': 7.961, 'P>|z|': 0.0, '[0.025': 0.236, '0.975]': 0.39}
         """
+        check_alpha(alpha)
         table = Summary2()
         table.add_base(self, alpha, float_format, title, xname or list(self._names), yname)
         return table
@@ -1269,9 +1273,9 @@ def compare(*results: HJAResults) -> pd.DataFrame:
     BTL   9  3986.4            NaN   <NA>
     JA   16  3880.3     BTL  162.6      7
     """
-    if len(results) < 2 or not all(isinstance(result, HJAResults) for result in results):
+    if len(results) < 2:
         raise ComparisonError("pass at least two fitted models to compare.")
-    return ModelTable(comparison_table([result._candidate for result in results]))
+    return ModelTable(comparison_table([_checked(result)._candidate for result in results]))
 
 
 def _checked(result: object) -> HJAResults:

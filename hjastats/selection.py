@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from .data.arrays import check_option
+from .data.arrays import check_option, generator
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
 from .errors import IdentificationError
@@ -199,7 +199,7 @@ def select_rank(
     data = data if isinstance(data, Comparisons) else read_comparisons(data)
     candidates = _candidates(ranks, data)
     patience = PATIENCE if ranks is None else None
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     model = HJAModel.from_comparisons(
         data, exog, rank=candidates[0], position=position, ties=ties, tie=tie, judge_exog=judge_exog, offset=offset
     )
