@@ -260,6 +260,10 @@ def _is_number(text: str) -> bool:
 class LabelTable(SimpleTable):
     """A table of statsmodels with labels that are only text."""
 
+    def as_text(self, **fmt_dict: Any) -> str:
+        """The table as it is printed."""
+        return visible(super().as_text(**fmt_dict))
+
     def as_html(self, **fmt_dict: Any) -> str:
         """The table as HTML."""
         rows = [
@@ -412,7 +416,8 @@ class LinearTest(Shown, ContrastResults):
 class TermTests(Shown, WaldTestResults):
     """Joint tests of kinds of parameters as statsmodels gives and prints them, with looks of their own in a notebook."""
 
-    __repr__ = WaldTestResults.__repr__
+    def __repr__(self) -> str:
+        return visible(WaldTestResults.__repr__(self))
 
     def _shown(self) -> list[Piece]:
         return [Table(self.summary_frame(), {"P>chi2": p_value, "df constraint": "{:.0f}".format}, "{:.2f}".format)]

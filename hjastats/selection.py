@@ -12,7 +12,7 @@ import pandas as pd
 from .data.arrays import check_option, generator
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
-from .errors import IdentificationError
+from .errors import IdentificationError, OptionError
 from .inference.rank_tests import bootstrap_ratio_test
 from .looks import Piece, Shown, Table, Title
 from .model.decomposition import max_rank
@@ -233,6 +233,9 @@ def _candidates(ranks: Iterable[int] | None, data: Comparisons) -> list[int]:
     largest = max_rank(data.n_judges, data.n_items)
     if ranks is None:
         return list(range(largest + 1))
+    ranks = list(ranks)
+    if not all(isinstance(rank, int | np.integer) for rank in ranks):
+        raise OptionError(f"ranks must be whole numbers, got {ranks!r}.")
     candidates = sorted({int(rank) for rank in ranks})
     if not candidates or candidates[0] < 0 or candidates[-1] > largest:
         raise IdentificationError(

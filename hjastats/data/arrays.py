@@ -281,7 +281,7 @@ def check_alpha(alpha: Any) -> None:
     ------
     OptionError
     """
-    if not isinstance(alpha, Real) or not 0 < alpha < 1:
+    if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
         raise OptionError(f"alpha must lie between 0 and 1, got {alpha!r}.")
 
 
