@@ -89,5 +89,5 @@ DRAWS = {
 @pytest.mark.parametrize("name", DRAWS)
 @pytest.mark.parametrize("rng", ["x", -1, 1.5])
 def test_what_draws_says_what_its_rng_may_be(result, name, rng):
-    with pytest.raises(hja.OptionError, match="rng must be a whole number from 0, a numpy.random.Generator, or None"):
+    with pytest.raises(hja.OptionError, match=r"rng must be a whole number from 0, a numpy.random.Generator, or None"):
         DRAWS[name](result, rng)
