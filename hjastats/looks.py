@@ -128,13 +128,14 @@ class Menu(Shown):
     """What is only a place for methods looks like a list of them."""
 
     def _shown(self) -> list[Piece]:
-        told = {
-            name: (inspect.getdoc(method) or "").partition("\n")[0]
-            for name, method in vars(type(self)).items()
-            if not name.startswith("_")
-        }
-        title = Title((inspect.getdoc(type(self)) or "").partition("\n")[0].replace("``", ""))
-        return [title, Facts([(f"{name}()", text) for name, text in told.items()], max(map(len, told)) + 4)]
+        told = [(f"{name}()", _gist(method)) for name, method in vars(type(self)).items() if not name.startswith("_")]
+        return [Title(_gist(type(self))), Facts(told, max(len(name) for name, _ in told) + 2)]
+
+
+def _gist(documented: Any) -> str:
+    """The first line of a docstring, without its markup."""
+    line = (inspect.getdoc(documented) or "").partition("\n")[0]
+    return re.sub(r":\w+:`[~.\w]*?(\w+)`|``", lambda found: found.group(1) or "", line)
 
 
 class ModelTable(pd.DataFrame):
