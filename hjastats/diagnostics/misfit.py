@@ -40,8 +40,8 @@ class Misfit:
     ----------
     table : pandas.DataFrame
         Index judge or item: ``comparisons``; ``infit`` and ``outfit``, each followed by ``_lower`` and ``_upper``, between which
-        95% of the draws lie, a two-sided ``_p``, and ``_holm``, that p-value adjusted for the number of judges or items and for there
-        being two statistics.
+        95% of the draws lie, a two-sided ``_p``, and ``_holm``, that p-value adjusted for the number of judges or items and
+        for there being two statistics.
     n_draws : int
         Panels that were drawn from the model.
     """
