@@ -377,7 +377,7 @@ class JudgeQuestions(Menu):
         >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
         >>> found = result.judges.misfit(n=200)
         >>> found.table.loc["judge-noise", ["infit", "infit_lower", "infit_upper"]].round(1).tolist()
-        [1.2, 0.9, 1.1]
+        [1.3, 0.9, 1.1]
         """
         check_option("of", of, ("judges", "items"))
         return misfit(self._fit, self._model.observations, of, n=n, rng=rng, n_jobs=n_jobs)

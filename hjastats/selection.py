@@ -67,7 +67,7 @@ class RankSelection(Shown):
     >>> selection.choices
     {'bic': 1, 'aic': 2}
     >>> selection.verdict
-    'Rank 1 by BIC; the criteria disagree: AIC takes 2. Look at what the further directions are.'
+    'Rank 1 by BIC; the criteria disagree: AIC takes 2 or more. Look at what the further directions are.'
     """
 
     criterion: str
