@@ -12,6 +12,7 @@ from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, IdentificationError, OptionError
 from ..fit import Fit, Observations
 from ..inference.resampling import ParametricDraw, replicate
+from ..looks import Piece, Shown, Table, Title
 from ..model.design import Coefficients
 from ..model.likelihood import evaluate
 from ..model.responses import expected_outcome, is_soft
@@ -33,7 +34,7 @@ STATISTICS = ("infit", "outfit")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Misfit:
+class Misfit(Shown):
     """Infit and outfit, and how they are distributed if the model holds.
 
     Attributes
@@ -74,12 +75,10 @@ class Misfit:
             named[less if seen > high else more].append(words)
         return named
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         forms = {f"{name}_{end}": p_value for name in STATISTICS for end in ("p", "holm")}
-        text = self.table.head(limits.PRINTED_JUDGES).to_string(
-            formatters=forms, float_format=lambda value: f"{value:.2f}", na_rep="-"
-        )
-        return "\n".join([f"Infit and outfit against {self.n_draws:,} draws from the model", text, self.text])
+        title = Title(f"Infit and outfit against {self.n_draws:,} draws from the model")
+        return [title, Table(self.table.head(limits.PRINTED_JUDGES), forms, "{:.2f}".format), self.text]
 
 
 def misfit(
