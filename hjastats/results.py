@@ -39,6 +39,7 @@ from .inference.hypotheses import t_test, wald_test, wald_test_kinds
 from .inference.likelihood_ratio import compare_lr_test, comparison_table, likelihood_ratio
 from .inference.nesting import Candidate, check_nested
 from .inference.pairs import pairwise
+from .inference.predictions import predictions
 from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
 from .inference.ranks import ranking
 from .judges import JudgeQuestions
@@ -932,25 +933,25 @@ class HJAResults(GenericLikelihoodModelResults):
         offset: Any = None,
         position: bool = True,
         which: str = "mean",
+        average: bool | str | Sequence[str] = False,
+        row_labels: Any = None,
     ) -> PredictionResultsMonotonic:
         """What :meth:`hjastats.HJAResults.predict` gives, with intervals made on the logit scale.
 
         Parameters
         ----------
-        exog : array_like or pandas.DataFrame, optional
-            Covariates of the new comparisons. Without judge and items, a frame with columns judge, item_a (or first), item_b
-            (or second) and the covariates.
-        judge, item_a, item_b : label or array_like of labels, optional
-            New comparisons; the data themselves when left out.
-        judge_exog : array_like, optional
-            Covariates with judge-specific slopes.
-        offset : float, array_like or str, optional
-            As in :meth:`hjastats.HJAModel.predict`.
+        exog, judge, item_a, item_b, judge_exog, offset
+            New comparisons, as in :meth:`hjastats.HJAModel.predict`; the data themselves when left out. ``"*"`` stands for all
+            judges or items: the grid of all of them, under the same covariates (one row of ``exog``).
         position : bool
             Whether the item shown first has the advantage the model gives it.
-        which : {"mean", "decided", "first", "second", "tie"}
+        which : {"mean", "decided", "linear", "first", "second", "tie", "probs"}
             Expected preference for the first item, ties counting one half; probability that it wins a decided verdict, ``p`` in
-            contrasts; or probability of a verdict. All but "tie" and "second" are the same unless ties are an outcome.
+            contrasts; log-odds; probability of a verdict, or of all of them, one below the other.
+        average : bool or {"judge", "item_a", "item_b"} or list of these
+            Average the predictions over all comparisons, or over judges or items.
+        row_labels : array_like, optional
+            Index of the table; by default that of the frame, or the labels of the grid.
 
         Returns
         -------
@@ -966,9 +967,20 @@ class HJAResults(GenericLikelihoodModelResults):
            predicted     se  ci_lower  ci_upper
         0      0.810  0.066     0.648     0.908
         1      0.999  0.001     0.997     1.000
+
+        What the panel says on average, whichever item is shown first:
+
+        >>> grid = {"judge": "*", "item_a": "model-I", "item_b": ["model-H", "model-A"], "position": False}
+        >>> result.get_prediction(**grid, average="judge").summary_frame().round(3)
+                         predicted     se  ci_lower  ci_upper
+        item_a  item_b
+        model-I model-H      0.618  0.029     0.561     0.673
+                model-A      0.674  0.025     0.624     0.721
         """
-        rows = self.model.prediction_rows(exog, judge, item_a, item_b, judge_exog, offset)
-        return tables.predictions(self.fit, rows if position else rows.without("position"), which)
+        new = self.model.labelled_rows(exog, judge, item_a, item_b, judge_exog, offset)
+        rows = new.rows if position else new.rows.without("position")
+        labels = new.index if row_labels is None else row_labels
+        return predictions(self.fit, rows, which, average, labels)
 
     # Words and figures
 
