@@ -6,7 +6,7 @@ import importlib
 import pickle
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
@@ -35,8 +35,8 @@ class Names:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of_caller(cls, eval_env: Any, reference: int, *texts: Any) -> Names:
-        """Names that texts mention, as the frame ``reference`` calls above this one, or ``eval_env``, knows them."""
+    def of_caller(cls, eval_env: Any, reference: int, texts: Iterable[Any], columns: Iterable[Any]) -> Names:
+        """Names that texts mention beside columns, as ``eval_env`` or the caller ``reference`` calls above knows them."""
         if isinstance(eval_env, int) and eval_env == -1:
             return cls()
         if isinstance(eval_env, Mapping):
@@ -45,7 +45,7 @@ class Names:
             there = EvalEnvironment.capture(0 if eval_env is None else eval_env, reference=reference + 1)
             known = {name: value for space in reversed(there._namespaces) for name, value in space.items()}
         wanted = {word for text in texts if isinstance(text, str) for word in re.findall(r"[^\W\d]\w*", text)}
-        return cls({name: known[name] for name in wanted & set(known)})
+        return cls({name: known[name] for name in (wanted & set(known)) - set(columns)})
 
     def __getstate__(self) -> dict[str, Any]:
         modules = {name: value.__name__ for name, value in self.values.items() if isinstance(value, ModuleType)}

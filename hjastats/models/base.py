@@ -234,7 +234,7 @@ class ComparisonModel(GenericLikelihoodModel):
                 f"a formula has an outcome, a tilde and covariates, 'win ~ 0 + length', got {formula!r}."
             )
         data = pandas_frame(data)
-        names = Names.of_caller(kwargs.get("eval_env"), 1, formula, judge_exog)
+        names = Names.of_caller(kwargs.get("eval_env"), 1, [formula, judge_exog], data.columns)
         arrays = {"judge": judge, "item_a": item_a, "item_b": item_b}
         roles = {name: value for name, value in arrays.items() if isinstance(value, str)}
         arrays |= {name: given for name, given in (("weights", weights), ("offset", offset)) if given is not None}
@@ -291,7 +291,10 @@ class ComparisonModel(GenericLikelihoodModel):
         covariates = list(self.data.xnames or []) if self.exog is not None else []
         own = [] if self.judge_exog is None else [str(name) for name in self.judge_exog.columns]
         by_response = self.response.terms(self.tie, data.judge_index, data.outcome, data.n_judges)
-        self.layout = Layout(self.structure, data.judges, data.items, gather(covariates, own, self.scopes, by_response))
+        formulas = [formula for formula in (self.covariate_formula, self.origin.judge) if formula is not None]
+        parts = {made: term for formula in formulas for term, columns in formula.terms.items() for made in columns}
+        terms = gather(covariates, own, self.scopes, by_response, parts)
+        self.layout = Layout(self.structure, data.judges, data.items, terms)
         # Without terms the counts are those of the data, which other models of the same data use too.
         is_plain = not self.layout.terms and self.offset is None
         self.design = Design.of(data.cells) if is_plain else collapse(self.row_design())
