@@ -26,7 +26,9 @@ from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 from .data.arrays import check_option
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Finding, find
+from .diagnostics.fragility import Fragility, fragility
 from .diagnostics.order import has_order
+from .diagnostics.residuals import deviance_residuals, pearson_residuals
 from .errors import ComparisonError, ContrastError, IdentificationError, OptionError
 from .export import text_or_file, to_document
 from .fit import Fit, which_information
@@ -36,7 +38,7 @@ from .inference.contrasts import Contrast, Spec, contrast
 from .inference.covariances import choose_covariance
 from .inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
 from .inference.hypotheses import t_test, wald_test, wald_test_kinds
-from .inference.likelihood_ratio import compare_lr_test, comparison_table, likelihood_ratio
+from .inference.likelihood_ratio import compare_lr_test, comparison_table, drop_table, likelihood_ratio
 from .inference.nesting import Candidate, check_nested
 from .inference.pairs import pairwise
 from .inference.predictions import predictions
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
     from statsmodels.stats.contrast import MultiCompResult
 
+    from .data.comparisons import Comparisons
     from .models import HJAModel
 
 # What statsmodels' base classes give that holds here; the rest of theirs is not shown.
@@ -682,12 +685,14 @@ class HJAResults(GenericLikelihoodModelResults):
     def wald_test_terms(
         self, skip_single: bool = False, extra_constraints: Any = None, combine_terms: Any = None, scalar: Any = None
     ) -> WaldTestResults:
-        """Joint tests by kind of parameter: no item differs (mu), all judges are equally sensitive (gamma = 1), and so on.
+        """Joint tests by term and kind of parameter: no item differs (mu), all judges are equally sensitive (gamma = 1), and so on.
+
+        The columns that one term of a formula makes are tested together.
 
         Parameters
         ----------
         skip_single : bool
-            Leave out kinds with one parameter.
+            Leave out terms and kinds with one parameter.
 
         Examples
         --------
@@ -701,6 +706,42 @@ class HJAResults(GenericLikelihoodModelResults):
         if extra_constraints is not None or combine_terms is not None:
             raise OptionError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
         return WaldTestResults(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
+
+    def drop_terms(self) -> pd.DataFrame:
+        """Likelihood-ratio tests of the terms, each against the fit without it, as R's ``drop1``.
+
+        Terms are those of the formula, other covariates and the position effect; of interactions only the columns of the term
+        itself are left out.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by the term left out: df, llf, aic, bic of the fit without it, lr, lr_df, p_value, note; as in :func:`compare`.
+
+        Raises
+        ------
+        ContrastError
+            If there are none.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> frame = hja.datasets.load_panel().to_frame()
+        >>> frame["topic"] = ["code", "math", "text", "text"] * 800
+        >>> labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
+        >>> result = hja.JAModel.from_formula("outcome ~ C(topic)", frame, **labels).fit()
+        >>> result.drop_terms()[["lr", "lr_df", "p_value"]].round(3)
+                      lr  lr_df  p_value
+        C(topic)   0.326      2    0.849
+        position  19.795      1    0.000
+        """
+        terms, droppable = self.fit.layout.terms, {None, *self.model.scopes}
+        kinds = {term.name: None if term.kind is None else term.kind.name for term in terms}
+        names = [name for name, columns in terms.grouped().items() if kinds[columns[0]] in droppable]
+        if not names:
+            raise ContrastError("there is no term to leave out: the model has neither covariates nor position effects.")
+        others = {name: self.model.without_term(name).fit_like(self.fit)._candidate for name in names}
+        return drop_table(self._candidate, others)
 
     def t_test_pairwise(
         self, term_name: str, method: str = "hs", alpha: float = 0.05, factor_labels: Sequence[str] | None = None
@@ -913,14 +954,95 @@ class HJAResults(GenericLikelihoodModelResults):
         return self.model.predict(self.fit.params, exog, *args, **kwargs)
 
     @property
-    def fittedvalues(self) -> np.ndarray:
+    def fittedvalues(self) -> pd.Series:
         """Fitted values of the rows: the expected preference for the first item."""
         return self.model.predict(self.fit.params)
 
     @property
-    def resid(self) -> np.ndarray:
+    def resid(self) -> pd.Series:
         """Outcome minus fitted probability of the rows."""
         return self.model.observations.data.outcome - self.fittedvalues
+
+    @property
+    def resid_pearson(self) -> pd.Series:
+        """Residuals of the rows in standard deviations of their verdict, as of a GLM.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.resid_pearson.abs().nlargest(2).round(2).to_dict()      # the verdicts that surprise most
+        {292: 2.74, 306: 2.74}
+        """
+        return pd.Series(pearson_residuals(self.fit, self.model.observations), self.model.data.row_labels)
+
+    @property
+    def resid_dev(self) -> pd.Series:
+        """Deviance residuals of the rows: signed roots of twice the log-likelihood that each verdict lacks.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> bool(abs((result.resid_dev**2).sum() + 2 * result.llf) < 1e-8)
+        True
+        """
+        return pd.Series(deviance_residuals(self.fit, self.model.observations), self.model.data.row_labels)
+
+    def simulate(self, design: Any = None, *, rng: int | np.random.Generator | None = None) -> Comparisons:
+        """Draw verdicts from the fit; see :meth:`hjastats.HJAModel.simulate`.
+
+        Parameters
+        ----------
+        design : pandas.DataFrame, optional
+            Comparisons to judge, as for :meth:`hjastats.HJAResults.predict`; those of the data when left out.
+        rng : int or numpy.random.Generator
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> again = hja.JAModel.from_comparisons(result.simulate(rng=1)).fit()
+        >>> list(again.consensus.index[:3])
+        ['model-I', 'model-H', 'model-A']
+        """
+        return self.model.simulate(self.fit.params, design, rng=rng)
+
+    def fragility(self) -> Fragility:
+        """How few comparisons the lead hangs on: those without which another item would lead.
+
+        Comparisons are ordered by their influence on the difference to the challenger that needs fewest of them (one Newton step
+        each; Broderick, Giordano and Meager 2020). The shortest beginning of this order that changes the leader is found by
+        fitting without it. It is a bound from above: other sets of the same size are not tried.
+
+        Returns
+        -------
+        Fragility
+            leader, challenger, n_comparisons, share, rows (which comparisons), challengers (the number for each, by influence).
+
+        Raises
+        ------
+        IdentificationError
+            If the estimate does not exist.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> found = result.fragility()
+        >>> found
+        model-I leads; without 45 comparisons (1.4% of all) model-H would, as fitting again confirms.
+        >>> found.rows["judge"].value_counts().head(2).to_dict()
+        {'judge-6': 8, 'judge-noise': 8}
+        """
+
+        def without(removed: np.ndarray) -> Fit | None:
+            with warnings.catch_warnings(), suppress(IdentificationError, ComparisonError):
+                warnings.simplefilter("ignore")
+                return self.model.without_comparisons(removed).fit_like(self.fit).fit
+            return None
+
+        return fragility(self.fit, self.model.observations, without)
 
     def get_prediction(
         self,
@@ -979,7 +1101,7 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         new = self.model.labelled_rows(exog, judge, item_a, item_b, judge_exog, offset)
         rows = new.rows if position else new.rows.without("position")
-        labels = new.index if row_labels is None else row_labels
+        labels = new.labels if row_labels is None else row_labels
         return predictions(self.fit, rows, which, average, labels)
 
     # Words and figures
@@ -1242,7 +1364,7 @@ CRITERIA = {"aic": aic, "bic": bic, "aicc": aicc, "hqic": hqic}
 HIDDEN = {
     *("bsejac", "bsejhj", "covjac", "covjhj", "cov_params_default", "df_modelwc", "normalized_cov_params"),
     *("llnull", "llr", "llr_pvalue", "mle_retvals", "mle_settings", "prsquared", "t_test_pairwise"),
-    *("get_nlfun", "info_criteria", "pseudo_rsquared", "summary2"),
+    *("get_nlfun", "info_criteria", "pseudo_rsquared", "resid_dev", "resid_pearson", "summary2"),
 }
 
 

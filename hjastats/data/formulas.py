@@ -7,7 +7,7 @@ import pickle
 import re
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -170,15 +170,18 @@ class CovariateFormula:
             object.__setattr__(self, name, value)
 
 
-def _design(text: str, frame: pd.DataFrame, names: Names, called: str = "") -> Any:
+def _design(text: str, frame: pd.DataFrame, names: Names, called: str = "", missing: str = "raise") -> Any:
     manager = FormulaManager()
     try:
-        manager.get_matrices(
-            text, frame, eval_env=dict(names.values), na_action=manager.get_na_action("raise"), pandas=True
-        )
+        manager.get_matrices(text, frame, eval_env=dict(names.values), na_action=manager.get_na_action(missing))
     except (*UNREADABLE, NameError, ValueError) as error:
         raise ComparisonError(f"cannot build {called}{text!r}: {str(error).splitlines()[0]}") from None
     return manager.spec
+
+
+def design_of(formula: str, frame: pd.DataFrame, names: Names) -> Any:
+    """The design of a whole formula, made once more of the same frame, incomplete rows left out."""
+    return _design(formula, frame, names, missing="drop")
 
 
 @dataclass(frozen=True)
@@ -201,8 +204,9 @@ class Origin:
 
     def column(self, role: str, usual: tuple[str, ...], frame: pd.DataFrame) -> str | None:
         """The column of a frame that holds a role: that of the data, or one of the usual names; None if there is none."""
-        return next((name for name in (self.roles.get(role), *usual) if name is not None and name in frame.columns), None)
+        return next(
+            (name for name in (self.roles.get(role), *usual) if name is not None and name in frame.columns), None
+        )
 
-    def with_judge(self, judge: CovariateFormula | None) -> Origin:
-        """With another formula of the covariates per judge."""
-        return replace(self, judge=judge)
+
+NO_ORIGIN = Origin()

@@ -13,7 +13,7 @@ from ..data.arrays import UserArrays, check_option, column, covariate_frame, jud
 from ..data.cells import collapse, take
 from ..data.comparisons import Comparisons, check_rows
 from ..data.engines import pandas_frame
-from ..data.formulas import UNREADABLE, CovariateFormula, Names, Origin
+from ..data.formulas import NO_ORIGIN, UNREADABLE, CovariateFormula, Names, Origin, design_of
 from ..data.readers import read_comparisons
 from ..errors import REMOVED, ComparisonError, IdentificationError, OptionError
 from ..fit import Observations
@@ -71,7 +71,7 @@ class ComparisonModel(GenericLikelihoodModel):
         origin: Origin | None = None,
         **kwargs: Any,
     ) -> None:
-        self.origin = Origin() if origin is None else origin
+        self.origin = NO_ORIGIN if origin is None else origin
         self.scopes: dict[str, str | None] = {"position": position}
         for name, scope in self.scopes.items():
             check_option(name, scope, SCOPES)
@@ -121,6 +121,19 @@ class ComparisonModel(GenericLikelihoodModel):
             # Of which statsmodels makes the design of the formula again after unpickling.
             self.data.frame = frame
         self._set_up(rank)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the design of the formula: patsy refuses to be pickled, and statsmodels guesses where its functions are."""
+        state = dict(self.__dict__)
+        if self.formula is not None:
+            state["data"] = object.__new__(type(self.data))
+            state["data"].__dict__.update({name: x for name, x in vars(self.data).items() if name != "model_spec"})
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self.formula is not None:
+            self.data.model_spec = design_of(self.formula, self.data.frame, self.origin.names)
 
     def _take_intercept(self, exog: pd.DataFrame) -> pd.DataFrame | None:
         """An intercept is a bonus for the item shown first: make it the position effect it is."""
@@ -249,8 +262,8 @@ class ComparisonModel(GenericLikelihoodModel):
             own = None if own is None else own.loc[subset]
         advance_eval_env(kwargs)
         kwargs.setdefault("missing", "raise")
-        options = {name: columns[name] for name in arrays} | {"judge_exog": own, "columns": data}
-        options["origin"] = Origin(roles, names, by_judge)
+        options: dict[str, Any] = {name: columns[name] for name in arrays}
+        options |= {"judge_exog": own, "columns": data, "origin": Origin(roles, names, by_judge)}
         if offset is not None:
             options["offset"] = columns["offset"].rename(
                 offset if isinstance(offset, str) else getattr(offset, "name", None)
@@ -362,7 +375,7 @@ class ComparisonModel(GenericLikelihoodModel):
             raise IdentificationError("the data of this model were removed: it cannot be fitted again.")
         exog = None if self.exog is None else pd.DataFrame(self.exog, columns=self.exog_names)
         return {
-            "endog": self.comparisons.outcome,
+            "endog": pd.Series(self.comparisons.outcome, self.data.row_labels, name=self.endog_names),
             "exog": exog,
             "comparisons": self.comparisons,
             "judge_exog": self.judge_exog,
@@ -716,7 +729,7 @@ class ComparisonModel(GenericLikelihoodModel):
             return new.series(eta if which == "linear" else probability(eta))
         probabilities = self.response.probabilities(eta, own_predictors(rows, at))
         if which == "probs":
-            return pd.DataFrame(dict(zip(self.response.verdicts, probabilities, strict=True)), new.index)
+            return pd.DataFrame(dict(zip(self.response.verdicts, probabilities, strict=True)), new.labels)
         return new.series(expected_outcome(self.response, probabilities))
 
     def labelled_rows(

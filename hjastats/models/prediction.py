@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..data.arrays import columns_of, covariate_rows, lookup, new_covariates, offset_series
 from ..data.cells import Cells
-from ..data.formulas import CovariateFormula, Origin
+from ..data.formulas import NO_ORIGIN, CovariateFormula, Origin
 from ..data.labels import common_index
 from ..errors import ComparisonError
 from ..model.design import Design, assemble
@@ -28,11 +28,11 @@ class LabelledRows(NamedTuple):
     """Comparisons, and what the user calls them; None where he does not."""
 
     rows: Design
-    index: pd.Index | None
+    labels: pd.Index | None
 
     def series(self, values: np.ndarray) -> Any:
         """One value for each comparison, under their labels if they have any."""
-        return values if self.index is None else pd.Series(values, self.index)
+        return values if self.labels is None else pd.Series(values, self.labels)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class NewComparisons:
     layout: Layout
     response: Response
     formula: CovariateFormula | None = None
-    origin: Origin = Origin()
+    origin: Origin = NO_ORIGIN
     offset_name: str | None = None
 
     def of_labels(
@@ -111,9 +111,9 @@ class NewComparisons:
         grid = grid[grid.get_level_values("item_a") != grid.get_level_values("item_b")]
         if not len(grid):
             raise ComparisonError("the grid has no pair of two different items: pass others as item_a or item_b.")
-        same = [_repeated(given, len(grid)) for given in (exog, judge_exog)]
+        exog, judge_exog = _repeated(exog, len(grid)), _repeated(judge_exog, len(grid))
         judges, firsts, seconds = (grid.get_level_values(role).to_numpy(dtype=object) for role in labels)
-        design = self._design(judges, firsts, seconds, *same, pd.DataFrame(index=range(len(grid))))
+        design = self._design(judges, firsts, seconds, exog, judge_exog, pd.DataFrame(index=range(len(grid))))
         return LabelledRows(design if offset is None else self.with_offset(design, offset), grid)
 
     def with_offset(self, rows: Design, offset: Any) -> Design:
@@ -159,16 +159,18 @@ class NewComparisons:
             np.full(len(frame), "any", dtype=object) if name is None else frame[name].to_numpy(dtype=object)
             for name in found.values()
         )
-        covariates = [
-            (frame if formula is not None else columns_of(frame, known)) if known else None
-            for known, formula in (
-                (self.layout.terms.covariates("common"), self.formula),
-                (self.layout.terms.covariates("judge"), self.origin.judge),
-            )
-        ]
-        design = self._design(judges, firsts, seconds, *covariates, frame)
+        exog = self._covariates_of(frame, "common", self.formula)
+        judge_exog = self._covariates_of(frame, "judge", self.origin.judge)
+        design = self._design(judges, firsts, seconds, exog, judge_exog, frame)
         known = self._offset_of(frame, offset)
         return LabelledRows(design if known is None else self.with_offset(design, known), frame.index)
+
+    def _covariates_of(self, frame: pd.DataFrame, scope: str, formula: CovariateFormula | None) -> pd.DataFrame | None:
+        """What a frame tells of the covariates: the columns of their names, or all it takes to make them."""
+        names = self.layout.terms.covariates(scope)
+        if not names:
+            return None
+        return frame if formula is not None else columns_of(frame, names)
 
     def _design(
         self,
