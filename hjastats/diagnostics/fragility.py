@@ -51,7 +51,7 @@ class Fragility:
 
     def __repr__(self) -> str:
         if self.challenger is None:
-            return f"{self.leader} leads, and no removal of comparisons was found that would change it."
+            return f"{self.leader} leads, and influence finds no comparisons without which another would."
         found = f"without {counted(self.n_comparisons, 'comparison')} ({percent(self.share)} of all)"
         return f"{self.leader} leads; {found} {self.challenger} would, as fitting again confirms."
 

@@ -144,7 +144,7 @@ def _grouped(fit: Fit, rows: Design, average: bool | str | Sequence[str], labels
     n_rows = len(rows.n)
     if average is False or average is None:
         _check_labels(labels, n_rows)
-        return _Groups(np.arange(n_rows), np.ones(n_rows), None if labels is None else pd.Index(labels))
+        return _Groups(np.arange(n_rows), np.ones(n_rows), None if labels is None else _index(labels))
     if average is True:
         code, index = np.zeros(n_rows, dtype=int), pd.Index(["average"])
     else:
@@ -154,7 +154,7 @@ def _grouped(fit: Fit, rows: Design, average: bool | str | Sequence[str], labels
         kept = [role for role in ROLES if role not in over]
         code, index = _by_labels(fit, rows, kept)
     if labels is not None and len(labels) == len(index) and len(labels) != n_rows:
-        index = pd.Index(labels)
+        index = _index(labels)
     total = np.bincount(code, rows.n)
     return _Groups(code, rows.n / total[code], index)
 
@@ -172,6 +172,11 @@ def _by_labels(fit: Fit, rows: Design, kept: list[str]) -> tuple[np.ndarray, pd.
     names = [[known[role][i] for i in columns[role][some]] for role in kept]
     index = pd.Index(names[0], name=kept[0]) if len(kept) == 1 else pd.MultiIndex.from_arrays(names, names=kept)
     return code, index
+
+
+def _index(labels: Any) -> pd.Index:
+    """Labels as an index; one of several levels stays what it is."""
+    return labels if isinstance(labels, pd.Index) else pd.Index(labels)
 
 
 def _check_labels(labels: Any, n_rows: int) -> None:
