@@ -1031,7 +1031,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
         >>> found = result.fragility()
         >>> found
-        model-I leads; without 45 comparisons (1.4% of all) model-H would, as fitting again confirms.
+        model-I leads; without 45 of 3,200 comparisons (1.4%) model-H would, as fitting again confirms.
         >>> found.rows["judge"].value_counts().head(2).to_dict()
         {'judge-6': 8, 'judge-noise': 8}
         """
@@ -1101,8 +1101,7 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         new = self.model.labelled_rows(exog, judge, item_a, item_b, judge_exog, offset)
         rows = new.rows if position else new.rows.without("position")
-        labels = new.labels if row_labels is None else row_labels
-        return predictions(self.fit, rows, which, average, labels)
+        return predictions(self.fit, rows, which, average, new.labels, row_labels)
 
     # Words and figures
 

@@ -17,7 +17,7 @@ from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
 from ..fit import Fit, Observations
 from ..inference.contributions import Contributions
-from ..words import counted, percent
+from ..words import percent
 
 # How often the number of comparisons is enlarged if influence promised too much.
 _ATTEMPTS = 6
@@ -52,7 +52,8 @@ class Fragility:
     def __repr__(self) -> str:
         if self.challenger is None:
             return f"{self.leader} leads, and influence finds no comparisons without which another would."
-        found = f"without {counted(self.n_comparisons, 'comparison')} ({percent(self.share)} of all)"
+        total = self.n_comparisons / self.share
+        found = f"without {self.n_comparisons:,.10g} of {total:,.10g} comparisons ({percent(self.share)})"
         return f"{self.leader} leads; {found} {self.challenger} would, as fitting again confirms."
 
 

@@ -51,7 +51,8 @@ def predictions(
     rows: Design,
     which: str = "mean",
     average: bool | str | Sequence[str] = False,
-    labels: Any = None,
+    labels: pd.Index | None = None,
+    row_labels: Any = None,
 ) -> PredictionResultsMonotonic:
     """What to expect of some comparisons, or of averages of them, with intervals on the logit scale.
 
@@ -66,7 +67,9 @@ def predictions(
     average : bool, str or sequence of str
         Over everything, or over judge, item_a or item_b.
     labels : Index, optional
-        Of the rows, or of the averages if they are as many.
+        Of the rows.
+    row_labels : array_like, optional
+        Of the rows or averages, instead of theirs.
 
     Raises
     ------
@@ -87,6 +90,10 @@ def predictions(
     # Comparison by comparison, with all its verdicts.
     predicted, linear, variance, scale = (np.stack(some, axis=-1).ravel() for some in zip(*parts, strict=True))
     index = groups.labels
+    if row_labels is not None:
+        index = row_labels if isinstance(row_labels, pd.Index) else pd.Index(row_labels)
+        if len(index) != groups.n:
+            raise OptionError(f"row_labels must be one for each of the {groups.n} predictions, got {len(index)}.")
     if which == "probs":
         index = _with_verdicts(pd.RangeIndex(groups.n) if index is None else index, list(found))
     link = Identity() if is_linear else Logit()
@@ -139,12 +146,11 @@ def _variances(fit: Fit, rows: Design, slopes: np.ndarray, groups: _Groups) -> n
     return variance if is_single else fit.covariance.variances(together)
 
 
-def _grouped(fit: Fit, rows: Design, average: bool | str | Sequence[str], labels: Any) -> _Groups:
+def _grouped(fit: Fit, rows: Design, average: bool | str | Sequence[str], labels: pd.Index | None) -> _Groups:
     """Which rows are averaged."""
     n_rows = len(rows.n)
     if average is False or average is None:
-        _check_labels(labels, n_rows)
-        return _Groups(np.arange(n_rows), np.ones(n_rows), None if labels is None else _index(labels))
+        return _Groups(np.arange(n_rows), np.ones(n_rows), labels)
     if average is True:
         code, index = np.zeros(n_rows, dtype=int), pd.Index(["average"])
     else:
@@ -153,8 +159,6 @@ def _grouped(fit: Fit, rows: Design, average: bool | str | Sequence[str], labels
             raise OptionError(f"average must be True, False or some of {quoted(ROLES)}, got {quoted(unknown)}.")
         kept = [role for role in ROLES if role not in over]
         code, index = _by_labels(fit, rows, kept)
-    if labels is not None and len(labels) == len(index) and len(labels) != n_rows:
-        index = _index(labels)
     total = np.bincount(code, rows.n)
     return _Groups(code, rows.n / total[code], index)
 
@@ -172,16 +176,6 @@ def _by_labels(fit: Fit, rows: Design, kept: list[str]) -> tuple[np.ndarray, pd.
     names = [[known[role][i] for i in columns[role][some]] for role in kept]
     index = pd.Index(names[0], name=kept[0]) if len(kept) == 1 else pd.MultiIndex.from_arrays(names, names=kept)
     return code, index
-
-
-def _index(labels: Any) -> pd.Index:
-    """Labels as an index; one of several levels stays what it is."""
-    return labels if isinstance(labels, pd.Index) else pd.Index(labels)
-
-
-def _check_labels(labels: Any, n_rows: int) -> None:
-    if labels is not None and len(labels) != n_rows:
-        raise OptionError(f"row_labels must be one for each of the {n_rows} predictions, got {len(labels)}.")
 
 
 def _with_verdicts(index: pd.Index, verdicts: list[str]) -> pd.MultiIndex:

@@ -282,6 +282,11 @@ class ComparisonModel(GenericLikelihoodModel):
                     f"cannot build {formula!r}: {reason} (missing='drop' leaves out incomplete rows)."
                 ) from None
             except ValueError as error:
+                # formulaic has no error of its own for gaps.
+                if "contains null values" in str(error):
+                    raise ComparisonError(
+                        f"cannot build {formula!r}: {error} (missing='drop' leaves those rows out)."
+                    ) from None
                 # statsmodels' own words for a left side of labels, which it expands to dummies.
                 if "endog has evaluated to an array with multiple columns" not in str(error):
                     raise

@@ -118,6 +118,8 @@ def test_options_that_make_no_sense_are_refused(davidson, tied_panel):
         davidson.get_prediction(**pair, average="prompt")
     with pytest.raises(OptionError, match="one for each of the 1 predictions, got 2"):
         davidson.get_prediction(**pair, row_labels=["a", "b"])
+    over = davidson.get_prediction(judge="*", item_a="item-1", item_b="item-2", average="judge", row_labels=["panel"])
+    assert over.summary_frame().index.tolist() == ["panel"]
     with pytest.raises(ContrastError, match="which must be one of"):
         davidson.get_prediction(**pair, which="median")
     with pytest.raises(ComparisonError, match="no pair of two different items"):

@@ -127,8 +127,10 @@ def test_columns_of_the_roles_come_first_and_are_named_when_missing(frame):
         result.predict(frame.head(3).drop(columns="rater"))
 
 
-def test_rows_that_were_left_out_do_not_shift_the_labels(frame):
+def test_rows_that_were_left_out_do_not_shift_the_labels(frame, engine):
     gaps = frame.assign(length=frame["length"].astype(float).where(np.arange(len(frame)) % 7 > 0))
+    with pytest.raises(ComparisonError, match=r"cannot build 'outcome ~ 0 . length'.*missing='drop'"):
+        hja.BTLModel.from_formula("outcome ~ 0 + length", gaps, **ROLES)
     result = hja.BTLModel.from_formula("outcome ~ 0 + length", gaps, missing="drop", **ROLES).fit()
     assert result.fittedvalues.index.equals(gaps.dropna().index)
     assert result.resid_pearson.index.equals(gaps.dropna().index)
