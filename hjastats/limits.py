@@ -130,3 +130,6 @@ LISTED_OF_MANY = 1000
 PRINTED_JUDGES = 60
 PRINTED_LABELS = 20
 FIGURE_ROWS = 60
+
+# Items whose distance to the leader is looked at row by row: each takes a product with all rows.
+CHALLENGERS = 10

@@ -218,7 +218,7 @@ def wald_test(fit: Fit, hypothesis: Any, cov_p: Any = None) -> ContrastResults:
 
 
 def wald_test_kinds(fit: Fit, skip_single: bool = False) -> pd.DataFrame:
-    """Joint tests by kind of parameter, of those that a value says are absent.
+    """Joint tests by kind of parameter or term of the formula, of those that a value says are absent.
 
     Raises
     ------
@@ -230,14 +230,17 @@ def wald_test_kinds(fit: Fit, skip_single: bool = False) -> pd.DataFrame:
         "gamma": 1.0,
         "mu": 0.0,
     }
-    for kind, where in layout.slices.items():
-        size, null = where.stop - where.start, nulls.get(kind)
-        if null is None or (skip_single and size == 1):
+    grouped = layout.terms.grouped()
+    others = {kind: [kind] for kind in layout.slices if layout.terms.named(kind) is None}
+    for name, kinds in (grouped | others).items():
+        null = nulls.get(kinds[0])
+        positions = np.concatenate([np.arange(len(layout.names))[layout.slices[kind]] for kind in kinds])
+        if null is None or (skip_single and len(positions) == 1):
             continue
-        matrix = np.zeros((size, len(layout.names)))
-        matrix[np.arange(size), np.arange(where.start, where.stop)] = 1.0
-        test = wald_test(fit, (matrix, np.full(size, null)))
-        rows[kind] = {"statistic": test.statistic, "pvalue": float(test.pvalue), "df_constraint": int(test.df_denom)}
+        matrix = np.zeros((len(positions), len(layout.names)))
+        matrix[np.arange(len(positions)), positions] = 1.0
+        test = wald_test(fit, (matrix, np.full(len(positions), null)))
+        rows[name] = {"statistic": test.statistic, "pvalue": float(test.pvalue), "df_constraint": int(test.df_denom)}
     if not rows:
         raise ContrastError("this model has no kinds of parameters to test jointly; use wald_test.")
     return pd.DataFrame.from_dict(rows, orient="index")
