@@ -186,7 +186,7 @@ ERRORS = [
     ("(mu[model-A]", "parenthesis is not closed"),
     ("mu[model-A])", r"unexpected '\)'"),
     ("mu[model-A] mu[model-B]", "unexpected 'mu"),
-    ("mu[model-A] = 1 = 2", "only one '='"),
+    ("mu[model-A] = 1 = 2", "'1 = 2' mentions no parameter"),
     ("1 + 2", "mentions no parameter"),
     ("1 = mu[model-A]", None),
     ("log(mu[model-J])", "not defined at the estimate"),
@@ -266,7 +266,7 @@ def test_a_thousand_random_strings_give_our_error_or_a_finite_number(result):
             refused += 1
             assert str(error)[-1] in ".?"  # noqa: PT017
         else:
-            assert np.isfinite(parsed.estimate.value)
+            assert all(np.isfinite(one.estimate.value) for one in parsed)
     assert refused > 900
 
 
