@@ -189,6 +189,11 @@ class Contrast:
         return ~self._is_rounded & (np.abs(self.gradient).max(axis=1, initial=0.0) <= FIXED * self.size)
 
     @property
+    def _open_ratios(self) -> dict[int, Ratio]:
+        """Ratios that the constraints do not fix, as they do those of equals."""
+        return {i: ratio for i, ratio in self.ratios.items() if not self.is_fixed[i]}
+
+    @property
     def _is_rounded(self) -> np.ndarray:
         """Which probabilities are zero or one up to rounding error."""
         is_chance = np.array([scale == "logit" for scale in self._scales()])
@@ -222,7 +227,7 @@ class Contrast:
         with np.errstate(divide="ignore", invalid="ignore"):
             error = self._carried(self.estimate, "slope") * self.std_err
             z = np.where(self.is_fixed, np.nan, self._distance(null) / error)
-        for i, ratio in self.ratios.items():
+        for i, ratio in self._open_ratios.items():
             z[i] = ratio.z(null[i])
         return np.where(self._is_rounded | self._is_on_edge(null), np.nan, z)
 
@@ -260,9 +265,11 @@ class Contrast:
         with np.errstate(invalid="ignore"):
             limits = normal_limits(centre, self.std_err * self._carried(self.estimate, "slope", method), alpha)
         limits = np.column_stack([self._carried(limits[:, side], "back", method) for side in (0, 1)])
-        for i, ratio in self.ratios.items() if method is None else ():
+        for i, ratio in self._open_ratios.items() if method is None else ():
             limits[i] = ratio.limits(alpha)
-        return limits
+        # What cannot be negative has no limit that is.
+        is_length = np.broadcast_to(self.is_length, len(self))
+        return np.where(is_length[:, None], np.maximum(limits, 0.0), limits)
 
     def _one_limit(self, alpha: float, method: str | None) -> np.ndarray:
         if not 0 < alpha < 0.5:
@@ -270,6 +277,7 @@ class Contrast:
         limits = replace(self, alternative="two-sided").conf_int(2.0 * alpha, method)
         side = 0 if self.alternative == "smaller" else 1
         ends = self._carried(np.full(len(self), self._sign * np.inf), "back", method)
+        ends = np.where(self.is_length, np.maximum(ends, 0.0), ends)
         limits[:, side] = np.where(np.isnan(limits[:, side]), np.nan, ends)
         return limits
 
@@ -393,12 +401,12 @@ class Contrast:
             lines.append(f"not testable, too close to 0 or 1: {named(self._is_rounded)}; ask for its log-odds instead")
         if (edge := self._is_on_edge(self.null)).any():
             lines.append(
-                f"zero is the edge of what it can be, where no z value is normal: {named(edge)}; test what it is made of together"
+                f"not testable to be zero, the least it can be: {named(edge)}; test its parts together by wald_test()"
             )
         lines += [
             f"{self.names[i]}: the denominator cannot be told from zero (z = {ratio.below / np.sqrt(ratio.cov[1, 1]):.2f}), so "
             "that the interval has no end"
-            for i, ratio in self.ratios.items()
+            for i, ratio in self._open_ratios.items()
             if np.isinf(ratio.limits(0.05)).any()
         ]
         if self.alternative != "two-sided":

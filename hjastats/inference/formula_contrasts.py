@@ -210,19 +210,19 @@ def _aligned(metadata: Any, target: str, quantities: Quantities, missing: str) -
     if not isinstance(metadata, pd.DataFrame):
         raise ContrastError(f"metadata must be a pandas.DataFrame, got {type(metadata).__name__}.")
     frame = metadata.copy()
-    missing = [role for role in roles if role not in frame.columns and role not in frame.index.names]
-    if missing == list(roles) and len(roles) == 1:
+    not_found = [role for role in roles if role not in frame.columns and role not in frame.index.names]
+    if not_found == list(roles) and len(roles) == 1:
         frame.index = pd.Index([str(label) for label in frame.index], name=roles[0])
-        missing = []
-    if missing:
+        not_found = []
+    if not_found:
         raise ContrastError(
-            f"metadata for {target} needs {' and '.join(roles)} as index or columns, {quoted(missing)} not found."
+            f"metadata for {target} needs {' and '.join(roles)} as index or columns, {quoted(not_found)} not found."
         )
     frame = frame.reset_index() if any(role in frame.index.names for role in roles) else frame
-    labels = list(zip(*(frame[role].astype(str) for role in roles), strict=True))
+    labels: list[tuple[str, ...]] = list(zip(*(frame[role].astype(str) for role in roles), strict=True))
     # Judges that never tie have no tie propensity to explain.
     known = {"judge": quantities.layout.judges_with(target), "item": quantities.layout.items}
-    wanted = (
+    wanted: list[tuple[str, ...]] = (
         [(a,) for a in known[roles[0]]] if len(roles) == 1 else [(a, b) for a in known["judge"] for b in known["item"]]
     )
     repeated = sorted({label for label in labels if labels.count(label) > 1}) if len(set(labels)) < len(labels) else []
@@ -267,7 +267,7 @@ def _design(
                 ".",
             ) from None
         raise ContrastError(f"cannot build the design of {right!r}: {reason}.") from None
-    is_complete = np.isin(np.arange(len(data)), design.index)
+    is_complete: np.ndarray = np.isin(np.arange(len(data)), design.index)
     if (missing == "raise" and not is_complete.all()) or len(design) != is_complete.sum():
         raise ContrastError(f"the design of {right!r} has {len(design)} rows for {len(frame)} parameters.")
     if np.linalg.matrix_rank(design) < design.shape[1]:
@@ -286,7 +286,7 @@ def _with_term_tests(
         block = design.to_numpy()[:, where]
         # The differences a term makes; what they leave of columns that add up to a constant is one restriction less.
         _, strength, directions = np.linalg.svd(block - block.mean(axis=0), full_matrices=False)
-        n_tested = int((strength > 1e-9 * max(np.linalg.norm(block), 1e-300)).sum())
+        n_tested = int((strength > 1e-9 * max(float(np.linalg.norm(block)), 1e-300)).sum())
         is_whole = n_tested == block.shape[1] or "Intercept" in slices
         if not is_whole and EQUALITY not in note:
             note = f"{EQUALITY}\n{note}"
