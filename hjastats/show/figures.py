@@ -142,11 +142,18 @@ class FitPlots:
         ['mu[model-A] - mu[model-A]', 'mu[model-B] - mu[model-A]']
         """
         found = spec if isinstance(spec, Contrast) else contrast(self._fit, spec)
-        nulls = np.unique(found.null)
+        table = found.adjusted(alpha=alpha) if simultaneous else found.summary_frame(alpha)
+        nulls, shown = np.unique(found.null), table[["estimate", "ci_lower", "ci_upper"]].to_numpy()
+        finite = shown[np.isfinite(shown)]
+        if len(finite):
+            # An interval without an end runs to the edge of the picture.
+            room = 0.05 * (np.ptp(finite) or 1.0)
+            columns = ["ci_lower", "ci_upper"]
+            table[columns] = table[columns].clip(finite.min() - room, finite.max() + room)
         return plots.plot_intervals(
-            found.adjusted(alpha=alpha) if simultaneous else found.summary_frame(alpha),
+            table,
             reference=float(nulls[0]) if len(nulls) == 1 else None,
-            xlabel=f"estimate with {'simultaneous ' if simultaneous else ''}{1 - alpha:.4g} intervals",
+            xlabel=f"estimate with {'simultaneous ' if simultaneous else ''}{100 * (1 - alpha):g}% intervals",
             title="Contrasts",
             sort=False,
             ax=ax,
