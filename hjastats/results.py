@@ -290,8 +290,8 @@ class HJAResults(GenericLikelihoodModelResults):
                       0     1
         position  0.236  0.39
         >>> result.conf_int("mu[model-I] - mu[model-H]", 0.1).round(3)
-                                      0      1
-        mu[model-I] - mu[model-H]  0.14  0.539
+                                       0      1
+        mu[model-I] - mu[model-H]  0.145  0.535
         """
         check_option("method", method, ("wald",))
         if is_contrast(alpha):
@@ -616,7 +616,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.contrast({"lead": "mu[model-I] - mean(mu[model-H, model-A])"}, alternative="larger").summary_frame().round(3)
                   estimate  std_err      z  p_value  ci_lower  ci_upper
         contrast
-        lead         0.374    0.101  3.703      0.0     0.208       inf
+        lead         0.453    0.106  4.278      0.0     0.279       inf
 
         Where the likelihood keeps rising without limit, contrasts that have no finite value are empty.
         """
