@@ -25,12 +25,13 @@ from .diagnostics.redundancy import Redundancy, redundancy
 from .diagnostics.stability import Stability, stability
 from .fit import Fit
 from .inference import estimates as tables
+from .looks import Menu
 
 if TYPE_CHECKING:
     from .models import HJAModel
 
 
-class JudgeQuestions:
+class JudgeQuestions(Menu):
     """Questions about the judges of a fit, as ``result.judges``.
 
     Examples

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from .data.arrays import check_option
+from .data.arrays import check_option, generator
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
-from .errors import IdentificationError
+from .errors import IdentificationError, OptionError
 from .inference.rank_tests import bootstrap_ratio_test
+from .looks import Piece, Shown, Table, Title
 from .model.decomposition import max_rank
 from .model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from .models import HJAModel
@@ -22,7 +23,6 @@ from .show import plots
 from .solve.ridge import Ridge
 from .solve.search import one_direction_more, search
 from .solve.validation import FOLD_RIDGE, held_out_losses
-from .words import frame_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ BTL = "BTL"
 
 
 @dataclass(frozen=True, repr=False)
-class RankSelection:
+class RankSelection(Shown):
     """What each rank costs and gains, and BTL, in which all judges are alike.
 
     Attributes
@@ -133,17 +133,14 @@ class RankSelection:
         """
         return plots.plot_scree(self.strengths, rank=None if isinstance(self.best, str) else self.best, ax=ax)
 
-    def __repr__(self) -> str:
-        table = self.table.copy()
-        for name in {"cv", "cv_se", "p_value"} & set(table.columns):
-            table[name] = table[name].map("{:.4f}".format)
-        lines = [self.verdict, frame_text(table), f"strengths of the judge-wise residual: {_listed(self.strengths)}"]
-        if "cv_ridge" in table and table["cv_ridge"].any():
-            lines.insert(
-                2,
-                f"cv_ridge: folds without maximum likelihood estimate, predicted by a ridge of weight {FOLD_RIDGE:g} instead",
+    def _shown(self) -> list[Piece]:
+        forms = dict.fromkeys(("cv", "cv_se", "p_value"), "{:.4f}".format)
+        pieces: list[Piece] = [Title(self.verdict), Table(self.table, forms, "{:.2f}".format, missing="")]
+        if "cv_ridge" in self.table and self.table["cv_ridge"].any():
+            pieces.append(
+                f"cv_ridge: folds without maximum likelihood estimate, predicted by a ridge of weight {FOLD_RIDGE:g} instead"
             )
-        return "\n".join(lines)
+        return [*pieces, f"strengths of the judge-wise residual: {_listed(self.strengths)}"]
 
 
 def select_rank(
@@ -202,7 +199,7 @@ def select_rank(
     data = data if isinstance(data, Comparisons) else read_comparisons(data)
     candidates = _candidates(ranks, data)
     patience = PATIENCE if ranks is None else None
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     model = HJAModel.from_comparisons(
         data, exog, rank=candidates[0], position=position, ties=ties, tie=tie, judge_exog=judge_exog, offset=offset
     )
@@ -236,6 +233,9 @@ def _candidates(ranks: Iterable[int] | None, data: Comparisons) -> list[int]:
     largest = max_rank(data.n_judges, data.n_items)
     if ranks is None:
         return list(range(largest + 1))
+    ranks = list(ranks)
+    if not all(isinstance(rank, int | np.integer) for rank in ranks):
+        raise OptionError(f"ranks must be whole numbers, got {ranks!r}.")
     candidates = sorted({int(rank) for rank in ranks})
     if not candidates or candidates[0] < 0 or candidates[-1] > largest:
         raise IdentificationError(

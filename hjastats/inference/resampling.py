@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.arrays import generator
 from ..data.cells import collapse, distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
@@ -125,7 +126,7 @@ def replicate(
     label: str = "bootstrap",
 ) -> list[Any]:
     """Run a task with ``n`` independent generators; the results do not depend on the number of jobs."""
-    generators = np.random.default_rng(rng).spawn(n)
+    generators = generator(rng).spawn(n)
     if n_jobs == 1:
         return [task(generator) for generator in _shown(generators, n, progress, label)]
     from joblib import Parallel, delayed

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import limits
+from ..data.arrays import generator
 from ..errors import ContrastError
 
 
@@ -63,7 +64,7 @@ def largest_differences(
     -------
     ndarray
     """
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     n = len(covariance)
     errors = pairwise_differences(np.zeros(n), covariance).std_err
     inverse = np.divide(1.0, errors, out=np.zeros_like(errors), where=errors > 0)
@@ -102,7 +103,7 @@ def largest_statistics(
     >>> float(np.quantile(largest_statistics(np.eye(3)), 0.95).round(1))            # 2.39 by independence
     2.4
     """
-    rng, n = np.random.default_rng(rng), len(covariance)
+    rng, n = generator(rng), len(covariance)
     errors = np.sqrt(np.diag(covariance))
     root = _root(covariance / np.outer(errors, errors))
     n_draws = max(2_000, min(n_draws, int(limits.DRAWN_DIFFERENCES / n)))

@@ -288,3 +288,18 @@ def test_importance_weights_are_warned_of_with_the_option_that_helps(tmp_path, c
     assert "do not hold. Use --groups row." in capsys.readouterr().err
     assert main([*command, "--groups", "row"]) == 0
     assert "do not hold" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_control_characters_of_labels_do_not_reach_the_terminal(tmp_path, capsys, command):
+    frame = hja.datasets.load_panel().to_frame()
+    frame["winner"] = np.where(frame["outcome"] == 1, "a", "b")
+    frame = frame.replace({"model-I": "\x1b[31mred\x07", "judge-1": "\u202ejudge"})
+    path = tmp_path / "verdicts.csv"
+    frame.rename(columns={"first": "model_a", "second": "model_b"})[["judge", "model_a", "model_b", "winner"]].to_csv(
+        path
+    )
+    assert main([command, str(path)]) == 0
+    printed = "".join(capsys.readouterr())
+    assert "\\x1b[31mred" in printed
+    assert not {"\x1b", "\x07", "\u202e"} & set(printed)
