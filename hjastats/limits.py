@@ -96,6 +96,8 @@ FEW_OF_A_JUDGE = 10
 # Characters and levels of parentheses of a contrast string.
 CONTRAST_LENGTH = 20_000
 CONTRAST_DEPTH = 60
+# Numbers in the gradients of the groups of a contrast string.
+CONTRAST_NUMBERS = 50_000_000
 
 # Diagnostics and what is shown
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
+from patsy import EvalEnvironment
 from scipy import stats
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults
 from statsmodels.regression.linear_model import CompareLRTestResult
@@ -33,7 +34,7 @@ from .export import text_or_file, to_document
 from .fit import Fit, which_information
 from .inference import estimates as tables
 from .inference.bootstrap import Bootstrap, bootstrap, check_options
-from .inference.contrasts import Contrast, Spec, contrast
+from .inference.contrasts import Contrast, Spec, contrast, is_contrast, wald_intervals
 from .inference.covariances import choose_covariance
 from .inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
 from .inference.hypotheses import t_test, wald_test, wald_test_kinds
@@ -278,8 +279,15 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         return self._named(2.0 * stats.norm.sf(np.abs(self.tvalues)))
 
-    def conf_int(self, alpha: float = 0.05, cols: Any = None) -> pd.DataFrame:
-        """Confidence limits of the parameters.
+    def conf_int(self, alpha: Any = 0.05, cols: Any = None, *, method: str = "wald") -> pd.DataFrame:
+        """Confidence limits of the parameters, or of contrasts.
+
+        Parameters
+        ----------
+        alpha : float, or a contrast
+            One minus the level. A contrast, as in :meth:`contrast`, may come first; its alpha is then the second argument.
+        cols : positions of parameters, or a contrast
+        method : {"wald"}
 
         Examples
         --------
@@ -288,7 +296,15 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.conf_int().loc[["position"]].round(3)
                       0     1
         position  0.236  0.39
+        >>> result.conf_int("mu[model-I] - mu[model-H]", 0.1).round(3)
+                                       0      1
+        mu[model-I] - mu[model-H]  0.145  0.535
         """
+        check_option("method", method, ("wald",))
+        if is_contrast(alpha):
+            alpha, cols = (0.05 if cols is None else cols), alpha
+        if is_contrast(cols):
+            return wald_intervals(self.fit, cols, alpha)
         limits = super().conf_int(alpha)
         table = pd.DataFrame(np.asarray(limits), index=self._names)
         return table if cols is None else table.iloc[np.atleast_1d(cols)]
@@ -546,37 +562,52 @@ class HJAResults(GenericLikelihoodModelResults):
     # Contrasts and tests
 
     def contrast(
-        self, spec: Spec, *, null: float | Sequence[float] | None = None, scale: str | None = None
+        self,
+        spec: Spec,
+        *,
+        null: float | Sequence[float] | None = None,
+        scale: str | None = None,
+        alternative: str = "two-sided",
     ) -> Contrast:
         """Any smooth function of the parameters, with standard errors by the delta method.
 
         Parameters
         ----------
-        spec : str, callable, dict or list
+        spec : str, callable, weights, or a dict or list of these
             A string with arithmetic and ``exp, log, sqrt, abs, logit, expit`` over ``mu[item]``, ``gamma[judge]``,
-            ``S[judge, item]`` (scores), ``R[judge, item]`` (residual disagreement), ``p[judge, first, second]`` (probability
-            that the item shown first wins a decided verdict, position effects included), ``prob[verdict, judge, first,
+            ``S[judge, item]`` (scores), ``R[judge, item]`` (residual disagreement), ``h[judge]`` and ``rho[judge]`` (its size,
+            and relative to the consensus part), ``p[judge, first, second]`` (probability
+            that the item shown first wins a decided verdict, position effects included), ``p[first, second]`` (that of the
+            consensus, which knows no position), ``prob[verdict, judge, first,
             second]`` (that the verdict is ``first``, ``second`` or, with ties as an outcome, ``tie``), ``position[judge]``,
-            ``U[judge, 1]``, ``V[item, 1]`` and covariate names; ``"... = value"`` sets the value tested against. Or a function
-            of a :class:`~hjastats.model.quantities.ParameterView`. Or a dict or list of these.
+            ``U[judge, 1]``, ``V[item, 1]`` and covariate names. Several labels, ``gamma[a, b, c]``, or all, ``mu[*]``,
+            ``S[a, *]``, are a group: a contrast for each member, or one value by ``mean, sum, min, max, sd`` (n - 1 below).
+            ``"... = value"`` sets the value tested against; ``"a = b = 1"`` is a chain, and commas separate contrasts.
+
+            Or a function of a :class:`~hjastats.model.quantities.ParameterView`. Or weights: an array with one for each of
+            ``params``, or a dict or Series from names to weights, ``{"mu[a]": 1, "mu[b]": -1}``; a data frame has a contrast in
+            each row.
         null : float or sequence, optional
             Values to test against: one half for probabilities, zero for everything else, unless given.
         scale : {"delta", "log", "logit"}, optional
             On which the contrasts are tested and bounded. What strings spell as a probability has the logit; functions say
             ``scale="logit"`` if theirs is one (``view.p(...)`` and ``1 - view.p(...)`` say so themselves). "log" is for what
             is positive, against one.
+        alternative : {"two-sided", "larger", "smaller"}
+            Of p-values and intervals, which have one limit if it is one-sided.
 
         Returns
         -------
         Contrast
-            With ``summary_frame()``, ``conf_int(alpha, method="delta" | "log" | "logit")``, ``wald_test()``. Ratios are tested
-            and bounded by Fieller's method, whose interval has no end where the denominator may be zero.
+            With ``summary_frame()``, ``conf_int(alpha, method="delta" | "log" | "logit")``, ``wald_test()``,
+            ``equivalence(low, high)``, ``adjusted(method)`` for many at once, and members by name or position, ``found["name"]``.
+            Ratios are tested and bounded by Fieller's method, whose interval has no end where the denominator may be zero.
 
         Raises
         ------
         ContrastError
-            When the string cannot be read or a label does not exist, and for functions that change by steps, such as ranks:
-            those are for :meth:`hjastats.HJAResults.bootstrap`.
+            When the string cannot be read or a label does not exist, where a minimum or maximum is tied, and for functions that
+            change by steps, such as ranks: those are for :meth:`hjastats.HJAResults.bootstrap`.
 
         Examples
         --------
@@ -587,27 +618,40 @@ class HJAResults(GenericLikelihoodModelResults):
         contrast
         gamma[judge-1] / gamma[judge-2] = 1    2.0795 1.0000   0.3025 5.0432 4.58e-07    1.5717    2.7994
 
+        The leader against the mean of the two behind it, and whether it is ahead:
+
+        >>> result.contrast({"lead": "mu[model-I] - mean(mu[model-H, model-A])"}, alternative="larger").summary_frame().round(3)
+                  estimate  std_err      z  p_value  ci_lower  ci_upper
+        contrast
+        lead         0.453    0.106  4.278      0.0     0.279       inf
+
         Where the likelihood keeps rising without limit, contrasts that have no finite value are empty.
         """
-        return contrast(self.fit, spec, null=null, scale=scale)
+        return contrast(self.fit, spec, null=null, scale=scale, alternative=alternative)
 
-    def contrast_formula(self, formula: str, metadata: pd.DataFrame | None = None) -> FormulaContrast:
+    def contrast_formula(
+        self, formula: str, metadata: pd.DataFrame | None = None, *, missing: str = "raise"
+    ) -> FormulaContrast:
         """Regress estimated parameters on metadata of judges or items, with the estimates' full covariance.
 
         Parameters
         ----------
         formula : str
-            ``"gamma ~ provider"``, ``"mu ~ size"``, ``"position ~ provider"`` or, on judge-item metadata,
-            ``"disagreement ~ same_family"`` and ``"scores ~ ..."``; the right side is a patsy formula.
+            ``"gamma ~ provider"``, ``"log(gamma) ~ size"``, ``"mu ~ size"``, ``"position ~ provider"``, ``"U ~ family"`` (every
+            direction), ``"h ~ size"`` or, on judge-item metadata, ``"disagreement ~ same_family"`` and ``"scores ~ ..."``; the
+            right side is a patsy formula, which may call functions of yours.
         metadata : pandas.DataFrame, optional
             One row per judge or item (or per pair of both), labelled by the index or by columns ``judge`` and ``item``. By default
             that of the data (:meth:`Comparisons.with_metadata`); for pairs, a column ``family`` of judges and items is called
             ``judge_family``, ``item_family``, and ``same_family`` says where they agree.
+        missing : {"raise", "drop"}
+            What to do with judges or items without a row, or with missing values in one: refuse, or leave them out and say who.
 
         Returns
         -------
         FormulaContrast
-            Coefficients as contrasts, and ``terms`` with a joint Wald test per term. Inference is for this panel: the
+            Coefficients as contrasts, and ``terms`` with a joint Wald test per term: that it changes nothing. Without an
+            intercept, groups are tested to be equal. Inference is for this panel: the
             uncertainty is that of the parameters, not of having drawn these judges and items.
 
         Examples
@@ -622,7 +666,8 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         if metadata is None:
             metadata = stored_metadata(formula, self.model.observations.data)
-        return contrast_formula(self.fit, formula, metadata)
+        caller = EvalEnvironment.capture(1)
+        return contrast_formula(self.fit, formula, metadata, missing=missing, environment=caller)
 
     def t_test(self, r_matrix: Any, cov_p: Any = None, use_t: bool | None = None) -> ContrastResults:
         """Z tests of linear hypotheses about the reported parameters, one per row.

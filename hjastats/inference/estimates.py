@@ -95,11 +95,8 @@ def disagreement(fit: Fit) -> pd.DataFrame:
 
 def leverage(fit: Fit) -> pd.DataFrame:
     """Size of each judge's disagreement, h = norm of its row of U V', and relative to its consensus part, rho."""
-    parts = fit.parts
-    size = np.linalg.norm(fit.residual, axis=1)
-    part = np.abs(parts.gamma) * np.linalg.norm(parts.mu)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where(part > 0, size / part, np.inf)
+    judges, quantities = range(len(fit.layout.judges)), fit.quantities
+    size, relative = (np.array([quantities.value(kind, (k,)) for k in judges]) for kind in ("h", "rho"))
     if fit.is_withheld("U"):
         size = np.full_like(size, np.nan)
     if fit.is_withheld("gamma") or fit.is_withheld("U"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,17 +95,25 @@ def hypothesis_labels(matrix: np.ndarray, values: np.ndarray, names: list[str]) 
     >>> hypothesis_labels(np.array([[1.0, -1.0], [0.5, 0.0]]), np.array([0.0, 2.0]), ["mu[a]", "mu[b]"])
     ['mu[a] - mu[b] = 0', '0.5*mu[a] = 2']
     """
-    labels = []
-    for row, value in zip(matrix, values, strict=True):
-        text = ""
-        for name, weight in zip(names, row, strict=True):
-            if weight == 0:
-                continue
-            size = "" if abs(weight) == 1 else f"{abs(weight):g}*"
-            sign = ("-" if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")
-            text += f"{sign}{size}{name}"
-        labels.append(f"{text or '0'} = {value + 0.0:g}")
-    return labels
+    return [f"{linear_text(row, names)} = {value + 0.0:g}" for row, value in zip(matrix, values, strict=True)]
+
+
+def linear_text(weights: Iterable[float], names: Sequence[str]) -> str:
+    """A linear combination as it is written.
+
+    Examples
+    --------
+    >>> linear_text([1.0, -0.5], ["mu[a]", "mu[b]"])
+    'mu[a] - 0.5*mu[b]'
+    """
+    text = ""
+    for name, weight in zip(names, weights, strict=True):
+        if weight == 0:
+            continue
+        size = "" if abs(weight) == 1 else f"{abs(weight):g}*"
+        sign = ("-" if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")
+        text += f"{sign}{size}{name}"
+    return text or "0"
 
 
 def independent(
