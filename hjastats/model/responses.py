@@ -6,12 +6,16 @@ arrays over cells; likelihoods and predictors also take stacks, one more axis in
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
+from scipy.special import log_expit, logsumexp, xlogy
 
+from .. import limits
 from ..errors import ComparisonError, Hint, IdentificationError
+from ..words import and_more, counted
 from .terms import OPTIONS, Term, TermKind
 
 
@@ -61,8 +65,8 @@ class Response(Protocol):
     def verdicts(self) -> dict[str, float]:
         """Possible verdicts and what each is worth to the first item, best first."""
 
-    def check(self, outcome: np.ndarray) -> None:
-        """Refuse outcomes that are no such verdicts."""
+    def check(self, outcome: np.ndarray) -> Response:
+        """Refuse outcomes that are no such verdicts; the response with those of its verdicts that there are."""
 
     def terms(self, scope: str, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> list[Term]:
         """Terms of the own parameters for some verdicts: which judges have none."""
@@ -101,8 +105,9 @@ class Binary:
     parameters: tuple[TermKind, ...] = ()
     verdicts = {"first": 1.0, "second": 0.0}  # noqa: RUF012
 
-    def check(self, outcome: np.ndarray) -> None:
+    def check(self, outcome: np.ndarray) -> Response:
         """Take any outcome between 0 and 1."""
+        return self
 
     def terms(self, scope: str, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> list[Term]:
         """None."""
@@ -160,7 +165,7 @@ class Davidson:
         ),
     )
 
-    def check(self, outcome: np.ndarray) -> None:
+    def check(self, outcome: np.ndarray) -> Response:
         """Refuse anything between a win, a tie and a loss.
 
         Raises
@@ -172,8 +177,11 @@ class Davidson:
                 Hint("ties", "davidson"),
                 " needs wins, ties and losses (1, 0.5, 0); soft preferences need ",
                 Hint("ties", "half"),
+                ", grades of a scale ",
+                Hint("ties", "ordinal"),
                 ".",
             )
+        return self
 
     def terms(self, scope: str, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> list[Term]:
         """The tie propensity; that of judges who never tie is minus infinity, and no parameter.
@@ -277,9 +285,257 @@ class Davidson:
         return np.array([np.log(2.0 * share / (1.0 - share))])
 
 
-BINARY, DAVIDSON = Binary(), Davidson()
+# A threshold of a judge who never gave the grade below it is the next lower one, in a coefficient that is no parameter; one that
+# nothing lies beyond is out of reach.
+_SAME, _BEYOND = -50.0, 50.0
+# Logarithm of the width of a grade that nobody gives, as small as the propensity of ties without any.
+_NO_WIDTH = -50.0
+# How near a number is to the verdict that it stands for: thirds need not be exact.
+_ON_SCALE = 1e-6
+_WORDS = {1.0: "first", 0.5: "tie", 0.0: "second"}
+
+
+@dataclass(frozen=True)
+class Ordinal:
+    """Grades of a scale: the log-odds plus logistic noise, cut at thresholds that lie symmetrically around zero.
+
+    A verdict read from the other side is its mirror image. In ``logit P(better than a cut) = eta - cut`` the cuts are zero, if
+    no grade lies in the middle, and plus and minus every threshold. A grade between cuts ``a < b`` has the probability
+    ``P(above a) P(below b) (1 - exp(a - b))``: that of two binary verdicts, and of its width.
+
+    Attributes
+    ----------
+    grades : tuple of float
+        What each is worth to the first item, best first, with every grade its mirror image.
+    n_points : int
+        Of the scale, grades that nobody gave included.
+    """
+
+    grades: tuple[float, ...] = tuple(np.linspace(1.0, 0.0, limits.GRADES).tolist())
+    n_points: int = limits.GRADES
+
+    name = "ordinal"
+    is_natural = False
+
+    @cached_property
+    def parameters(self) -> tuple[TermKind, ...]:
+        """Thresholds from the middle outwards; of an even number of grades zero is one more cut."""
+        return tuple(
+            TermKind(f"threshold{i}", "thresholds", f"threshold{i}", moves=i, null=None)
+            for i in range(1, (len(self.grades) - 1) // 2 + 1)
+        )
+
+    @cached_property
+    def verdicts(self) -> dict[str, float]:
+        """By their words, or by what they are worth."""
+        return {_WORDS.get(grade, f"{grade:.3g}"): grade for grade in self.grades}
+
+    @property
+    def never(self) -> list[float]:
+        """Grades of the scale that are merged with their neighbours, because neither they nor their mirror images were given."""
+        scale = np.linspace(1.0, 0.0, self.n_points)
+        return [float(grade) for grade in scale if np.abs(grade - np.array(self.grades)).min() > _ON_SCALE]
+
+    def check(self, outcome: np.ndarray) -> Response:
+        """The grades of the coarsest scale of equal steps that the outcomes lie on, without those that nobody gave.
+
+        Raises
+        ------
+        ComparisonError
+            If there is no such scale.
+
+        Examples
+        --------
+        >>> ORDINAL.check(np.array([0.0, 0.25, 1.0])).verdicts
+        {'first': 1.0, '0.75': 0.75, '0.25': 0.25, 'second': 0.0}
+        """
+        seen = np.unique(outcome)
+        for n_steps in range(1, limits.GRADES):
+            place = np.round(seen * n_steps)
+            if (np.abs(seen * n_steps - place) <= _ON_SCALE * n_steps).all():
+                used = sorted({int(k) for k in place} | {n_steps - int(k) for k in place}, reverse=True)
+                grades = tuple(k / n_steps for k in used)
+                return BINARY if len(grades) == 2 else self._like(grades, n_steps + 1)
+        raise ComparisonError(
+            Hint("ties", self.name),
+            f" needs grades at equal steps from 0 to 1, at most {limits.GRADES} of them: 0, 0.25, 0.5, 0.75, 1 for five points, "
+            f"1 / 3 and not 0.33 for a third. Got {counted(len(seen), 'different outcome')}, such as {and_more([f'{x:.4g}' for x in seen], 4)}. "
+            "Code the grades so, or take them as soft preferences with ",
+            Hint("ties", "half"),
+            ".",
+        )
+
+    def _like(self, grades: tuple[float, ...], n_points: int) -> Response:
+        return replace(self, grades=grades, n_points=n_points)
+
+    def terms(self, scope: str, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> list[Term]:
+        """Thresholds; those of a judge around grades it never gave are equal, or out of reach, and no parameters."""
+        n_zones = len(self.parameters) + 1
+        zone = _zones(len(self.grades)) @ self.counts(outcome).T
+        given = np.array([np.bincount(judge_index, some, n_judges) > 0 for some in zone])
+        if scope == "common":
+            given[:] = True
+        held: list[dict[int, float]] = [{} for _ in self.parameters]
+        for k in range(n_judges):
+            used = np.flatnonzero(given[:, k])
+            for i in range(1, n_zones):
+                # The threshold lies above zone i - 1: it counts if that one was given, and a further one.
+                if i - 1 not in used:
+                    held[i - 1][k] = _SAME
+                elif i > used[-1]:
+                    held[i - 1][k] = _BEYOND
+        return [
+            Term(kind.name, scope, kind, tuple(some), tuple(some.values()))
+            for kind, some in zip(self.parameters, held, strict=True)
+        ]
+
+    def counts(self, outcome: np.ndarray) -> np.ndarray:
+        """Every grade."""
+        return (np.abs(np.asarray(outcome)[:, None] - np.array(self.grades)) <= _ON_SCALE).astype(float)
+
+    def derivatives(
+        self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
+    ) -> Derivatives:
+        """Sums over the cuts, each a binary verdict of those next to it, and over the widths of grades; concave.
+
+        Examples
+        --------
+        >>> one, three = np.ones(1), ORDINAL.check(np.array([0.0, 0.5, 1.0]))
+        >>> tie = three.derivatives(0 * one, one[None], one, one / 2, three.counts(one / 2))
+        >>> bool(np.isclose(np.exp(-tie.value), np.tanh(0.5))), tie.slope
+        (True, array([0.]))
+        """
+        assert own is not None
+        given, p = counts.T, len(self.parameters)
+        threshold, is_same = _merged(own)
+        here = bernoulli(self._from_cuts(eta, threshold), given[:-1] + given[1:], given[:-1])
+        width, is_possible = self._widths(threshold, is_same)
+        inner = _zones(len(self.grades))[:-1] @ given
+        lack = np.where(is_same, 0.0, 1.0 / np.expm1(width))
+        # Of every threshold: the cut above zero, and its mirror image.
+        (above, below), (near, far) = (
+            (some[..., p - 1 :: -1, :], some[..., -p:, :]) for some in (here.slope, here.curvature)
+        )
+        slope, cross, curvature = below - above, far - near, np.zeros((*eta.shape[:-1], p, p, eta.shape[-1]))
+        push, bend = inner * lack, inner * lack * (1.0 + lack)
+        # The width of the middle grade is twice its threshold.
+        inmost = 1.0 + len(self.grades) % 2
+        for i in range(p):
+            curvature[..., i, i, :] = near[..., i, :] + far[..., i, :] + (inmost**2 if i == 0 else 1.0) * bend[..., i, :]
+            slope[..., i, :] -= (inmost if i == 0 else 1.0) * push[..., i, :]
+            if i:
+                slope[..., i - 1, :] += push[..., i, :]
+                curvature[..., i - 1, i - 1, :] += bend[..., i, :]
+                curvature[..., i, i - 1, :] = curvature[..., i - 1, i, :] = -bend[..., i, :]
+        _fold(is_same, slope, cross, curvature)
+        value = np.asarray(here.value).sum(axis=-1) - np.asarray(_total(self._log_widths(width, is_same), inner)).sum(axis=-1)
+        return Derivatives(
+            value=np.where(is_possible, value, np.inf)[()],
+            slope=here.slope.sum(axis=-2),
+            curvature=here.curvature.sum(axis=-2),
+            eta=eta,
+            own_slope=slope,
+            cross=cross,
+            own_curvature=curvature,
+            own=own,
+        )
+
+    def _from_cuts(self, eta: np.ndarray, threshold: np.ndarray) -> np.ndarray:
+        """Log-odds of a verdict better than each cut, the highest first, shape (..., n_grades - 1, n_cells)."""
+        eta = eta[..., None, :]
+        middle = [] if len(self.grades) % 2 else [eta]
+        return np.concatenate([eta - threshold[..., ::-1, :], *middle, eta + threshold], axis=-2)
+
+    def _widths(self, threshold: np.ndarray, is_same: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Widths of the grades between thresholds, and whether all are widths; in a stack, of each member."""
+        width = np.diff(threshold, axis=-2, prepend=0.0)
+        if len(self.grades) % 2:
+            width[..., 0, :] *= 2.0
+        is_possible = (is_same | (width > 0)).all(axis=(-2, -1))
+        return np.where(is_same, 1.0, np.maximum(width, 1e-8)), is_possible
+
+    @staticmethod
+    def _log_widths(width: np.ndarray, is_same: np.ndarray) -> np.ndarray:
+        """Logarithms of what the widths leave of the probabilities."""
+        return np.where(is_same, _NO_WIDTH, np.log(-np.expm1(-width)))
+
+    def loglike(
+        self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
+    ) -> np.ndarray:
+        """Numbers of the grades times their log-probabilities."""
+        return np.einsum("cg,gc->c", counts, self._log_probabilities(eta, own))
+
+    def _log_probabilities(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
+        assert own is not None
+        threshold, is_same = _merged(own)
+        cuts = self._from_cuts(eta, threshold)
+        end = np.zeros_like(cuts[..., :1, :])
+        above, below = np.concatenate([log_expit(cuts), end], -2), np.concatenate([end, log_expit(-cuts)], -2)
+        widths = self._log_widths(self._widths(threshold, is_same)[0], is_same)
+        return above + below + np.einsum("zg,...zc->...gc", _zones(len(self.grades))[:-1], widths)
+
+    def even_odds(self, n: np.ndarray) -> Derivatives:
+        """Every verdict next to two cuts, a quarter of it at each."""
+        nothing, p = np.zeros(len(n)), len(self.parameters)
+        none, most = np.zeros((p, len(n))), np.eye(p)[:, :, None] * (n / 2.0)
+        return Derivatives(0.0, nothing, n / 2.0, nothing, none, none, most, none)
+
+    def probabilities(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
+        """Of every grade, best first."""
+        chances = np.exp(self._log_probabilities(eta, own))
+        return chances / chances.sum(axis=-2, keepdims=True)
+
+    def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
+        """Coin flips, and the overall shares of grades whichever way they point."""
+        seen, sizes = _zones(len(self.grades)) @ counts.sum(axis=0), _zones(len(self.grades)).sum(axis=1)
+        return float(xlogy(seen, seen / sizes / seen.sum()).sum())
+
+    def start(self, n: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Thresholds that give the overall shares of grades among equals."""
+        seen = np.maximum(_zones(len(self.grades)) @ counts.sum(axis=0), 1e-3)
+        beyond = np.cumsum(seen[::-1])[-2::-1] / seen.sum()
+        return np.log((2.0 - beyond) / beyond)
+
+
+@lru_cache
+def _zones(n_grades: int) -> np.ndarray:
+    """Which grades lie in the same distance from the middle, the nearest first, shape (n_zones, n_grades)."""
+    far = np.abs(2 * np.arange(n_grades) - (n_grades - 1)) // 2
+    return (far == np.arange((n_grades + 1) // 2)[:, None]).astype(float)
+
+
+def _merged(own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Thresholds (..., p, n_cells) with those that are the next lower one, or zero, filled in, and which these are."""
+    is_same = own <= _SAME
+    if not is_same.any():
+        return own, is_same
+    threshold = own.copy()
+    for i in range(own.shape[-2]):
+        lower = threshold[..., i - 1, :] if i else 0.0
+        threshold[..., i, :] = np.where(is_same[..., i, :], lower, own[..., i, :])
+    return threshold, is_same
+
+
+def _fold(is_same: np.ndarray, slope: np.ndarray, cross: np.ndarray, curvature: np.ndarray) -> None:
+    """Hand the derivatives by thresholds that are the next lower one on to that, in place."""
+    for i in reversed(range(is_same.shape[-2])):
+        same = is_same[..., i, :]
+        if not same.any():
+            continue
+        rows = [(vector, (..., i, slice(None)), (..., i - 1, slice(None))) for vector in (slope, cross)]
+        for j in range(is_same.shape[-2]):
+            rows.append((curvature, (..., i, j, slice(None)), (..., i - 1, j, slice(None))))
+        for j in range(is_same.shape[-2]):
+            rows.append((curvature, (..., j, i, slice(None)), (..., j, i - 1, slice(None))))
+        for values, here, lower in rows:
+            if i:
+                values[lower] += same * values[here]
+            values[here] *= ~same
+
+
+BINARY, DAVIDSON, ORDINAL = Binary(), Davidson(), Ordinal()
 # By the option ``ties``; ties that are dropped leave wins and losses.
-RESPONSES: dict[str, Response] = {"half": BINARY, "drop": BINARY, "davidson": DAVIDSON}
+RESPONSES: dict[str, Response] = {"half": BINARY, "drop": BINARY, "davidson": DAVIDSON, "ordinal": ORDINAL}
 # All terms that are declared: those with an option of their own, and the parameters of the responses.
 KINDS = OPTIONS | {kind.name: kind for response in RESPONSES.values() for kind in response.parameters}
 
@@ -354,9 +610,21 @@ def typical(response: Response, here: Derivatives, n: np.ndarray) -> Derivatives
     return here._replace(curvature=there.curvature, cross=there.cross, own_curvature=there.own_curvature)
 
 
+def is_verdict(response: Response, outcome: np.ndarray) -> np.ndarray:
+    """Which outcomes are verdicts of the response."""
+    # Against one after the other: rows are many, verdicts few.
+    return np.any([np.abs(outcome - worth) <= _ON_SCALE for worth in response.verdicts.values()], axis=0)
+
+
 def is_soft(response: Response, outcome: np.ndarray) -> np.ndarray:
     """Which outcomes are none of the verdicts, nor half of two: of these the likelihood is a quasi-likelihood."""
-    return ~np.isin(outcome, [*response.verdicts.values(), 0.5])
+    return ~is_verdict(response, outcome) & (outcome != 0.5)
+
+
+def worth_variance(response: Response, probabilities: np.ndarray) -> np.ndarray:
+    """Variance of what one verdict is worth to the first item, shape (n_cells,), without a difference of squares."""
+    away = np.array(list(response.verdicts.values()))[:, None] - expected_outcome(response, probabilities)
+    return np.einsum("vc,vc->c", probabilities, away**2)
 
 
 def expected_outcome(response: Response, probabilities: np.ndarray) -> np.ndarray:

@@ -93,8 +93,7 @@ def no_terms(design: Design, scores: np.ndarray) -> Coefficients:
     judge, shared = np.zeros((*stack, design.n_judges, len(terms.own))), np.zeros((*stack, len(terms.shared)))
     for p, start in enumerate(design.response.start(design.n, design.counts), start=1):
         judge[..., terms.own_moves == p], shared[..., terms.shared_moves == p] = start, start
-    for k, e in terms.held:
-        judge[..., k, e] = terms.absent[e]
+    judge = np.where(design.is_own_parameter, judge, terms.absent(design.n_judges))
     return Coefficients(scores, judge, shared)
 
 
