@@ -406,33 +406,36 @@ class Ordinal:
         (True, array([0.]))
         """
         assert own is not None
+        if eta.ndim > 1:
+            # One after the other: the cuts of all members at once are more than fits in a cache.
+            members = [self.derivatives(e, o, n, y, counts) for e, o in zip(eta, own, strict=True)]
+            return Derivatives(*(np.stack(part) for part in zip(*members, strict=True)))
         given, p = counts.T, len(self.parameters)
         threshold, is_same = _merged(own)
-        here = bernoulli(self._from_cuts(eta, threshold), given[:-1] + given[1:], given[:-1])
+        cuts = bernoulli(self._from_cuts(eta, threshold), given[:-1] + given[1:], given[:-1])
         width, is_possible = self._widths(threshold, is_same)
         inner = _zones(len(self.grades))[:-1] @ given
+        # What the widths add, by themselves and, the inmost of an odd number being twice its threshold, by thresholds.
         lack = np.where(is_same, 0.0, 1.0 / np.expm1(width))
-        # Of every threshold: the cut above zero, and its mirror image.
-        (above, below), (near, far) = (
-            (some[..., p - 1 :: -1, :], some[..., -p:, :]) for some in (here.slope, here.curvature)
-        )
-        slope, cross, curvature = below - above, far - near, np.zeros((*eta.shape[:-1], p, p, eta.shape[-1]))
-        push, bend = inner * lack, inner * lack * (1.0 + lack)
-        # The width of the middle grade is twice its threshold.
-        inmost = 1.0 + len(self.grades) % 2
+        by_width = np.eye(p) - np.eye(p, k=-1)
+        by_width[0, 0] += len(self.grades) % 2
+        bend = inner * lack * (1.0 + lack)
+        # Every threshold is a cut above zero and its mirror image.
+        high, low = slice(p - 1, None, -1), slice(-p, None)
+        slope = cuts.slope[low] - cuts.slope[high] - by_width.T @ (inner * lack)
+        cross = cuts.curvature[low] - cuts.curvature[high]
+        curvature = np.zeros((p, p, len(eta)))
         for i in range(p):
-            curvature[..., i, i, :] = near[..., i, :] + far[..., i, :] + (inmost**2 if i == 0 else 1.0) * bend[..., i, :]
-            slope[..., i, :] -= (inmost if i == 0 else 1.0) * push[..., i, :]
+            curvature[i, i] = cuts.curvature[low][i] + cuts.curvature[high][i] + by_width[i, i] ** 2 * bend[i]
             if i:
-                slope[..., i - 1, :] += push[..., i, :]
-                curvature[..., i - 1, i - 1, :] += bend[..., i, :]
-                curvature[..., i, i - 1, :] = curvature[..., i - 1, i, :] = -bend[..., i, :]
+                curvature[i - 1, i - 1] += bend[i]
+                curvature[i, i - 1] = curvature[i - 1, i] = -bend[i]
         _fold(is_same, slope, cross, curvature)
-        value = np.asarray(here.value).sum(axis=-1) - np.asarray(_total(self._log_widths(width, is_same), inner)).sum(axis=-1)
+        value = cuts.value.sum() - np.sum(inner * self._log_widths(width, is_same))
         return Derivatives(
-            value=np.where(is_possible, value, np.inf)[()],
-            slope=here.slope.sum(axis=-2),
-            curvature=here.curvature.sum(axis=-2),
+            value=float(value) if is_possible else np.inf,
+            slope=cuts.slope.sum(axis=0),
+            curvature=cuts.curvature.sum(axis=0),
             eta=eta,
             own_slope=slope,
             cross=cross,
@@ -447,11 +450,11 @@ class Ordinal:
         return np.concatenate([eta - threshold[..., ::-1, :], *middle, eta + threshold], axis=-2)
 
     def _widths(self, threshold: np.ndarray, is_same: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Widths of the grades between thresholds, and whether all are widths; in a stack, of each member."""
+        """Widths of the grades between thresholds, and whether all are widths."""
         width = np.diff(threshold, axis=-2, prepend=0.0)
         if len(self.grades) % 2:
             width[..., 0, :] *= 2.0
-        is_possible = (is_same | (width > 0)).all(axis=(-2, -1))
+        is_possible = (is_same | (width > 0)).all()
         return np.where(is_same, 1.0, np.maximum(width, 1e-8)), is_possible
 
     @staticmethod
@@ -518,19 +521,13 @@ def _merged(own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _fold(is_same: np.ndarray, slope: np.ndarray, cross: np.ndarray, curvature: np.ndarray) -> None:
     """Hand the derivatives by thresholds that are the next lower one on to that, in place."""
-    for i in reversed(range(is_same.shape[-2])):
-        same = is_same[..., i, :]
-        if not same.any():
+    for i in reversed(range(len(is_same))):
+        if not (same := is_same[i]).any():
             continue
-        rows = [(vector, (..., i, slice(None)), (..., i - 1, slice(None))) for vector in (slope, cross)]
-        for j in range(is_same.shape[-2]):
-            rows.append((curvature, (..., i, j, slice(None)), (..., i - 1, j, slice(None))))
-        for j in range(is_same.shape[-2]):
-            rows.append((curvature, (..., j, i, slice(None)), (..., j, i - 1, slice(None))))
-        for values, here, lower in rows:
+        for values in (slope, cross, curvature, curvature.swapaxes(0, 1)):
             if i:
-                values[lower] += same * values[here]
-            values[here] *= ~same
+                values[i - 1] += same * values[i]
+            values[i] *= ~same
 
 
 BINARY, DAVIDSON, ORDINAL = Binary(), Davidson(), Ordinal()

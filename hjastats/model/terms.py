@@ -208,6 +208,11 @@ class Terms:
         """Predictor that each own term moves, shape (e,)."""
         return np.array([term.moves for term in self.own], dtype=int)
 
+    @property
+    def move_odds(self) -> bool:
+        """Whether some term moves the log-odds, not only parameters of the response."""
+        return any(term.moves == LOG_ODDS for term in self)
+
     def absent(self, n_judges: int) -> np.ndarray:
         """Coefficients of the own terms where there is no parameter, and zero elsewhere, shape (n_judges, e)."""
         result = np.zeros((n_judges, len(self.own)))
