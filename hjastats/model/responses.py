@@ -410,7 +410,7 @@ class Ordinal:
             # One after the other: the cuts of all members at once are more than fits in a cache.
             members = [self.derivatives(e, o, n, y, counts) for e, o in zip(eta, own, strict=True)]
             return Derivatives(*(np.stack(part) for part in zip(*members, strict=True)))
-        given, p = counts.T, len(self.parameters)
+        given, p = np.ascontiguousarray(counts.T), len(self.parameters)
         threshold, is_same = _merged(own)
         cuts = bernoulli(self._from_cuts(eta, threshold), given[:-1] + given[1:], given[:-1])
         width, is_possible = self._widths(threshold, is_same)
@@ -508,7 +508,11 @@ def _zones(n_grades: int) -> np.ndarray:
 
 
 def _merged(own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Thresholds (..., p, n_cells) with those that are the next lower one, or zero, filled in, and which these are."""
+    """Thresholds (..., p, n_cells) with those that are the next lower one, or zero, filled in, and which these are.
+
+    Those that all cells share are one column.
+    """
+    own = own[..., :1] if (own == own[..., :1]).all() else own
     is_same = own <= _SAME
     if not is_same.any():
         return own, is_same
