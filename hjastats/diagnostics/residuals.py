@@ -27,7 +27,9 @@ def deviance_residuals(fit: Fit, observed: Observations) -> np.ndarray:
     rows, outcome = observed.rows, observed.data.outcome
     one = single(rows, outcome)
     loglike = rows.response.loglike(log_odds(rows, fit.at), own_predictors(rows, fit.at), one.n, one.y, one.counts)
-    best = np.where(is_verdict(rows.response, outcome), 0.0, xlogy(outcome, outcome) + xlogy(1.0 - outcome, 1.0 - outcome))
+    best = np.where(
+        is_verdict(rows.response, outcome), 0.0, xlogy(outcome, outcome) + xlogy(1.0 - outcome, 1.0 - outcome)
+    )
     expected = expected_outcome(rows.response, _chances(fit, observed))
     return np.sign(outcome - expected) * np.sqrt(2.0 * np.maximum(best - loglike, 0.0))
 

@@ -65,6 +65,10 @@ class Response(Protocol):
     def verdicts(self) -> dict[str, float]:
         """Possible verdicts and what each is worth to the first item, best first."""
 
+    @property
+    def never(self) -> list[float]:
+        """Verdicts that nobody gave and that are therefore none, by what they would be worth."""
+
     def check(self, outcome: np.ndarray) -> Response:
         """Refuse outcomes that are no such verdicts; the response with those of its verdicts that there are."""
 
@@ -102,6 +106,7 @@ class Binary:
 
     name = "half"
     is_natural = True
+    never: list[float] = []  # noqa: RUF012
     parameters: tuple[TermKind, ...] = ()
     verdicts = {"first": 1.0, "second": 0.0}  # noqa: RUF012
 
@@ -151,6 +156,7 @@ class Davidson:
 
     name = "davidson"
     is_natural = True
+    never: list[float] = []  # noqa: RUF012
     verdicts = {"first": 1.0, "tie": 0.5, "second": 0.0}  # noqa: RUF012
     parameters = (
         TermKind(
@@ -292,6 +298,7 @@ _SAME, _BEYOND = -50.0, 50.0
 _NO_WIDTH = -50.0
 # How near a number is to the verdict that it stands for: thirds need not be exact.
 _ON_SCALE = 1e-6
+_THRESHOLDS = "thresholds (log-odds where the grade changes, on both sides of zero)"
 _WORDS = {1.0: "first", 0.5: "tie", 0.0: "second"}
 
 
@@ -321,7 +328,7 @@ class Ordinal:
     def parameters(self) -> tuple[TermKind, ...]:
         """Thresholds from the middle outwards; of an even number of grades zero is one more cut."""
         return tuple(
-            TermKind(f"threshold{i}", "thresholds", f"threshold{i}", moves=i, null=None)
+            TermKind(f"threshold{i}", "thresholds", _THRESHOLDS, moves=i, null=None)
             for i in range(1, (len(self.grades) - 1) // 2 + 1)
         )
 
@@ -359,7 +366,8 @@ class Ordinal:
         raise ComparisonError(
             Hint("ties", self.name),
             f" needs grades at equal steps from 0 to 1, at most {limits.GRADES} of them: 0, 0.25, 0.5, 0.75, 1 for five points, "
-            f"1 / 3 and not 0.33 for a third. Got {counted(len(seen), 'different outcome')}, such as {and_more([f'{x:.4g}' for x in seen], 4)}. "
+            f"1 / 3 and not 0.33 for a third. Got {counted(len(seen), 'different outcome')}, such as "
+            f"{and_more([f'{x:.4g}' for x in seen], 4)}. "
             "Code the grades so, or take them as soft preferences with ",
             Hint("ties", "half"),
             ".",
@@ -449,12 +457,12 @@ class Ordinal:
         middle = [] if len(self.grades) % 2 else [eta]
         return np.concatenate([eta - threshold[..., ::-1, :], *middle, eta + threshold], axis=-2)
 
-    def _widths(self, threshold: np.ndarray, is_same: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _widths(self, threshold: np.ndarray, is_same: np.ndarray) -> tuple[np.ndarray, bool]:
         """Widths of the grades between thresholds, and whether all are widths."""
         width = np.diff(threshold, axis=-2, prepend=0.0)
         if len(self.grades) % 2:
             width[..., 0, :] *= 2.0
-        is_possible = (is_same | (width > 0)).all()
+        is_possible = bool((is_same | (width > 0)).all())
         return np.where(is_same, 1.0, np.maximum(width, 1e-8)), is_possible
 
     @staticmethod

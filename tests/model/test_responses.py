@@ -125,9 +125,7 @@ def cells_of(response, seed=0, n_cells=5, reach=1.5):
     """Predictors and counts of some cells, with none, one or all of each verdict."""
     rng = np.random.default_rng(seed)
     eta = reach * rng.normal(size=n_cells)
-    own = (
-        (0.5 + rng.random((len(response.parameters), n_cells))).cumsum(axis=0) if response.parameters else None
-    )
+    own = (0.5 + rng.random((len(response.parameters), n_cells))).cumsum(axis=0) if response.parameters else None
     n = rng.integers(4, 9, size=n_cells) * 1.0
     n[:2] = 3.0
     values = np.array(list(response.verdicts.values()))
@@ -480,7 +478,7 @@ def test_thresholds_around_grades_that_a_judge_never_gave_are_no_parameters():
     held = [dict(zip(term.held, term.held_at, strict=True)) for term in terms]
     assert held == [
         {2: -50.0, 4: -50.0},
-        # The first judge gave all; the second nothing beyond the first zone; the fourth nothing in the first, nor beyond the second.
+        # The first judge gave all, the second nothing beyond the first pair, the fourth nothing in it, nor beyond the second.
         {1: 50.0, 2: -50.0, 3: -50.0},
         {1: -50.0, 2: -50.0, 3: 50.0, 4: -50.0},
     ]
