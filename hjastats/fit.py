@@ -21,7 +21,7 @@ from scipy.sparse.linalg import lsqr
 
 from . import limits
 from .data.comparisons import Comparisons
-from .errors import ContrastError, CovarianceWarning, IdentificationError, OptionError, SizeError
+from .errors import ContrastError, CovarianceWarning, Hint, IdentificationError, OptionError, SizeError
 from .model.decomposition import AnchoringError, Decomposition
 from .model.design import Coefficients, Design, RemovedCells
 from .model.jacobians import anchor_jacobian, mean_rows
@@ -57,6 +57,8 @@ OPEN = 100.0
 WEAK = 10.0
 # Level at which a consensus is told from none.
 NO_CONSENSUS = 0.05
+# Share of a gradient that rounding leaves of it along equations that fix its quantity.
+FIXED_BY_EQUATIONS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -109,18 +111,32 @@ class Restriction:
         In words.
     gradient : ndarray, shape (m, n_free)
         At the estimate; none of them repeats others.
-    bending : ndarray, shape (n_free, n_free)
-        Their second derivatives times the multipliers, which belong to the observed information along them.
+    bending : ndarray, shape (n_free, n_free), or None
+        Their second derivatives times the multipliers, which belong to the observed information along them; None for
+        functions, of which these would take too long.
+
+    Examples
+    --------
+    >>> held = Restriction(["mu[a] = mu[b]"], np.array([[1.0, -1.0, 0.0]]), np.zeros((3, 3)))
+    >>> held.along(np.array([[1.0, -1.0, 0.0], [1.0, 0.0, 1.0]])) + 0.0
+    array([[0. , 0. , 0. ],
+           [0.5, 0.5, 1. ]])
     """
 
     labels: list[str]
     gradient: np.ndarray
-    bending: np.ndarray
+    bending: np.ndarray | None
 
     @property
     def df(self) -> int:
         """Number of restrictions."""
         return len(self.gradient)
+
+    def along(self, rows: np.ndarray) -> np.ndarray:
+        """What is left of gradients (m, n_free) among the movements that fulfil the equations; nothing of what they fix."""
+        left = rows - rows @ np.linalg.pinv(self.gradient) @ self.gradient
+        size = FIXED_BY_EQUATIONS * np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+        return np.where(np.abs(left).max(axis=1, keepdims=True, initial=0.0) <= size, 0.0, left)
 
 
 @dataclass(frozen=True)
@@ -165,6 +181,12 @@ class Fit:
     restriction: Restriction | None = None
     start_params: np.ndarray | None = None
     n_held: int = 0
+
+    @property
+    def name(self) -> str:
+        """Short name of the model, with what its estimate was held to."""
+        held = self.restriction
+        return self.layout.description + ("" if held is None else f" | {', '.join(held.labels)}")
 
     # Where it is
 
@@ -300,8 +322,16 @@ class Fit:
         """Inverse information of the free coordinates; computed when first asked for."""
         if self.restriction is not None:
             information = information_at(self.design, self.at, self.tangent, self.information)
-            bending = self.restriction.bending if self.information == "observed" else 0.0
-            return invert_along(information + bending, self.restriction.gradient)
+            if self.information == "observed":
+                if self.restriction.bending is None:
+                    raise OptionError(
+                        "constraints given as functions have standard errors from the expected information only: write them as "
+                        "strings, or pass ",
+                        Hint("information", "expected"),
+                        ".",
+                    )
+                information = information + self.restriction.bending
+            return invert_along(information, self.restriction.gradient)
         ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
         return covariance_at(self.design, self.at, self.tangent, self.information, ridge)
 
@@ -404,7 +434,11 @@ class Fit:
     @property
     def jacobian(self) -> np.ndarray:
         """Derivative of the reported parameters by the free coordinates, shape (n_params, n_free)."""
-        return self.layout.jacobian(self.at, self.tangent, self.parts)
+        return self.along(self.layout.jacobian(self.at, self.tangent, self.parts))
+
+    def along(self, rows: np.ndarray) -> np.ndarray:
+        """Gradients (m, n_free) along what the estimate is held to; as they are, if it is held to nothing."""
+        return rows if self.restriction is None else self.restriction.along(rows)
 
     def rows(self, positions: np.ndarray) -> np.ndarray:
         """The Jacobian of some of the parameters, shape (m, n_free); row by row where that of all does not fit."""
@@ -421,13 +455,13 @@ class Fit:
             rows[is_mean] = self.consensus_rows(items)
         for i in np.flatnonzero(~is_mean):
             rows[i] = quantities.gradient(*layout.quantity(positions[i]))
-        return rows
+        return self.along(rows)
 
     def consensus_rows(self, items: np.ndarray) -> np.ndarray:
         """Derivative of item vectors (m, n_items) times the consensus by the free coordinates, shape (m, n_free)."""
         rows = np.zeros((len(items), self.layout.n_free))
         rows[:, self.layout.n_linear :] = mean_rows(items, self.tangent)
-        return rows
+        return self.along(rows)
 
     def in_parts(self, n_rows: int) -> list[np.ndarray]:
         """Positions of rows over the free coordinates, as many at a time as fit."""
@@ -515,7 +549,7 @@ class Fit:
             return names, values, np.zeros((len(some), layout.n_free))
         implied = anchor_jacobian(self.parts.gamma, self.parts.mu, self.residual, self.tangent)
         rows = (implied[: len(layout.judges)] if kind == "gamma" else implied[len(layout.judges) :])[some]
-        return names, values, np.hstack([np.zeros((len(rows), layout.n_linear)), rows])
+        return names, values, self.along(np.hstack([np.zeros((len(rows), layout.n_linear)), rows]))
 
     def estimates(self, kind: str, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Some estimates and standard errors of a kind; not a number where they are withheld."""
