@@ -264,17 +264,20 @@ class Fit:
     @cached_property
     def df(self) -> float:
         """Number of free parameters; of those a ridge holds, what is left of them."""
-        if self.restriction is not None:
-            return float(self.layout.n_free - self.restriction.df)
         ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
         if not ridge:
-            return float(self.layout.n_free - self.n_held)
+            return float(self.n_moving - self.n_held)
         # Trace of (information + ridge)^-1 information; the ridge is a diagonal less squared means over judges.
         held = np.repeat([ridge.terms, ridge.scores], [self.layout.n_linear, self.tangent.n_free])
         touched = np.flatnonzero(held)
         variances = self.model_covariance.variances(np.eye(len(held))[touched])
         means, weights = ridge.means(self.design, self.tangent)
         return float(len(held) - held[touched] @ variances + weights @ self.model_covariance.variances(means))
+
+    @property
+    def n_moving(self) -> int:
+        """Number of free coordinates less that of the equations they are held to."""
+        return self.layout.n_free - (0 if self.restriction is None else self.restriction.df)
 
     # Whether it is one
 
@@ -835,6 +838,19 @@ class Fit:
         movement = np.abs(self.jacobian @ (vector / np.linalg.norm(vector)))
         order = np.argsort(-movement, kind="stable")[:n]
         return [self.layout.names[i] for i in order if movement[i] > 0.1 * movement[order[0]]]
+
+    def need_free(self, what: str) -> None:
+        """Refuse what would fit again without what the estimate is held to.
+
+        Raises
+        ------
+        IdentificationError
+        """
+        if self.restriction is not None:
+            raise IdentificationError(
+                f"{what} is not available for a fit that is held to {quoted(self.restriction.labels, 3)}: it would fit again "
+                "without these constraints."
+            )
 
     def need_converged(self, why: str) -> None:
         """Refuse what only makes sense at a finite, determined estimate.

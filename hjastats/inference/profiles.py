@@ -21,7 +21,7 @@ from ..solve.constrained import Equations, Stated, constrain
 from ..solve.existence import INVOLVED
 from ..words import quoted
 from .constraints import check_free, linear_equations, smooth_equations
-from .contrasts import contrast_at, normal_limits
+from .contrasts import contrast, contrast_at, normal_limits
 from .hypotheses import linear_hypotheses
 
 # Steps outwards, each up to four times as far as all before, after which an end that was not met is at infinity.
@@ -75,6 +75,8 @@ class Scalar:
         That it is where it is in the fit.
     gradient : ndarray, shape (n_free,)
         At the fit, on the scale of the equations.
+    wald : callable
+        Interval of estimate and standard error at a level alpha.
     bounds : tuple of float
         Between which all values lie.
     """
@@ -83,6 +85,7 @@ class Scalar:
     value: Callable[[Coefficients], float]
     equations: Equations
     gradient: np.ndarray
+    wald: Callable[[float], np.ndarray]
     bounds: tuple[float, float] = (-np.inf, np.inf)
 
     def at_distance(self, distance: float) -> Equations:
@@ -105,10 +108,17 @@ def parameters(fit: Fit, positions: np.ndarray) -> list[Scalar]:
 
 
 def _linear(fit: Fit, name: str, row: np.ndarray) -> Scalar:
-    equations = linear_equations(fit, row[None], row[None] @ fit.params)
-    gradient = equations(fit.at, fit.tangent).gradient[0]
-    # Directions of disagreement have the order and the signs of the fit.
-    return Scalar(name, lambda at: float(equations(at, fit.tangent).distance[0] + row @ fit.params), equations, gradient)
+    here = row[None] @ fit.params
+    equations = linear_equations(fit, row[None], here)
+    gradient = equations(fit.at, fit.tangent).gradient
+
+    def value(at: Coefficients) -> float:
+        return float((equations(at, fit.tangent).distance + here)[0])
+
+    def wald(alpha: float) -> np.ndarray:
+        return normal_limits(here, np.sqrt(fit.covariance.variances(gradient)), alpha)[0]
+
+    return Scalar(name, value, equations, gradient[0], wald)
 
 
 def scalars(fit: Fit, spec: Any) -> list[Scalar]:
@@ -140,7 +150,10 @@ def _smooth(fit: Fit, spec: Any, i: int) -> Scalar:
         return Stated(distance[[i]], gradient[[i]], bending)
 
     bounds = {"delta": (-np.inf, np.inf), "log": (0.0, np.inf), "logit": (0.0, 1.0)}[here.scales[i]]
-    return Scalar(here.names[i], value, equations, equations(fit.at, fit.tangent).gradient[0], bounds)
+    gradient = equations(fit.at, fit.tangent).gradient[0]
+    return Scalar(
+        here.names[i], value, equations, gradient, lambda alpha: contrast(fit, spec).conf_int(alpha)[i], bounds
+    )
 
 
 @dataclass
@@ -228,7 +241,6 @@ def profile(fit: Fit, scalar: Scalar, alpha: float = 0.05, n_points: int = 0) ->
     row = scalar.gradient[None]
     plain = float(fit.model_covariance.variances(row)[0])
     robust = plain if fit.choice.covariance is None else float(fit.choice.covariance.variances(row)[0])
-    wald = normal_limits(np.array([estimate]), np.sqrt([robust]), alpha)[0]
     if not row.any():
         return Profile(scalar.name, estimate, estimate, estimate, (estimate, estimate), pd.DataFrame())
     tracer = _Tracer(fit, scalar, np.sqrt(robust / plain) if plain > 0 and robust > 0 else 1.0, {0.0: fit.at}, {0.0: 0.0})
@@ -246,8 +258,9 @@ def profile(fit: Fit, scalar: Scalar, alpha: float = 0.05, n_points: int = 0) ->
     points = pd.DataFrame(
         {"value": [scalar.value(tracer.ends[one]) for one in known], "root": [tracer.roots[one] for one in known]}
     )
-    shown = (np.nan, np.nan) if runs else tuple(wald.tolist())
-    return Profile(scalar.name, runs * np.inf if runs else estimate, *limits, shown, points, tracer.note)
+    low, high = (np.nan, np.nan) if runs else scalar.wald(alpha)
+    estimate = scalar.bounds[int(runs > 0)] if runs else estimate
+    return Profile(scalar.name, estimate, *limits, (float(low), float(high)), points, tracer.note)
 
 
 def _runs_away(fit: Fit, scalar: Scalar) -> float:
