@@ -22,7 +22,7 @@ from scipy.sparse.linalg import lsqr
 from . import limits
 from .data.comparisons import Comparisons
 from .errors import ContrastError, CovarianceWarning, Hint, IdentificationError, OptionError, SizeError
-from .model.decomposition import AnchoringError, Decomposition
+from .model.decomposition import AnchoringError, Decomposition, aligned
 from .model.design import Coefficients, Design, RemovedCells
 from .model.jacobians import anchor_jacobian, mean_rows
 from .model.layout import Layout
@@ -114,6 +114,8 @@ class Restriction:
     bending : ndarray, shape (n_free, n_free), or None
         Their second derivatives times the multipliers, which belong to the observed information along them; None for
         functions, of which these would take too long.
+    like : Decomposition or None
+        That of the estimate without equations: directions of disagreement keep its order and signs, which equations may be about.
 
     Examples
     --------
@@ -126,6 +128,7 @@ class Restriction:
     labels: list[str]
     gradient: np.ndarray
     bending: np.ndarray | None
+    like: Decomposition | None = None
 
     @property
     def df(self) -> int:
@@ -203,7 +206,12 @@ class Fit:
     @cached_property
     def parts(self) -> Decomposition:
         """Consensus, sensitivity and disagreement as arrays."""
-        return self.layout.decompose(self.at)
+        parts = self.layout.decompose(self.at)
+        return parts if self._like is None else aligned(parts, self._like)
+
+    @property
+    def _like(self) -> Decomposition | None:
+        return None if self.restriction is None else self.restriction.like
 
     @property
     def residual(self) -> np.ndarray:
@@ -228,7 +236,7 @@ class Fit:
     @property
     def quantities(self) -> Quantities:
         """Everything a contrast can mention."""
-        return Quantities(self.layout, self.at, self.tangent, self.design.response)
+        return Quantities(self.layout, self.at, self.tangent, self.design.response, self._like)
 
     @property
     def loglike(self) -> float:

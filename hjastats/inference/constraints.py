@@ -14,9 +14,11 @@ from ..errors import ContrastError, IdentificationError, SizeError
 from ..fit import CovarianceChoice, Fit, Observations, Restriction
 from ..model.decomposition import aligned
 from ..model.design import Coefficients
+from ..model.likelihood import evaluate
 from ..model.quantities import Quantities
 from ..model.tangent import TangentBasis
 from ..solve.constrained import ConstrainedOptimum, Equations, Stated, constrain
+from ..solve.existence import find_separation
 from ..solve.search import SAME_OPTIMUM, Search, no_terms
 from ..solve.starts import starting_scores
 from ..words import quoted
@@ -28,6 +30,8 @@ from .nesting import Candidate
 
 # Step of the differences that tell how a contrast bends.
 _STEP = 1e-4
+# Log-odds to go on for, to see whether the likelihood rises for ever.
+_FAR = 5.0
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,8 @@ def _smooth(fit: Fit, hypothesis: Any, unread: ContrastError) -> Hypothesis:
     try:
         stated = contrast_at(hypothesis, fit.quantities, None)
     except ContrastError:
-        if is_text and "/" not in hypothesis and "(" not in hypothesis:
+        if is_text and hypothesis.count("=") > 1:
+            # Chains are read as linear hypotheses only.
             raise unread from None
         raise
     labels = [name if "=" in name else f"{name} = {null:g}" for name, null in zip(stated.names, stated.null, strict=True)]
@@ -185,8 +190,9 @@ def constrained_fit(fit: Fit, hypothesis: Any, n_random: int = 2, rng: int | np.
     ended = sorted((one for one in found if one is not None), key=lambda one: one.optimum.value)
     if not ended:
         raise ContrastError(f"no parameters of this model were found at which {quoted(stated.labels, 3)} holds.")
-    if not ended[0].optimum.converged:
-        why = "scores run to infinity" if ended[0].optimum.diverges else "the search did not converge"
+    runs_away = ended[0].optimum.diverges or (fit.separation is not None and _rises_further(fit, ended[0]))
+    if runs_away or not ended[0].optimum.converged:
+        why = "scores run to infinity" if runs_away else "the search did not converge"
         raise IdentificationError(
             f"the likelihood has no finite maximum that was found under {quoted(stated.labels, 3)}: {why}."
         )
@@ -201,6 +207,20 @@ def _further_starts(fit: Fit, n_random: int, rng: np.random.Generator) -> list[C
     scores = starting_scores(fit.design, structure, n_random, rng)
     starts = [no_terms(fit.design, one) for one in scores]
     return starts if fit.separation else [replace(one, judge=fit.at.judge, shared=fit.at.shared) for one in starts]
+
+
+def _rises_further(fit: Fit, found: ConstrainedOptimum) -> bool:
+    """Whether the equations leave a direction in which the likelihood never falls."""
+    here = found.member
+    separation = find_separation(fit.design, here.at, here.tangent)
+    if separation is None:
+        return False
+    step = separation.step - here.stated.gradient.T @ np.linalg.lstsq(here.stated.gradient.T, separation.step, rcond=None)[0]
+    size = np.abs(step).max()
+    if size <= _STEP * np.abs(separation.step).max():
+        return False
+    further, _ = fit.layout.moved(here.at, here.tangent, _FAR / size * step)
+    return bool(evaluate(fit.design, further).value <= here.value + SAME_OPTIMUM)
 
 
 def _packaged(fit: Fit, stated: Hypothesis, ended: Sequence[ConstrainedOptimum], n_starts: int) -> Fit:
@@ -226,7 +246,7 @@ def _packaged(fit: Fit, stated: Hypothesis, ended: Sequence[ConstrainedOptimum],
         method="constrained",
         history=None,
         choice=CovarianceChoice(),
-        restriction=Restriction(stated.labels, there.gradient, bending),
+        restriction=Restriction(stated.labels, there.gradient, bending, fit.parts),
     )
 
 
