@@ -325,8 +325,10 @@ class HJAResults(GenericLikelihoodModelResults):
         if wanted.dtype.kind not in "UO":
             return np.arange(len(self._names))[wanted]
         if unknown := [name for name in wanted if name not in self._names]:
-            raise ContrastError(f"no parameter is called {quoted(unknown)}; they are called like {quoted(self._names, 3)}.")
-        return self._names.get_indexer(wanted)
+            raise ContrastError(
+                f"no parameter is called {quoted(unknown)}; they are called like {quoted(self._names, 3)}."
+            )
+        return self._names.get_indexer(pd.Index(wanted))
 
     @property
     def cov_params_default(self) -> np.ndarray:

@@ -151,7 +151,9 @@ def _smooth(fit: Fit, hypothesis: Any, unread: ContrastError) -> Hypothesis:
             # Chains are read as linear hypotheses only.
             raise unread from None
         raise
-    labels = [name if "=" in name else f"{name} = {null:g}" for name, null in zip(stated.names, stated.null, strict=True)]
+    labels = [
+        name if "=" in name else f"{name} = {null:g}" for name, null in zip(stated.names, stated.null, strict=True)
+    ]
     if len(independent(stated.gradient, stated.estimate - stated.null, labels, stated.size)) < len(labels):
         raise ContrastError(f"{quoted(labels, 3)} repeat each other: leave out what follows from the others.")
     parts = hypothesis.values() if isinstance(hypothesis, Mapping) else [hypothesis] if is_text else hypothesis
@@ -215,7 +217,10 @@ def _rises_further(fit: Fit, found: ConstrainedOptimum) -> bool:
     separation = find_separation(fit.design, here.at, here.tangent)
     if separation is None:
         return False
-    step = separation.step - here.stated.gradient.T @ np.linalg.lstsq(here.stated.gradient.T, separation.step, rcond=None)[0]
+    step = (
+        separation.step
+        - here.stated.gradient.T @ np.linalg.lstsq(here.stated.gradient.T, separation.step, rcond=None)[0]
+    )
     size = np.abs(step).max()
     if size <= _STEP * np.abs(separation.step).max():
         return False

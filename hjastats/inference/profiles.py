@@ -175,14 +175,14 @@ class _Tracer:
         if distance in self.roots:
             return self.roots[distance]
         nearest = min(self.ends, key=lambda other: abs(other - distance))
-        found = constrain(
-            self.fit.design, self.fit.layout, self.ends[nearest], self.scalar.at_distance(distance)
-        )
+        found = constrain(self.fit.design, self.fit.layout, self.ends[nearest], self.scalar.at_distance(distance))
         if found is None or not (found.optimum.converged or found.optimum.diverges):
             return np.nan
         cost = found.optimum.value - self.fit.optimum.value
         if cost < -_ABOVE:
-            self.note = "the likelihood is higher elsewhere: the fit is a local optimum, fit with more starts (n_random)"
+            self.note = (
+                "the likelihood is higher elsewhere: the fit is a local optimum, fit with more starts (n_random)"
+            )
             return np.nan
         self.ends[distance] = found.optimum.at
         self.roots[distance] = float(np.sign(distance) * np.sqrt(2.0 * max(cost, 0.0)) / self.inflation)
@@ -243,7 +243,9 @@ def profile(fit: Fit, scalar: Scalar, alpha: float = 0.05, n_points: int = 0) ->
     robust = plain if fit.choice.covariance is None else float(fit.choice.covariance.variances(row)[0])
     if not row.any():
         return Profile(scalar.name, estimate, estimate, estimate, (estimate, estimate), pd.DataFrame())
-    tracer = _Tracer(fit, scalar, np.sqrt(robust / plain) if plain > 0 and robust > 0 else 1.0, {0.0: fit.at}, {0.0: 0.0})
+    tracer = _Tracer(
+        fit, scalar, np.sqrt(robust / plain) if plain > 0 and robust > 0 else 1.0, {0.0: fit.at}, {0.0: 0.0}
+    )
     runs = _runs_away(fit, scalar)
     step = z * np.sqrt(robust) if not runs and np.isfinite(robust) and robust > 0 else 1.0
     ends = [side * np.inf if runs == side else tracer.end(side, step, z) for side in (-1.0, 1.0)]
@@ -260,7 +262,7 @@ def profile(fit: Fit, scalar: Scalar, alpha: float = 0.05, n_points: int = 0) ->
     )
     low, high = (np.nan, np.nan) if runs else scalar.wald(alpha)
     estimate = scalar.bounds[int(runs > 0)] if runs else estimate
-    return Profile(scalar.name, estimate, *limits, (float(low), float(high)), points, tracer.note)
+    return Profile(scalar.name, estimate, limits[0], limits[1], (float(low), float(high)), points, tracer.note)
 
 
 def _runs_away(fit: Fit, scalar: Scalar) -> float:

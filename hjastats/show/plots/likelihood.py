@@ -63,8 +63,16 @@ def plot_profile(
     for end, side in zip(limits, (0.02, 0.98), strict=True):
         if np.isinf(end):
             says = f"no {'lower' if side < 0.5 else 'upper'} end"
-            where = {"transform": ax.transAxes, "ha": "left" if side < 0.5 else "right", "va": "top"}
-            ax.text(side, 0.9, says, fontsize=FONT_SIZE, style="italic", color="0.45", **where)
+            ax.text(
+                side,
+                0.9,
+                says,
+                transform=ax.transAxes,
+                ha="left" if side < 0.5 else "right",
+                fontsize=FONT_SIZE,
+                style="italic",
+                color="0.45",
+            )
     write_words(ax, title, xlabel, "signed root of the likelihood ratio")
     name_legend(ax, handles, labels)
     return ax
