@@ -301,8 +301,8 @@ class HJAResults(GenericLikelihoodModelResults):
                             0      1
         gamma[judge-1]  2.406  3.322
         >>> result.conf_int("mu[model-I] - mu[model-H]", method="profile").round(3)
-                                      0      1
-        mu[model-I] - mu[model-H]  0.12  0.589
+                                       0      1
+        mu[model-I] - mu[model-H]  0.121  0.591
         """
         check_option("method", method, ("wald", "profile"))
         if not isinstance(alpha, (int, float, np.number)):
@@ -820,7 +820,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
         >>> result.lr_test("gamma[judge-3] = gamma[judge-5]")
         Likelihood ratio test of gamma[judge-3] - gamma[judge-5] = 0
-          chi2(1) = 1, p = 1
+          chi2(1) = 2.099, p = 0.1474
         """
         return lr_test(self.fit, self.model.observations, hypothesis)
 
@@ -840,7 +840,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
         >>> result.score_test("gamma[judge-3] = gamma[judge-5]")
         Score test of gamma[judge-3] - gamma[judge-5] = 0
-          chi2(1) = 1, p = 1
+          chi2(1) = 1.78, p = 0.1821
         """
         return score_test(self.fit, lambda: self.model.observations, hypothesis)
 
