@@ -273,7 +273,7 @@ class HJAModel(ComparisonModel):
         >>> held.params[["gamma[judge-4]", "gamma[judge-6]"]].round(3).tolist(), held.df_model, model.fit().df_model
         ([1.0, 1.0], 14.0, 16.0)
         >>> held.bse[["gamma[judge-4]", "gamma[judge-1]"]].round(3).tolist()
-        [0.0, 0.2]
+        [0.0, 0.182]
         """
         information = which_information(information, cov_type)
         free = self.fit(start_params, information=information, n_random=n_random, rng=rng, warn_convergence=False)
