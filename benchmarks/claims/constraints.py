@@ -7,7 +7,7 @@ import numpy as np
 import hjastats as hja
 from hjastats.simulation import near_balanced_design, simulate_comparisons
 
-from .designs import plain_panel, spread
+from .designs import covered, plain_panel, spread
 from .registry import Told, claim
 
 GAMMA, MU = np.array([0.6, 0.9, 1.1, 1.4]), np.linspace(-1.0, 1.0, 6)
@@ -43,3 +43,39 @@ def three_equations(rng: np.random.Generator) -> Told:
 )
 def with_disagreement(rng: np.random.Generator) -> Told:
     return _rejects(rng, 1, 2400, "gamma[judge-1] = 0.6, mu[item-1] = -1")
+
+
+def _against_the_other(rng: np.random.Generator) -> tuple[hja.HJAResults, float]:
+    """Two items, a judge and one that tends to the opposite, with 40 verdicts each; and the sensitivity of the latter."""
+    gamma = np.array([-0.5, 2.0])
+    data = plain_panel(rng, gamma, spread(2, 0.5), 80)
+    return hja.JAModel.from_comparisons(data).fit(n_random=0, warn_convergence=False), float(gamma[0] / gamma.mean())
+
+
+@claim(
+    "U9",
+    "coverage",
+    "profile interval of gamma of a judge that goes against the other, 2 items, 40 verdicts each",
+    n=2000,
+    n_quick=250,
+)
+def profile_covers(rng: np.random.Generator) -> Told:
+    result, truth = _against_the_other(rng)
+    low, high = result.conf_int(cols=["gamma[j000]"], method="profile").iloc[0]
+    return float(low <= truth <= high), 1.0
+
+
+@claim(
+    "U9",
+    "coverage",
+    "the same by estimate and standard error, shown or withheld, which does not hold",
+    n=2000,
+    n_quick=250,
+    band=(0.85, 0.93),
+)
+def wald_does_not(rng: np.random.Generator) -> Told:
+    result, truth = _against_the_other(rng)
+    if not result.converged:
+        return 0.0, 0.0
+    error = np.sqrt(result.fit.model_covariance.variances(result.fit.jacobian[:1]))
+    return covered(result.params.to_numpy()[:1], error, truth)
