@@ -35,7 +35,9 @@ def one_sensitivity(rng: np.random.Generator) -> Told:
     "U9", "size", f"likelihood ratio of three equations of scores and sensitivities, JA, {PANEL}", n=2000, n_quick=150
 )
 def three_equations(rng: np.random.Generator) -> Told:
-    return _rejects(rng, 0, 800, "gamma[judge-4] - gamma[judge-1] = 0.8, mu[item-6] - mu[item-1] = 2, mu[item-3] = -0.2")
+    return _rejects(
+        rng, 0, 800, "gamma[judge-4] - gamma[judge-1] = 0.8, mu[item-6] - mu[item-1] = 2, mu[item-3] = -0.2"
+    )
 
 
 @claim(
