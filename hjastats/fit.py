@@ -47,7 +47,7 @@ from .solve.precision import (
 from .solve.ridge import NO_RIDGE
 from .solve.search import Search
 from .solve.trust import Optimum
-from .words import quoted
+from .words import counted, quoted
 
 # Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
 DISTINCT_STRENGTHS = 3.0
@@ -142,7 +142,7 @@ class Restriction:
         return np.where(np.abs(left).max(axis=1, keepdims=True, initial=0.0) <= size, 0.0, left)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """Everything that is known after a fit.
 
@@ -190,6 +190,12 @@ class Fit:
         """Short name of the model, with what its estimate was held to."""
         held = self.restriction
         return self.layout.description + ("" if held is None else f" | {', '.join(held.labels)}")
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.name}: {self.n_comparisons:,.10g} comparisons of {len(self.layout.items)} items by "
+            f"{counted(len(self.layout.judges), 'judge')}, log-likelihood {self.loglike:.1f} with {self.df:g} parameters"
+        )
 
     # Where it is
 

@@ -12,6 +12,7 @@ from scipy import stats
 from .. import limits
 from ..errors import ContrastError, IdentificationError, SizeError
 from ..fit import CovarianceChoice, Fit, Observations, Restriction
+from ..looks import Piece, Shown
 from ..model.decomposition import aligned
 from ..model.design import Coefficients
 from ..model.likelihood import evaluate
@@ -52,7 +53,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True, repr=False)
-class HypothesisTest:
+class HypothesisTest(Shown):
     """Chi-squared test of a hypothesis about the parameters.
 
     Attributes
@@ -75,10 +76,12 @@ class HypothesisTest:
     p_value: float
     note: str = ""
 
-    def __repr__(self) -> str:
-        text = f"{self.method.capitalize()} test of {', '.join(self.null)}\n"
-        text += f"  chi2({self.df}) = {self.statistic:.4g}, p = {self.p_value:.4g}"
-        return f"{text}\n  {self.note}" if self.note else text
+    def _shown(self) -> list[Piece]:
+        told = [
+            f"{self.method.capitalize()} test of {', '.join(self.null)}",
+            f"  chi2({self.df}) = {self.statistic:.4g}, p = {self.p_value:.4g}",
+        ]
+        return [*told, f"  {self.note}"] if self.note else told
 
 
 def check_free(fit: Fit) -> None:
