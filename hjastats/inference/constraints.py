@@ -12,7 +12,7 @@ from scipy import stats
 from .. import limits
 from ..errors import ContrastError, IdentificationError, SizeError
 from ..fit import CovarianceChoice, Fit, Observations, Restriction
-from ..looks import Piece, Shown
+from ..looks import Piece, Shown, Title
 from ..model.decomposition import aligned
 from ..model.design import Coefficients
 from ..model.likelihood import evaluate
@@ -77,11 +77,9 @@ class HypothesisTest(Shown):
     note: str = ""
 
     def _shown(self) -> list[Piece]:
-        told = [
-            f"{self.method.capitalize()} test of {', '.join(self.null)}",
-            f"  chi2({self.df}) = {self.statistic:.4g}, p = {self.p_value:.4g}",
-        ]
-        return [*told, f"  {self.note}"] if self.note else told
+        title = Title(f"{self.method.capitalize()} test of {', '.join(self.null)}")
+        how = f"  chi2({self.df}) = {self.statistic:.4g}, p = {self.p_value:.4g}"
+        return [title, how, *([f"  {self.note}"] if self.note else [])]
 
 
 def check_free(fit: Fit) -> None:
