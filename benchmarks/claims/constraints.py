@@ -57,14 +57,15 @@ def _against_the_other(rng: np.random.Generator) -> tuple[hja.HJAResults, float]
 @claim(
     "U9",
     "coverage",
-    "profile interval of gamma of a judge that goes against the other, 2 items, 40 verdicts each",
-    n=2000,
-    n_quick=250,
+    "profile interval of gamma, where found, of a judge that goes against the other, 2 items, 40 verdicts each",
+    n=1000,
+    n_quick=150,
 )
 def profile_covers(rng: np.random.Generator) -> Told:
     result, truth = _against_the_other(rng)
     low, high = result.conf_int(cols=["gamma[j000]"], method="profile").iloc[0]
-    return float(low <= truth <= high), 1.0
+    # Where the consensus vanishes on the way out an end is not found, with a warning: no statement is made.
+    return (0.0, 0.0) if np.isnan([low, high]).any() else (float(low <= truth <= high), 1.0)
 
 
 @claim(
