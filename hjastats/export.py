@@ -9,9 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from .errors import OptionError
 from .fit import Fit, Observations
 from .inference.covariances import COVARIANCES
 from .solve.penalties import Penalty
+from .words import quoted
 
 SCHEMA = "hjastats-results"
 VERSION = 3
@@ -43,7 +45,17 @@ def to_document(model: str, options: dict[str, Any], fit: Fit, observed: Observa
         Name of the class.
     options : dict
         What it was made with beside the data.
+
+    Raises
+    ------
+    OptionError
+        For constrained fits.
     """
+    if fit.restriction is not None:
+        raise OptionError(
+            f"files do not keep constraints ({quoted(fit.restriction.labels, 3)}): write the fit without them, and call "
+            "fit_constrained of its model after loading."
+        )
     found, chosen = fit.search, fit.choice
     options_of_covariance = {name: chosen.facts[name] for name in COVARIANCES[chosen.kind].options}
     document = {

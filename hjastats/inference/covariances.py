@@ -80,7 +80,7 @@ def _hc0(fit: Fit, observations: Observations | None, options: dict[str, Any]) -
 def _hc1(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
     """HC0 times n / (n - d), for the d residuals that the estimate takes up (MacKinnon and White 1985)."""
     assert observations is not None
-    size, n_free = _size(observations.data), fit.layout.n_free
+    size, n_free = _size(observations.data), fit.n_moving
     if size <= n_free:
         raise OptionError(
             f"cov_type='HC1' needs more comparisons than parameters, got {size:g} and {n_free}: use 'nonrobust' or 'HC0'."
@@ -149,7 +149,7 @@ def clustered(
     the factor of statsmodels, which knows the number of all clusters only.
     """
     use_correction = _default_correction(fit) if use_correction is None else use_correction
-    data, g, k = observed.data, float(clusters.n), fit.layout.n_free
+    data, g, k = observed.data, float(clusters.n), fit.n_moving
     size = _size(data)
     correction = 1.0 if use_correction is False else (size - 1.0) / (size - k)
     scale = None
@@ -161,7 +161,7 @@ def clustered(
     each = evaluate(single(observed.rows, data.outcome), fit.at)
     contributions = Contributions.of_clusters(observed.rows, data, each, clusters, scale)
     covariance = Sandwich.held_up(fit, contributions, nearly_certain(fit), correction)
-    return DenseCovariance(covariance.covariance) if k <= limits.LARGEST_SANDWICH else covariance
+    return DenseCovariance(covariance.covariance) if fit.layout.n_free <= limits.LARGEST_SANDWICH else covariance
 
 
 def _default_correction(fit: Fit) -> bool | str:
