@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
     from .models import HJAModel
 
+# What is told of each choice of hjastats.fit.
+CHOICES = ("chosen", "reason", "number")
 # What statsmodels' base classes give that holds here; the rest of theirs is not shown.
 INHERITED = ("aic", "bic", "df_model", "model", "nobs", "params", "save", "tvalues")
 
@@ -87,8 +89,9 @@ class HJAResults(GenericLikelihoodModelResults):
     (0.999, 0.737)
     """
 
-    def __init__(self, model: HJAModel, fit: Fit) -> None:
+    def __init__(self, model: HJAModel, fit: Fit, choices: pd.DataFrame | None = None) -> None:
         self.model, self.fit = model, fit
+        self._choices = pd.DataFrame(columns=[*CHOICES], index=pd.Index([], name="what")) if choices is None else choices
         # Scores without a consensus, or with fewer directions than the rank, have no parameters: refused here, not later.
         _ = fit.parts
         LikelihoodModelResults.__init__(self, model, None, None, scale=1.0, use_t=False)
@@ -343,13 +346,31 @@ class HJAResults(GenericLikelihoodModelResults):
         mu[model-B]  0.070  0.079
         """
         fit = self.fit.with_information(which_information(information, cov_type))
-        other = type(self)(self.model, choose_covariance(fit, cov_type, cov_kwds, lambda: self.model.observations))
+        chosen = choose_covariance(fit, cov_type, cov_kwds, lambda: self.model.observations)
+        other = type(self)(self.model, chosen, self.choices.drop(index="errors", errors="ignore"))
         if self.model.comparisons is None:
             # What the removed data gave reason to say still holds.
             other.__dict__["findings"] = self.findings
         return other
 
     # Tables
+
+    @property
+    def choices(self) -> pd.DataFrame:
+        """What :func:`hjastats.fit` has chosen, why, and the number behind it; empty for models that were fitted as they are.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.fit(hja.datasets.load_panel(), rank=1)
+        >>> for what, line in result.choices.iterrows():
+        ...     print(f"{what} {line.chosen}: {line.reason}")
+        judges fixed: each has 400 verdicts or more
+        position judge: BIC is lower by 182.5 than with one for all judges
+        model HJA(1): asked for
+        errors nonrobust: verdicts are decided, and no prompt repeats
+        """
+        return self._choices
 
     @property
     def consensus(self) -> pd.DataFrame:
