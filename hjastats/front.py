@@ -14,15 +14,16 @@ import pandas as pd
 from . import limits
 from .data.arrays import check_option, columns_of
 from .data.comparisons import Comparisons
-from .data.readers import read_comparisons
+from .data.readers import engine_columns, read_comparisons
 from .data.style import style_difference
+from .data.swaps import PROMPT_COLUMNS
 from .data.weighting import weighted
 from .diagnostics.dependence import dependence
 from .diagnostics.ending import warn
 from .diagnostics.order import both_orders, has_order
 from .diagnostics.tie_rates import tie_rates
-from .errors import IdentificationError, OptionError
-from .inference.clusters import Clusters
+from .errors import OptionError
+from .inference.clusters import IMPLIED, Clusters
 from .inference.covariances import COVARIANCES
 from .model.responses import RESPONSES
 from .model.terms import SCOPES
@@ -30,7 +31,7 @@ from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from .results import CHOICES, HJAResults
 from .selection import BTL, CRITERIA, select_rank
 from .solve.validation import held_out_losses
-from .words import counted, quoted
+from .words import quoted
 
 AUTO = "auto"
 MODELS: dict[str, type[HJAModel]] = {"btl": BTLModel, "ja": JAModel, "hja": HJAModel, "judgewise": JudgewiseBTLModel}
@@ -184,8 +185,8 @@ def fit(
                  chosen  number
     what
     judges        fixed   400.0
-    position      judge   182.5
-    model        HJA(1)   142.3
+    position      judge   186.8
+    model        HJA(1)    71.6
     errors    nonrobust     NaN
     """
     asked = Asked(rank, position, ties, tie, cov_type, groups, judges, model, criterion, ridge, seed=seed)
@@ -223,18 +224,39 @@ def _bar(progress: bool) -> Iterator[Callable[[str], None]]:
 # Data
 
 
+def read(source: Any, needed: Sequence[str] = (), **reading: Any) -> Comparisons:
+    """Read comparisons; of a table that stays in its engine, prompts and the columns that are needed are kept."""
+    names = None
+    if not isinstance(source, Comparisons):
+        names = engine_columns(source, reading.get("format"), reading.get("separator"))
+    if names is not None:
+        kept = [*(reading.get("keep") or ()), *needed, *(name for name in PROMPT_COLUMNS if name in names)]
+        reading["keep"] = list(dict.fromkeys(kept))
+    data = read_comparisons(source, **reading)
+    columns_of(data.columns, [name for name in needed if name not in IMPLIED])
+    return data
+
+
 def _read(
     source: Any, asked: Asked, exog: Any, judge_exog: Any, weights: Any, reading: dict[str, Any]
 ) -> tuple[Comparisons, Asked]:
     """The comparisons with covariates among their columns, weighted as asked for."""
     if isinstance(weights, str) and not isinstance(source, Comparisons):
-        source = read_comparisons(source, **reading, weight=weights)
-    else:
-        source = source if isinstance(source, Comparisons) and not reading else read_comparisons(source, **reading)
-        source = source if weights is None else weighted(source, weights)
-    data, shared = _with_covariates(source, "exog", exog)
+        reading["weight"], weights = weights, None
+    groups = [asked.groups] if isinstance(asked.groups, str) else []
+    by = [*weights] if isinstance(weights, Mapping) else []
+    data = read(source, [*groups, *by, *_columns(exog), *_columns(judge_exog)], **reading)
+    data = data if weights is None else weighted(data, weights)
+    data, shared = _with_covariates(data, "exog", exog)
     data, own = _with_covariates(data, "judge_exog", judge_exog)
     return data, replace(asked, exog=shared, judge_exog=own)
+
+
+def _columns(covariates: Any) -> list[str]:
+    """The columns that covariates are made of."""
+    if isinstance(covariates, Mapping):
+        return [column for pair in covariates.values() for column in pair]
+    return [covariates] if isinstance(covariates, str) else list(covariates or [])
 
 
 def _with_covariates(data: Comparisons, name: str, given: Any) -> tuple[Comparisons, list[str] | None]:
@@ -302,7 +324,9 @@ def of_judges(data: Comparisons, judges: str, chosen: Chosen) -> Comparisons:
         chosen.say("judges", judges := "fixed", reason, number.min())
     else:
         judges, few = "pooled", f"fewer than {limits.LIGHT_JUDGE} verdicts"
-        reason = f"{light:,} of {data.n_judges:,} have {few}, too few for parameters of their own: they speak with one voice"
+        reason = (
+            f"{light:,} of {data.n_judges:,} have {few}, too few for parameters of their own: they speak with one voice"
+        )
         chosen.say("judges", judges, reason, light)
     return JUDGES[judges](data)
 
@@ -364,6 +388,13 @@ def _with_ties(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[
     return result
 
 
+def positions(data: Comparisons) -> tuple[str | None, ...]:
+    """Position effects that the data can show, the largest last."""
+    if not has_order(data):
+        return (None,)
+    return SCOPES if data.n_judges > 1 else SCOPES[:2]
+
+
 def _again(model: HJAModel, like: HJAResults) -> HJAResults:
     return model.fit_like(like.fit)
 
@@ -374,17 +405,9 @@ class _Search:
     def __init__(self, data: Comparisons, asked: Asked, ties: dict[str, str], step: Callable[[str], None]) -> None:
         self.data, self.asked, self.step = data, asked, step
         self.terms = asked.covariates | ties
-        self.positions = self._positions()
+        self.positions = positions(data) if asked.position == AUTO else (asked.position,)
         self.fits: dict[Candidate, HJAResults] = {}
         self.losses: dict[Candidate, float] = {}
-
-    def _positions(self) -> tuple[str | None, ...]:
-        """Position effects that the data can show, the largest last."""
-        if self.asked.position != AUTO:
-            return (self.asked.position,)
-        if not has_order(self.data):
-            return (None,)
-        return SCOPES if self.data.n_judges > 1 else SCOPES[:2]
 
     def best(self, chosen: Chosen) -> HJAResults:
         """The best candidate, with lines about position and model."""
@@ -419,7 +442,9 @@ class _Search:
         if asked.model in ("btl", "ja") or asked.rank != AUTO or (asked.model is None and self.data.n_judges == 1):
             rank = BTL if self.data.n_judges == 1 else 0
             for position in self.positions:
-                self._fit((position, {"btl": BTL, "ja": 0}.get(asked.model or "", rank if asked.rank == AUTO else asked.rank)))
+                self._fit(
+                    (position, {"btl": BTL, "ja": 0}.get(asked.model or "", rank if asked.rank == AUTO else asked.rank))
+                )
         elif asked.criterion in ("bic", "aic"):
             if asked.model is None:
                 for position in self.positions:
@@ -494,7 +519,7 @@ class _Search:
             chosen.say("model", name, *self._against_next(by_criterion, best, 1))
         else:
             is_asked = self.asked.model is not None or self.asked.rank != AUTO
-            chosen.say("model", name, "asked for" if is_asked else "there is one judge")
+            chosen.say("model", name, "asked for" if is_asked else "there is one judge, or one voice of all")
 
     def _against_next(self, by_criterion: Candidate, best: Candidate, part: int) -> tuple[str, float]:
         """By how much the choice is ahead of the next that differs from it in position (0) or rank (1)."""
@@ -502,7 +527,8 @@ class _Search:
             self.asked.criterion, "BIC"
         )
         if best[part] != by_criterion[part]:
-            return f"{name} takes {self._told(by_criterion, part)}, which prompts held out speak against", math.nan
+            taken = self._told(by_criterion, part).removeprefix("with ")
+            return f"{name} takes {taken}, which prompts held out speak against", math.nan
         if self.asked.criterion == "loglik-bootstrap":
             return f"by {name}", math.nan
         own = self._criterion(by_criterion)
@@ -620,7 +646,9 @@ def _with_errors(result: HJAResults, asked: Asked, chosen: Chosen) -> HJAResults
         what = "ties or soft preferences, which vary less than the model says"
         chosen.say("errors", "HC0", f"{undecided:.1%} of the verdicts are {what}{remark}", undecided)
         return result.with_covariance("HC0")
-    chosen.say("errors", "nonrobust", f"verdicts are decided, and no prompt repeats{remark}" if not remark else remark[2:])
+    chosen.say(
+        "errors", "nonrobust", f"verdicts are decided, and no prompt repeats{remark}" if not remark else remark[2:]
+    )
     return result
 
 

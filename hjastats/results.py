@@ -91,7 +91,9 @@ class HJAResults(GenericLikelihoodModelResults):
 
     def __init__(self, model: HJAModel, fit: Fit, choices: pd.DataFrame | None = None) -> None:
         self.model, self.fit = model, fit
-        self._choices = pd.DataFrame(columns=[*CHOICES], index=pd.Index([], name="what")) if choices is None else choices
+        self._choices = (
+            pd.DataFrame(columns=[*CHOICES], index=pd.Index([], name="what")) if choices is None else choices
+        )
         # Scores without a consensus, or with fewer directions than the rank, have no parameters: refused here, not later.
         _ = fit.parts
         LikelihoodModelResults.__init__(self, model, None, None, scale=1.0, use_t=False)
@@ -366,7 +368,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> for what, line in result.choices.iterrows():
         ...     print(f"{what} {line.chosen}: {line.reason}")
         judges fixed: each has 400 verdicts or more
-        position judge: BIC is lower by 182.5 than with one for all judges
+        position judge: BIC is lower by 186.8 than with one for all judges
         model HJA(1): asked for
         errors nonrobust: verdicts are decided, and no prompt repeats
         """
@@ -500,7 +502,7 @@ class HJAResults(GenericLikelihoodModelResults):
         Returns
         -------
         pandas.DataFrame
-            Best item first: place, score, std_err, ci_lower, ci_upper, place_lower, place_upper, group, quasi_se.
+            Best item first: place, score, std_err, ci_lower, ci_upper, place_lower, place_upper, group, quasi_se, tier.
 
         Raises
         ------

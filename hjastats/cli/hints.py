@@ -10,10 +10,10 @@ from ..errors import Hint, Message, spelled
 # Hints that are options of another name, and what has to follow it.
 OTHER_NAMES = {
     "cov_type='HC0'": ("robust", ""),
-    "cov_type='cluster'": ("groups", " COLUMN"),
-    "fit(cov_type='cluster', cov_kwds={'groups': 'row'})": ("groups", " row"),
+    "cov_type='cluster'": ("cluster", " COLUMN"),
+    "fit(cov_type='cluster', cov_kwds={'groups': 'row'})": ("cluster", " row"),
     "fit_regularized()": ("ridge", " 0.1"),
-    "fit_regularized(terms=True)": ("ridge", " 0.1 --ridge-terms"),
+    "fit_regularized(terms=True)": ("ridge", " 0.1"),
 }
 
 

@@ -74,7 +74,9 @@ def _shares(name: Any, shares: Any, labels: pd.Index) -> np.ndarray:
     if unknown := sorted(set(by_text) - {str(label) for label in labels}):
         raise OptionError(f"{quoted(unknown)} is no label of {str(name)!r}; those are {quoted(labels, 10)}.")
     if missing := [label for label in labels if str(label) not in by_text]:
-        raise OptionError(f"{quoted(missing)} of {str(name)!r} has no weight: give one for each label, 0 to leave it out.")
+        raise OptionError(
+            f"{quoted(missing)} of {str(name)!r} has no weight: give one for each label, 0 to leave it out."
+        )
     return _numbers(str(name), pd.Series([by_text[str(label)] for label in labels]))
 
 
