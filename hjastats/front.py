@@ -194,10 +194,7 @@ def fit(
     chosen = Chosen()
     with _bar(progress) as step:
         data = linked(data, chosen)
-        if asked.model == "judgewise":
-            result = _judgewise(data, asked)
-        else:
-            result = _of_judges(data, asked, chosen, step)
+        result = _judgewise(data, asked) if asked.model == "judgewise" else _of_judges(data, asked, chosen, step)
         step("errors")
         result = _with_errors(result, asked, chosen)
     warn(result.fit, result.model.comparisons.connectivity)
@@ -425,8 +422,7 @@ class _Search:
         position, rank = candidate
         if rank == BTL:
             return BTLModel.from_comparisons(self.data, position=position, **self.terms)
-        cls, options = (JAModel, {}) if rank == 0 else (HJAModel, {"rank": rank})
-        return cls.from_comparisons(self.data, position=position, **self.terms, **options)
+        return HJAModel.from_comparisons(self.data, position=position, rank=int(rank), **self.terms)
 
     def _fit(self, candidate: Candidate) -> None:
         self.step(f"{'BTL' if candidate[1] == BTL else f'rank {candidate[1]}'}, position {candidate[0] or 'none'}")

@@ -185,7 +185,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--balance",
         metavar="COLUMN",
         action=_Once,
-        help="let every label of this column, such as a prompt, count the same in total",
+        help="let every label of this column, such as a prompt, count the same",
     )
     group.add_argument("--seed", type=int, default=0, metavar="N", help="of folds and starts (default 0)")
 

@@ -41,7 +41,7 @@ def ranking_text(ranking: pd.DataFrame, n_items: int) -> str:
     bounds = zip(ranking["place_lower"], ranking["place_upper"], strict=True)
     table["places"] = [str(low) if low == high else f"{low}-{high}" for low, high in bounds]
     table["group" if has_letters else "tier"] = ranking["group" if has_letters else "tier"]
-    return "\n".join([*lines, _fitting(table)])
+    return "\n".join([*lines, _fitting(table, 2)])
 
 
 def models_text(table: pd.DataFrame) -> str:
@@ -51,20 +51,21 @@ def models_text(table: pd.DataFrame) -> str:
     shown = table[["df", "llf", "aic", "bic"]].copy()
     shown.insert(0, "", list(number.values()))
     shown["vs"] = [number.get(name, "") for name in table["against"]]
-    shown["lr"], shown["lr_df"] = table["lr"], table["lr_df"]
+    shown["lr"] = table["lr"]
+    shown["lr_df"] = ["" if pd.isna(df) else str(df) for df in table["lr_df"]]
     tested = zip(table["p_value"], table["note"], strict=True)
     shown["p"] = [("" if pd.isna(p) else p_value(p)) + notes.get(note, "") for p, note in tested]
-    lines = [_fitting(shown), "vs, lr, lr_df, p: likelihood ratio test against the model of that number"]
+    lines = [_fitting(shown, 1), "vs, lr, lr_df, p: likelihood ratio test against the model of that number"]
     return "\n".join([*lines, *(f"{mark} {note}" for note, mark in notes.items())])
 
 
-def _fitting(table: pd.DataFrame) -> str:
+def _fitting(table: pd.DataFrame, digits: int) -> str:
     """A table whose labels are shortened until it fits."""
     labels = [str(label) for label in table.index]
 
     def text(width: int) -> str:
         shown = table.set_axis(pd.Index(shortened_apart(labels, width)))
-        return shown.to_string(float_format=lambda value: f"{value:.2f}", na_rep="")
+        return shown.to_string(float_format=lambda value: f"{value:.{digits}f}", na_rep="")
 
     width = max(map(len, labels))
     excess = max(map(len, text(width).splitlines())) - LINE_WIDTH

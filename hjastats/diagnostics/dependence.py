@@ -49,7 +49,8 @@ class Dependence:
 def dependence(fit: Fit, observed: Observations, clusters: Clusters | None = None) -> Dependence | None:
     """What clustering by the prompts of the data does; None where no prompt repeats, or there is nothing to compare.
 
-    Other clusters may be named. Judges with verdicts on a single prompt are left out: their own parameters have no clustered variance.
+    Other clusters may be named. Judges with verdicts on a single prompt are left out: their own parameters have no clustered
+    variance.
     """
     data = observed.data
     clusters = clusters or Clusters.of_prompts(data)

@@ -35,7 +35,8 @@ class TieRates:
 
     @property
     def differ(self) -> bool:
-        """Whether they do beyond chance, and so much that it shows: half wins multiply log-odds by the share of decided verdicts."""
+        """Whether they do beyond chance, and so much that it shows."""
+        # Half wins multiply a judge's log-odds by about its share of decided verdicts.
         is_much = (1.0 - self.rates.min()) > MUCH_SHARPER * (1.0 - self.rates.max())
         return bool(is_much and self.test.p_value < LEVEL)
 
