@@ -22,7 +22,7 @@ from .diagnostics.dependence import dependence
 from .diagnostics.ending import warn
 from .diagnostics.order import both_orders, has_order
 from .diagnostics.tie_rates import tie_rates
-from .errors import OptionError
+from .errors import Hint, IdentificationError, OptionError
 from .inference.clusters import IMPLIED, Clusters
 from .inference.covariances import COVARIANCES
 from .model.responses import RESPONSES
@@ -89,19 +89,21 @@ class Asked:
         check_option("criterion", self.criterion, CRITERIA)
         if self.rank != AUTO and (isinstance(self.rank, bool) or not isinstance(self.rank, int | np.integer)):
             raise OptionError(f"rank must be a whole number or 'auto', got {self.rank!r}.")
-        for name, why in self._without_effect():
-            raise OptionError(f"{name}={getattr(self, name)!r} has no effect {why}.")
+        for name, *why in self._without_effect():
+            raise OptionError(Hint(str(name), getattr(self, str(name))), " has no effect ", *why, ".")
 
-    def _without_effect(self) -> Iterator[tuple[str, str]]:
+    def _without_effect(self) -> Iterator[list[str | Hint]]:
         """Options that would be ignored, and why."""
         if self.rank != AUTO and self.model not in (None, "hja"):
-            yield "rank", f"with model={self.model!r}: leave it out, or use model='hja'"
+            yield ["rank", "with ", Hint("model", self.model), ": leave it out, or use ", Hint("model", "hja")]
         if self.criterion != "bic" and (self.rank != AUTO or self.model in ("btl", "ja", "judgewise")):
-            yield "criterion", "where the rank is not chosen: leave it out, or use rank='auto'"
+            yield ["criterion", "where the rank is not chosen: leave it out, or use ", Hint("rank", AUTO)]
+        if self.judges not in (AUTO, "fixed") and self.model == "btl":
+            yield ["judges", "with ", Hint("model", "btl"), ", in which judges are alike: leave it out"]
         if self.tie != AUTO and self.ties != "davidson":
-            yield "tie", "unless ties are an outcome: use ties='davidson' with it"
-        if self.groups is not None and self.cov_type not in (AUTO, "cluster"):
-            yield "groups", f"with cov_type={self.cov_type!r}: leave one of them out"
+            yield ["tie", "unless ties are an outcome: use ", Hint("ties", "davidson"), " with it"]
+        if isinstance(self.groups, str) and self.cov_type not in (AUTO, "cluster"):
+            yield ["groups", "with ", Hint("cov_type", self.cov_type), ": leave one of them out"]
 
     @property
     def covariates(self) -> dict[str, Any]:
@@ -312,7 +314,7 @@ JUDGES: dict[str, Callable[[Comparisons], Comparisons]] = {"fixed": _fixed, "poo
 
 def of_judges(data: Comparisons, judges: str, chosen: Chosen) -> Comparisons:
     """The comparisons as the judges enter the model, with a line about it."""
-    number = np.bincount(data.judge_index, data.weight, data.n_judges)
+    number = np.bincount(data.judge_index, data.weight if data.has_whole_weights else None, data.n_judges)
     light = int((number < limits.LIGHT_JUDGE).sum())
     if judges != AUTO:
         chosen.say("judges", judges, "asked for")
@@ -436,11 +438,11 @@ class _Search:
     def _fit_all(self) -> None:
         asked, largest = self.asked, self.positions[-1]
         if asked.model in ("btl", "ja") or asked.rank != AUTO or (asked.model is None and self.data.n_judges == 1):
-            rank = BTL if self.data.n_judges == 1 else 0
+            rank: int | str = asked.rank
+            if rank == AUTO:
+                rank = 0 if asked.model == "ja" else BTL
             for position in self.positions:
-                self._fit(
-                    (position, {"btl": BTL, "ja": 0}.get(asked.model or "", rank if asked.rank == AUTO else asked.rank))
-                )
+                self._fit((position, rank))
         elif asked.criterion in ("bic", "aic"):
             if asked.model is None:
                 for position in self.positions:
@@ -461,13 +463,19 @@ class _Search:
         asked, prompts = self.asked, Clusters.of_prompts(self.data)
         if asked.criterion == "cv" and prompts is not None and prompts.has_repeats:
             options["groups"] = prompts.code
-        selection = select_rank(
-            self.data, criterion=asked.criterion, position=position, rng=asked.seed, **self.terms, **options
-        )
+        try:
+            selection = select_rank(
+                self.data, criterion=asked.criterion, position=position, rng=asked.seed, **self.terms, **options
+            )
+        except IdentificationError:
+            # Verdicts without any consensus have no sensitivities to it.
+            if not self.fits:
+                raise
+            return
         is_wanted = [rank for rank in selection.results if asked.model is None or rank not in (BTL, 0)]
         self.fits |= {(position, rank): selection.results[rank] for rank in is_wanted}
         if asked.criterion == "cv":
-            self.losses |= {(position, rank): float(selection.table.loc[rank, "cv"]) for rank in is_wanted}
+            self.losses |= {(position, rank): loss for rank, loss in selection.table["cv"].items() if rank in is_wanted}
         elif asked.criterion == "loglik-bootstrap":
             self.losses |= {(position, rank): float(rank != selection.best) for rank in is_wanted}
 

@@ -52,6 +52,8 @@ def as_option(hint: Hint, options: Container[str]) -> str:
     name, rest = OTHER_NAMES.get(str(hint), (hint.name, None))
     if hint.name == "data.pool_rare_judges":
         name, rest = "pool_judges", f" {hint.value}"
+    elif hint.name == "groups":
+        name, rest = "cluster", f" {shlex.quote(str(hint.value))}"
     if name not in options or (hint.is_call and rest is None):
         return str(hint)
     option = "--" + name.replace("_", "-")

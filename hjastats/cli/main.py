@@ -47,24 +47,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _with_dashes(arguments: Sequence[str]) -> list[str]:
-    """Values such as -2=first tied to their option: argparse would take them for an option of their own.
+    """Values of ``--codes`` and ``--drop`` tied to their option: argparse would take -2=first for an option of its own.
 
     Examples
     --------
-    >>> _with_dashes(["fit", "f.csv", "--codes", "2=1", "-2=0", "--drop", "-9", "--json"])
-    ['fit', 'f.csv', '--codes', '2=1', '--codes=-2=0', '--drop=-9', '--json']
+    >>> _with_dashes(["fit", "f.csv", "--codes", "-2=0", "2=1", "--drop", "-9", "--json"])
+    ['fit', 'f.csv', '--codes=-2=0', '--codes=2=1', '--drop=-9', '--json']
     """
     tied: list[str] = []
-    option, is_open = "", False
+    option = ""
     for argument in arguments:
-        is_value = re.match(r"-[\d.]", argument) is not None
+        is_value = not argument.startswith("-") or re.match(r"-[\d.]", argument)
         if option and is_value:
-            # An option that has no value yet is not left without one.
-            tied[-1:] = [f"{option}={argument}"] if is_open else [tied[-1], f"{option}={argument}"]
-            is_open = False
+            # In place of the option itself, if this is its first value.
+            del tied[len(tied) - (tied[-1] == option) :]
+            tied.append(f"{option}={argument}")
             continue
-        is_open = argument in ("--codes", "--drop")
-        option = argument if is_open else "" if argument.startswith("-") else option
+        option = argument if argument in ("--codes", "--drop") else ""
         tied.append(argument)
     return tied
 

@@ -157,9 +157,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         help="btl: one score per item; ja: judges differ in sensitivity; hja: and in directions of disagreement; judgewise: every "
         "judge by itself (default: what BIC takes)",
     )
-    group.add_argument(
-        "--rank", type=_rank, default=AUTO, metavar="N", help="number of disagreement directions, or auto"
-    )
+    group.add_argument("--rank", default=AUTO, metavar="N", help="number of disagreement directions, or auto")
     group.add_argument(
         "--criterion", choices=CRITERIA, default="bic", help="what chooses rank and position (default bic)"
     )
@@ -216,7 +214,7 @@ def terms(options: argparse.Namespace) -> dict[str, Any]:
 def _rank(text: str) -> int | str:
     if text == AUTO or text.isdecimal():
         return text if text == AUTO else int(text)
-    raise argparse.ArgumentTypeError(f"takes a whole number or auto, got {text!r}")
+    raise UsageError(f"--rank takes a whole number or auto, got {text!r}.")
 
 
 def _positive(text: str) -> float:
@@ -233,7 +231,7 @@ def fit(options: argparse.Namespace, data: Comparisons) -> HJAResults:
     """What hjastats.fit makes of the data with these options."""
     return front.fit(
         data,
-        rank=options.rank,
+        rank=_rank(options.rank),
         model=options.model,
         criterion=options.criterion,
         judges=options.judges,

@@ -66,7 +66,8 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
     found: dict[str, Hashable] = {}
     for role, name in vars(asked).items():
         if name is not None:
-            found[role] = name
+            # In place of a column that is not there, so that the role counts as taken.
+            found[role] = f"({role})"
             with _collected(problems):
                 found[role] = named_column(names, name, role)
     if len(set(found.values())) < len(found):
@@ -78,7 +79,7 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
         folded.setdefault(_folded(name), []).append(name)
     with _collected(problems):
         found |= _find_items(folded, found)
-    wanted = [("judge", JUDGE_COLUMNS)] if has_judge else []
+    wanted: list[tuple[str, Sequence[str]]] = [("judge", JUDGE_COLUMNS)] if has_judge else []
     wanted += [] if has_counts else [("outcome", OUTCOME_COLUMNS), ("weight", WEIGHT_COLUMNS)]
     asked_about = set()
     for role, aliases in wanted:

@@ -16,7 +16,6 @@ from ..diagnostics.findings import Finding
 from ..fit import Fit
 from ..inference.estimates import estimates, leverage
 
-
 # Characters of a column, and of one in a table that would not fit a terminal otherwise.
 WIDE, NARROW = 11, 9
 NARROW_LOOK = fmt_params | {"data_fmts": ["%s"], "colwidths": NARROW - 1}
