@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -255,7 +256,9 @@ def _columns(covariates: Any) -> list[str]:
     """The columns that covariates are made of."""
     if isinstance(covariates, Mapping):
         return [column for pair in covariates.values() for column in pair]
-    return [covariates] if isinstance(covariates, str) else list(covariates or [])
+    if isinstance(covariates, str):
+        return [covariates]
+    return [name for name in covariates if isinstance(name, str)] if isinstance(covariates, Sequence) else []
 
 
 def _with_covariates(data: Comparisons, name: str, given: Any) -> tuple[Comparisons, list[str] | None]:
@@ -448,9 +451,8 @@ class _Search:
                 for position in self.positions:
                     self._fit((position, BTL))
             self._walk(largest, patience=PATIENCE)
-            for position in self.positions[:-1]:
-                for candidate in self._worth_fitting(position):
-                    self._fit(candidate)
+            while (candidate := self._worth_fitting()) is not None:
+                self._fit(candidate)
         else:
             if asked.criterion == "loglik-bootstrap" and len(self.positions) > 1:
                 raise OptionError("criterion='loglik-bootstrap' chooses the rank only: pass position=, too.")
@@ -479,16 +481,25 @@ class _Search:
         elif asked.criterion == "loglik-bootstrap":
             self.losses |= {(position, rank): float(rank != selection.best) for rank in is_wanted}
 
-    def _worth_fitting(self, position: str | None) -> list[Candidate]:
-        """Candidates that could still be best: their likelihood is at most that of the same rank with larger position effects."""
-        best, found = min(map(self._criterion, self.fits)), []
-        for (whose, rank), result in self.fits.items():
-            if whose != self.positions[-1] or rank == BTL:
+    def _worth_fitting(self) -> Candidate | None:
+        """A candidate that could still be best, or next to it in position or rank; None if there is none.
+
+        Its likelihood is at most that of the same rank with the largest position effects.
+        """
+        best = self._smallest()
+        ahead = [
+            min((self._criterion(k) for k in self.fits if k[part] != best[part]), default=math.inf) for part in (0, 1)
+        ]
+        bounds = {}
+        for rank, position in product(self._ranks, self.positions[:-1]):
+            key, larger = (position, rank), self.fits.get((self.positions[-1], rank))
+            if key in self.fits or larger is None:
                 continue
-            model = self._model((position, rank))
-            if -2.0 * result.llf + self._price * model.df_model < best:
-                found.append((position, rank))
-        return found
+            bounds[key] = self._price * self._model(key).df_model - 2.0 * larger.llf
+            next_best = max(ahead[part] for part in (0, 1) if key[part] != best[part])
+            if bounds[key] >= next_best:
+                del bounds[key]
+        return min(bounds, key=lambda key: bounds[key]) if bounds else None
 
     @property
     def _price(self) -> float:

@@ -1150,7 +1150,8 @@ class HJAResults(GenericLikelihoodModelResults):
         True
         """
         heading = Heading(self.model.endog_names, type(self.model).__name__)
-        subject = Subject(self.fit, self.model.observations, self.findings, heading, self._relatives())
+        chosen = list(self.choices[["chosen", "reason"]].itertuples(name=None))
+        subject = Subject(self.fit, self.model.observations, self.findings, heading, self._relatives(), chosen)
         return text_or_file(render(subject, title), path)
 
     def _relatives(self) -> pd.DataFrame | None:
@@ -1202,7 +1203,7 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         model = self.model
         options = model.options | ({} if model.offset_name is None else {"offset_name": model.offset_name})
-        document = to_document(type(model).__name__, options, self.fit, model.observations)
+        document = to_document(type(model).__name__, options, self.fit, model.observations, self.choices)
         return text_or_file(json.dumps(document, allow_nan=False), path)
 
     def get_nlfun(self, fun: Any) -> Any:
