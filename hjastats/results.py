@@ -287,6 +287,8 @@ class HJAResults(GenericLikelihoodModelResults):
                       0     1
         position  0.236  0.39
         """
+        if not 0 < alpha < 1:
+            raise OptionError(f"alpha must lie between 0 and 1, got {alpha!r}.")
         limits = super().conf_int(alpha)
         table = pd.DataFrame(np.asarray(limits), index=self._names)
         return table if cols is None else table.iloc[np.atleast_1d(cols)]

@@ -89,10 +89,10 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
             problems.append(error)
             asked_about.add(role)
     if has_judge and "judge" not in found and "judge" not in asked_about:
-        problems.append(_no_judge(names))
+        problems.append(_no_judge([] if problems else names))
     has_winner = [_folded(found.get(role)) for role in ("first", "second")] == ["winner", "loser"]
     if not (has_counts or "outcome" in found or has_winner or "outcome" in asked_about):
-        problems.append(_no_outcome(names))
+        problems.append(_no_outcome([] if problems else names))
     if problems:
         # All that is missing at once, not one thing in every run.
         raise ComparisonError(*[piece for error in problems for piece in (" ", *error.args)][1:])
@@ -108,9 +108,14 @@ def _collected(problems: list[ComparisonError]) -> Iterator[None]:
         problems.append(error)
 
 
+def _not_found(role: str, names: list[Hashable]) -> str:
+    """That a column is missing, and among which names, if these have not been told."""
+    return f"no {role} column found among {quoted(names, 12)}" if names else f"No {role} column was found"
+
+
 def _no_judge(names: list[Hashable]) -> ComparisonError:
     return ComparisonError(
-        f"no judge column found among {quoted(names, 12)}: pass ",
+        f"{_not_found('judge', names)}: pass ",
         *(Hint("judge", "column"), ", or ", Hint("single_judge", "GPT-4")),
         " if one judge of that name gave all verdicts.",
     )
@@ -118,7 +123,7 @@ def _no_judge(names: list[Hashable]) -> ComparisonError:
 
 def _no_outcome(names: list[Hashable]) -> ComparisonError:
     return ComparisonError(
-        f"no outcome column found among {quoted(names, 12)}: pass ",
+        f"{_not_found('outcome', names)}: pass ",
         *(Hint("outcome", "column"), ", the one that says which item was preferred, or ", Hint("first_wins", "column")),
         *(" and ", Hint("second_wins", "column"), " if there are numbers of wins."),
     )

@@ -14,7 +14,7 @@ from ..diagnostics.ending import warn
 from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError
 from ..fit import Fit, assess, which_information
 from ..inference.clusters import Clusters
-from ..inference.covariances import choose_covariance
+from ..inference.covariances import check_kind, choose_covariance
 from ..model.design import Coefficients
 from ..model.structures import Pooled, ScoreStructure, Unrestricted
 from ..results import HJAResults
@@ -206,6 +206,7 @@ class HJAModel(ComparisonModel):
         information = which_information(information, cov_type)
         check_option("optimum", optimum, ("best", "finite"))
         _check_fit_options(use_t, maxiter)
+        check_kind(cov_type)
         self.check_estimable()
         optimiser = {"disp": disp, "callback": callback, "retall": retall}
         starts, history = self._starts_of(method, start_params, maxiter, n_random, rng, optimiser, kwargs)
@@ -334,6 +335,7 @@ class HJAModel(ComparisonModel):
         (28.3, 30.0)
         """
         check_option("penalty", penalty, tuple(PENALTIES))
+        check_kind(cov_type)
         information = which_information(information, cov_type)
         rng = np.random.default_rng(rng)
         what = PENALTIES[penalty]()
