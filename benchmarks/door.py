@@ -46,7 +46,7 @@ FILES = {
     "position_bias_mtbench/repetitions.csv": "",
     "cems_students/verdicts.csv": "",
     "gles_graded/verdicts.csv": "--outcome response --codes 1=1 2=0.75 3=tie 4=0.25 5=0",
-    "r/baseball.csv": "--first home --second away --weight n --single-judge all",
+    "r/baseball.csv": "--first home --second away --weight n --single-judge all --codes home=first away=second",
     "r/baseball_wide.csv": "--first home.team --second away.team --first-wins home.wins --second-wins away.wins"
     " --single-judge all",
     "r/cems.csv": "--judge student --first school1 --second school2 --codes school1=first school2=second",
