@@ -70,7 +70,7 @@ FILES = {
     " --tied tie",
     "r/soundquality.csv": "--codes names",
     "r/springall.csv": "--first row --second col --weight n --single-judge all --codes row=first col=second",
-    "r/springall_wide.csv": "--first row --second col --first-wins win --second-wins loss --tied tie"
+    "r/springall_wide.csv": "--first col --second row --first-wins win --second-wins loss --tied tie"
     " --single-judge all",
 }
 

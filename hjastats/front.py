@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -23,7 +23,7 @@ from .diagnostics.dependence import dependence
 from .diagnostics.ending import warn
 from .diagnostics.order import both_orders, has_order
 from .diagnostics.tie_rates import tie_rates
-from .errors import Hint, IdentificationError, OptionError
+from .errors import ComparisonError, Hint, IdentificationError, OptionError
 from .inference.clusters import IMPLIED, Clusters
 from .inference.covariances import COVARIANCES
 from .model.responses import RESPONSES
@@ -224,17 +224,31 @@ def _bar(progress: bool) -> Iterator[Callable[[str], None]]:
 # Data
 
 
-def read(source: Any, needed: Sequence[str] = (), **reading: Any) -> Comparisons:
-    """Read comparisons; of a table that stays in its engine, prompts and the columns that are needed are kept."""
+def read(source: Any, needed: Sequence[tuple[str, str]] = (), **reading: Any) -> Comparisons:
+    """Read comparisons; of a table that stays in its engine, prompts and the columns that are needed are kept.
+
+    ``needed`` are arguments with the columns they name.
+    """
     names = None
     if not isinstance(source, Comparisons):
         names = engine_columns(source, reading.get("format"), reading.get("separator"))
     if names is not None:
-        kept = [*(reading.get("keep") or ()), *needed, *(name for name in PROMPT_COLUMNS if name in names)]
+        _check_columns(names, needed)
+        wanted = [name for _, name in needed if name not in IMPLIED]
+        kept = [*(reading.get("keep") or ()), *wanted, *(name for name in PROMPT_COLUMNS if name in names)]
         reading["keep"] = list(dict.fromkeys(kept))
     data = read_comparisons(source, **reading)
-    columns_of(data.columns, [name for name in needed if name not in IMPLIED])
+    _check_columns(data.columns.columns, needed)
     return data
+
+
+def _check_columns(names: Iterable[Any], needed: Sequence[tuple[str, str]]) -> None:
+    """Refuse columns that are not there, all of them in one message."""
+    known = list(names)
+    absent = [(argument, name) for argument, name in needed if name not in known and name not in IMPLIED]
+    if absent:
+        given = [piece for argument, name in absent for piece in (", ", Hint(argument, name))][1:]
+        raise ComparisonError(*given, f": no such column; there are {quoted(known, 12) or 'none'}.")
 
 
 def _read(
@@ -243,9 +257,10 @@ def _read(
     """The comparisons with covariates among their columns, weighted as asked for."""
     if isinstance(weights, str) and not isinstance(source, Comparisons):
         reading["weight"], weights = weights, None
-    groups = [asked.groups] if isinstance(asked.groups, str) else []
-    by = [*weights] if isinstance(weights, Mapping) else []
-    data = read(source, [*groups, *by, *_columns(exog), *_columns(judge_exog)], **reading)
+    needed = [("groups", asked.groups)] if isinstance(asked.groups, str) else []
+    needed += [("weights", str(name)) for name in weights] if isinstance(weights, Mapping) else []
+    needed += [("exog", name) for name in _columns(exog)] + [("judge_exog", name) for name in _columns(judge_exog)]
+    data = read(source, needed, **reading)
     data = data if weights is None else weighted(data, weights)
     data, shared = _with_covariates(data, "exog", exog)
     data, own = _with_covariates(data, "judge_exog", judge_exog)
@@ -276,7 +291,6 @@ def _with_covariates(data: Comparisons, name: str, given: Any) -> tuple[Comparis
             f"{name} must name columns of the data, ['length_diff'], or pairs of them, {{'length': ('tokens_a', 'tokens_b')}}, "
             f"got {type(given).__name__}."
         )
-    columns_of(data.columns, list(given))
     return data, list(given)
 
 

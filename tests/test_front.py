@@ -232,8 +232,8 @@ def test_covariates_and_weights_go_in_by_name():
         ({"judges": "random"}, "judges must be 'auto', 'fixed' or 'pooled'"),
         ({"rank": 1.5}, "rank must be a whole number or 'auto'"),
         ({"exog": np.ones(3)}, "exog must name columns of the data"),
-        ({"exog": "length"}, "no column is called 'length'"),
-        ({"weights": {"topic": "equal"}}, "no column is called 'topic'"),
+        ({"exog": "length"}, "exog='length': no such column"),
+        ({"weights": {"topic": "equal"}}, "weights='topic': no such column"),
         ({"criterion": "loglik-bootstrap"}, "chooses the rank only: pass position="),
     ],
 )

@@ -16,6 +16,9 @@ OTHER_NAMES = {
     "fit_regularized(terms=True)": ("ridge", " 0.1"),
 }
 
+# Arguments of hjastats.fit that are options of another name.
+ARGUMENTS = {"groups": "cluster", "exog": "covariate", "weights": "balance"}
+
 
 def told(message: BaseException | str, options: Container[str]) -> str:
     """An error or a warning on one line, its hints as options.
@@ -52,8 +55,8 @@ def as_option(hint: Hint, options: Container[str]) -> str:
     name, rest = OTHER_NAMES.get(str(hint), (hint.name, None))
     if hint.name == "data.pool_rare_judges":
         name, rest = "pool_judges", f" {hint.value}"
-    elif hint.name == "groups":
-        name, rest = "cluster", f" {shlex.quote(str(hint.value))}"
+    elif hint.name in ARGUMENTS:
+        name, rest = ARGUMENTS[hint.name], f" {shlex.quote(str(hint.value))}"
     if name not in options or (hint.is_call and rest is None):
         return str(hint)
     option = "--" + name.replace("_", "-")

@@ -14,7 +14,6 @@ from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..errors import InputError
 from ..front import AUTO, JUDGES, MODELS
-from ..inference.clusters import IMPLIED
 from ..model.responses import RESPONSES
 from ..model.terms import OPTIONS, SCOPES
 from ..results import HJAResults
@@ -258,13 +257,13 @@ def _covariates(given: list[str] | None) -> Any:
     return pairs
 
 
-def _named_columns(options: argparse.Namespace) -> list[str]:
-    """Columns that are named beside those with a role, in the order of the options."""
-    named = list(options.keep or [])
-    named += [name for name in (vars(options).get("cluster"), vars(options).get("balance")) if name is not None]
+def _named_columns(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """Columns that are named beside those with a role, each with the argument that names it."""
     given = _covariates(vars(options).get("covariate")) or []
-    named += [column for pair in given.values() for column in pair] if isinstance(given, dict) else given
-    return [name for name in dict.fromkeys(named) if name not in IMPLIED]
+    covariates = [column for pair in given.values() for column in pair] if isinstance(given, dict) else given
+    named = [("keep", name) for name in options.keep or []] + [("exog", name) for name in covariates]
+    others = {"groups": vars(options).get("cluster"), "weights": vars(options).get("balance")}
+    return named + [(argument, name) for argument, name in others.items() if name is not None]
 
 
 def advice(result: HJAResults) -> list[str]:
