@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import product
+from threading import Timer
 from typing import Any
 
 import numpy as np
@@ -197,7 +198,9 @@ def fit(
     chosen = Chosen()
     with _bar(progress) as step:
         data = linked(data, chosen)
-        result = _judgewise(data, asked) if asked.model == "judgewise" else _of_judges(data, asked, chosen, step)
+        result = (
+            _judgewise(data, asked, chosen) if asked.model == "judgewise" else _of_judges(data, asked, chosen, step)
+        )
         step("errors")
         result = _with_errors(result, asked, chosen)
     warn(result.fit, result.model.comparisons.connectivity)
@@ -218,7 +221,14 @@ def _bar(progress: bool) -> Iterator[Callable[[str], None]]:
             bar.set_description(text, refresh=False)
             bar.update()
 
-        yield step
+        # A single step may take longer than that.
+        clock = Timer(limits.SILENT_SECONDS, bar.refresh)
+        clock.daemon = True
+        clock.start()
+        try:
+            yield step
+        finally:
+            clock.cancel()
 
 
 # Data
@@ -347,8 +357,9 @@ def of_judges(data: Comparisons, judges: str, chosen: Chosen) -> Comparisons:
     return JUDGES[judges](data)
 
 
-def _judgewise(data: Comparisons, asked: Asked) -> HJAResults:
+def _judgewise(data: Comparisons, asked: Asked, chosen: Chosen) -> HJAResults:
     """Every judge by itself."""
+    chosen.say("model", "judge-wise BTL", "asked for")
     terms = asked.covariates | {"position": None if asked.position == AUTO else asked.position}
     if asked.ties != AUTO:
         terms |= {"ties": asked.ties, "tie": "common" if asked.tie == AUTO else asked.tie}
@@ -580,6 +591,9 @@ class _Search:
         """
         prompts = Clusters.of_prompts(self.data)
         if self.losses or prompts is None or not prompts.has_repeats or prompts.n < FOLDS or len(self.fits) < 2:
+            return best, []
+        if (prompts.per_judge(self.data) < 2).any():
+            # Whoever is held out whole has no parameters to be predicted by.
             return best, []
         first, loss, better = best, {best: self._held_out(best, prompts)}, None
         while smaller := self._smaller(best):

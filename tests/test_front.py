@@ -275,3 +275,14 @@ def test_choices_are_kept_in_a_file_and_on_the_page():
     assert "What was chosen" in page
     assert result.choices.loc["model", "reason"] in page
     assert math.isnan(result.choices.loc["errors", "number"])
+
+
+def test_work_that_takes_longer_shows_a_bar_if_asked_for(capsys, set_limits):
+    set_limits(SILENT_SECONDS=0.0)
+    hja.fit(panel(n=1200))
+    assert capsys.readouterr().err == ""
+    hja.fit(panel(n=1200), progress=True)
+    assert "position" in capsys.readouterr().err
+    set_limits(SILENT_SECONDS=600.0)
+    hja.fit(panel(n=1200), progress=True)
+    assert capsys.readouterr().err == ""
