@@ -282,7 +282,7 @@ def test_work_that_takes_longer_shows_a_bar_if_asked_for(capsys, set_limits):
     hja.fit(panel(n=1200))
     assert capsys.readouterr().err == ""
     hja.fit(panel(n=1200), progress=True)
-    assert "position" in capsys.readouterr().err
+    assert "fits" in capsys.readouterr().err
     set_limits(SILENT_SECONDS=600.0)
     hja.fit(panel(n=1200), progress=True)
     assert capsys.readouterr().err == ""
