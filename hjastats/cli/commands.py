@@ -61,7 +61,7 @@ def run_demo(chosen: argparse.Namespace) -> None:
     """Print the data, the comparison of the nested models, and the summary of HJA with position effects."""
     data = datasets.load_panel()
     print(data, end="\n\n")
-    fits = _nested(data, ranks=[1])
+    fits = _nested(data, ranks=[1], groups=None)
     print(
         "Nested models (simulated data: six judges with one direction of disagreement, one position-biased, one noisy)"
     )
@@ -70,14 +70,19 @@ def run_demo(chosen: argparse.Namespace) -> None:
 
 
 def _nested(
-    data: Comparisons, ranks: list[int], positions: Sequence[str | None] = (None, "judge"), **terms: Any
+    data: Comparisons,
+    ranks: list[int],
+    positions: Sequence[str | None] = (None, "judge"),
+    groups: str | None = None,
+    **terms: Any,
 ) -> list[HJAResults]:
     """BTL, JA and HJA without and with position effects; for a single judge, JA is BTL."""
+    covariance: dict[str, Any] = {} if groups is None else {"cov_type": "cluster", "cov_kwds": {"groups": groups}}
     kinds: list[tuple[type[HJAModel], dict[str, Any]]] = [(BTLModel, {})]
     kinds += [(JAModel, {})] if data.n_judges > 1 else []
     kinds += [(HJAModel, {"rank": rank}) for rank in ranks]
     return [
-        model.from_comparisons(data, **rank, position=position, **terms).fit(warn_convergence=False)
+        model.from_comparisons(data, **rank, position=position, **terms).fit(warn_convergence=False, **covariance)
         for position in positions
         for model, rank in kinds
     ]
@@ -137,6 +142,7 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ranks", nargs="+", action="extend", type=int, metavar="N", help="ranks of HJA (default 1)")
     options.add_terms(parser, ["ties"])
     options.add_judges(parser)
+    parser.add_argument("--cluster", metavar="COLUMN", help="p-values that count correlation within this column")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -153,12 +159,12 @@ def run_compare(chosen: argparse.Namespace) -> None:
             possible = f"must lie between 1 and {largest}" if largest else "leaves no choice: only rank 0 is possible"
             raise options.UsageError(f"--ranks {possible} for these data, got {chosen.ranks}.")
         try:
-            fits = _nested(data, ranks, positions, ties=ties)
+            fits = _nested(data, ranks, positions, chosen.cluster, ties=ties)
         except IdentificationError:
             # The data may show no direction of disagreement; only who asked for one by its rank is told so.
             if chosen.ranks is not None:
                 raise
-            fits = _nested(data, [], positions, ties=ties)
+            fits = _nested(data, [], positions, chosen.cluster, ties=ties)
         table = compare(*fits) if len(fits) > 1 else None
     if chosen.json:
         models = [] if table is None else records(table, "model")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ..words import LINE_WIDTH, p_value, shortened_apart, wrapped
+from ..words import LINE_WIDTH, p_value, shortened_apart, visible, wrapped
 
 # Notes of a comparison of models as signs behind the p-value.
 MARKS = ("*", "+", "#")
@@ -22,7 +22,7 @@ def choices_text(choices: pd.DataFrame) -> str:
     """
     lines = ["Chosen"]
     for what, chosen, reason in zip(choices.index, choices["chosen"], choices["reason"], strict=True):
-        lines += wrapped(f"{chosen}: {reason}", LINE_WIDTH, first=f"  {what:9s} ")
+        lines += wrapped(visible(f"{chosen}: {reason}"), LINE_WIDTH, first=f"  {what:9s} ")
     return "\n".join(lines)
 
 
@@ -61,7 +61,7 @@ def models_text(table: pd.DataFrame) -> str:
 
 def _fitting(table: pd.DataFrame, digits: int) -> str:
     """A table whose labels are shortened until it fits."""
-    labels = [str(label) for label in table.index]
+    labels = [visible(str(label)) for label in table.index]
 
     def text(width: int) -> str:
         shown = table.set_axis(pd.Index(shortened_apart(labels, width)))

@@ -42,7 +42,7 @@ def test_fit_chooses_the_rank_and_prints_what_the_package_computes(verdicts, cap
     assert main(["fit", verdicts]) == 0
     text = capsys.readouterr().out
     assert "  position  judge: BIC is lower by 186.8 than with one for all judges" in text
-    assert "  model     HJA(1): BIC is lower by 71.57 than for HJA(2)" in text
+    assert "  model     HJA(1): BIC is lower by 71.55 than for HJA(2)" in text
     assert max(map(len, text.splitlines())) <= WIDTH
     result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
     summary = [line for line in str(result.summary()).splitlines() if "Time:" not in line]
@@ -249,6 +249,17 @@ def test_a_bug_has_exit_code_one_and_a_traceback_only_on_request(verdicts, capsy
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_compare_counts_clusters_on_request(verdicts, capsys):
+    table = pd.read_csv(verdicts)
+    table.assign(question_id=np.arange(len(table)) // 40).to_csv(verdicts, index=False)
+    assert main(["compare", verdicts, "--cluster", "question_id", "--json"]) == 0
+    notes = {row["model"]: row["note"] for row in json.loads(capsys.readouterr().out)["models"]}
+    assert notes["JA"].startswith("Rao-Scott, ")
+    assert notes["JA"].endswith(" by question_id")
+    assert main(["compare", verdicts, "--cluster", "nowhere"]) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
 def test_compare_names_the_smallest_criteria(verdicts, capsys):
     assert main(["compare", verdicts]) == 0
     text = capsys.readouterr().out
@@ -371,3 +382,18 @@ def test_covariates_and_balance_go_in_by_name(tmp_path, capsys):
     document = json.loads(capsys.readouterr().out)
     assert [row["std_err"] > 0 for row in document["terms"]["length"]] == [True]
     assert document["fit"]["nobs"] == pytest.approx(len(frame))
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_control_characters_of_labels_do_not_reach_the_terminal(tmp_path, capsys, command):
+    frame = hja.datasets.load_panel().to_frame()
+    frame["winner"] = np.where(frame["outcome"] == 1, "a", "b")
+    frame = frame.replace({"model-I": "\x1b[31mred\x07", "judge-1": "\u202ejudge"})
+    path = tmp_path / "verdicts.csv"
+    frame.rename(columns={"first": "model_a", "second": "model_b"})[["judge", "model_a", "model_b", "winner"]].to_csv(
+        path
+    )
+    assert main([command, str(path)]) == 0
+    printed = "".join(capsys.readouterr())
+    assert "\\x1b[31mred" in printed
+    assert not {"\x1b", "\x07", "\u202e"} & set(printed)
