@@ -17,6 +17,7 @@ from .errors import (
     SeparationWarning,
     SizeError,
 )
+from .front import fit
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from .persistence import load_results
 from .results import HJAResults, compare
@@ -44,6 +45,7 @@ __all__ = [
     "SizeError",
     "compare",
     "datasets",
+    "fit",
     "load_results",
     "read_comparisons",
     "select_rank",

@@ -36,7 +36,9 @@ def text_or_file(text: str, path: str | Path | None) -> str | None:
     return None
 
 
-def to_document(model: str, options: dict[str, Any], fit: Fit, observed: Observations) -> dict[str, Any]:
+def to_document(
+    model: str, options: dict[str, Any], fit: Fit, observed: Observations, choices: pd.DataFrame
+) -> dict[str, Any]:
     """Everything needed to have the results again: data, options, coefficients, and how they were found.
 
     Parameters
@@ -45,6 +47,8 @@ def to_document(model: str, options: dict[str, Any], fit: Fit, observed: Observa
         Name of the class.
     options : dict
         What it was made with beside the data.
+    choices : pandas.DataFrame
+        What was chosen for the user.
 
     Raises
     ------
@@ -62,6 +66,7 @@ def to_document(model: str, options: dict[str, Any], fit: Fit, observed: Observa
         "schema": SCHEMA,
         "version": VERSION,
         "model": {"class": model, **options, "n_ties_dropped": observed.n_ties_dropped},
+        "choices": _records(choices.reset_index()),
         "data": _data(observed),
         "estimate": {
             "scores": fit.at.scores.tolist(),
@@ -134,3 +139,8 @@ def _penalty(penalty: Penalty) -> dict[str, Any]:
         "terms": penalty.ridge.terms,
         "validation": None if chosen is None else {"alphas": chosen.alphas.tolist(), "loss": chosen.loss.tolist()},
     }
+
+
+def _records(table: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Rows as dicts, without numbers that are none."""
+    return table.astype(object).where(table.notna(), None).to_dict("records")

@@ -113,7 +113,10 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
     found = Search(best, *counts, outermost=fit.get("outermost"))
     record = assess(layout, design, found, method=fit["method"], information=fit["information"], penalty=penalty)
     chosen = choose_covariance(record, fit["cov_type"], dict(fit["cov_kwds"]), lambda: model.observations)
-    return model.results_class(model, chosen)
+    # Files written before there were choices have none.
+    lines = document.get("choices")
+    choices = pd.DataFrame(lines).set_index("what").astype({"number": float}) if lines else None
+    return model.results_class(model, chosen, choices)
 
 
 def _optimum(model: HJAModel, at: Coefficients, fit: dict[str, Any], penalty: Penalty | None) -> Optimum:

@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from .data.comparisons import Comparisons
     from .models import HJAModel
 
+# What is told of each choice of hjastats.fit.
+CHOICES = ("chosen", "reason", "number")
 # What statsmodels' base classes give that holds here; the rest of theirs is not shown.
 INHERITED = ("aic", "bic", "df_model", "model", "nobs", "params", "save", "tvalues")
 
@@ -94,8 +96,11 @@ class HJAResults(GenericLikelihoodModelResults):
     (0.999, 0.737)
     """
 
-    def __init__(self, model: HJAModel, fit: Fit) -> None:
+    def __init__(self, model: HJAModel, fit: Fit, choices: pd.DataFrame | None = None) -> None:
         self.model, self.fit = model, fit
+        self._choices = (
+            pd.DataFrame(columns=[*CHOICES], index=pd.Index([], name="what")) if choices is None else choices
+        )
         # Scores without a consensus, or with fewer directions than the rank, have no parameters: refused here, not later.
         _ = fit.parts
         LikelihoodModelResults.__init__(self, model, None, None, scale=1.0, use_t=False)
@@ -315,6 +320,7 @@ class HJAResults(GenericLikelihoodModelResults):
         check_option("method", method, ("wald", "profile"))
         if is_contrast(alpha):
             alpha, cols = (0.05 if cols is None else cols), alpha
+        check_alpha(alpha)
         if is_contrast(cols):
             if method == "wald":
                 return wald_intervals(self.fit, cols, alpha)
@@ -384,13 +390,31 @@ class HJAResults(GenericLikelihoodModelResults):
         mu[model-B]  0.070  0.079
         """
         fit = self.fit.with_information(which_information(information, cov_type))
-        other = type(self)(self.model, choose_covariance(fit, cov_type, cov_kwds, lambda: self.model.observations))
+        chosen = choose_covariance(fit, cov_type, cov_kwds, lambda: self.model.observations)
+        other = type(self)(self.model, chosen, self.choices.drop(index="errors", errors="ignore"))
         if self.model.comparisons is None:
             # What the removed data gave reason to say still holds.
             other.__dict__["findings"] = self.findings
         return other
 
     # Tables
+
+    @property
+    def choices(self) -> pd.DataFrame:
+        """What :func:`hjastats.fit` has chosen, why, and the number behind it; empty for models that were fitted as they are.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.fit(hja.datasets.load_panel(), rank=1)
+        >>> for what, line in result.choices.iterrows():
+        ...     print(f"{what} {line.chosen}: {line.reason}")
+        judges fixed: each has 400 verdicts or more
+        position judge: BIC is lower by 186.8 than with one for all judges
+        model HJA(1): asked for
+        errors nonrobust: verdicts are decided, and no prompt repeats
+        """
+        return self._choices
 
     @property
     def consensus(self) -> pd.DataFrame:
@@ -520,7 +544,7 @@ class HJAResults(GenericLikelihoodModelResults):
         Returns
         -------
         pandas.DataFrame
-            Best item first: place, score, std_err, ci_lower, ci_upper, place_lower, place_upper, group, quasi_se.
+            Best item first: place, score, std_err, ci_lower, ci_upper, place_lower, place_upper, group, quasi_se, tier.
 
         Raises
         ------
@@ -1384,7 +1408,8 @@ class HJAResults(GenericLikelihoodModelResults):
         True
         """
         heading = Heading(self.model.endog_names, type(self.model).__name__)
-        subject = Subject(self.fit, self.model.observations, self.findings, heading, self._relatives())
+        chosen = list(self.choices[["chosen", "reason"]].itertuples(name=None))
+        subject = Subject(self.fit, self.model.observations, self.findings, heading, self._relatives(), chosen)
         return text_or_file(render(subject, title), path)
 
     def _relatives(self) -> pd.DataFrame | None:
@@ -1436,7 +1461,7 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         model = self.model
         options = model.options | ({} if model.offset_name is None else {"offset_name": model.offset_name})
-        document = to_document(type(model).__name__, options, self.fit, model.observations)
+        document = to_document(type(model).__name__, options, self.fit, model.observations, self.choices)
         return text_or_file(json.dumps(document, allow_nan=False), path)
 
     def get_nlfun(self, fun: Any) -> Any:
@@ -1487,6 +1512,7 @@ CRITERIA = {"aic": aic, "bic": bic, "aicc": aicc, "hqic": hqic}
 HIDDEN = {
     *("bsejac", "bsejhj", "covjac", "covjhj", "cov_params_default", "df_modelwc", "normalized_cov_params"),
     *("llnull", "llr", "llr_pvalue", "mle_retvals", "mle_settings", "prsquared", "t_test_pairwise"),
+    *("drop_terms", "fittedvalues", "remove_data", "resid", "score_test", "wald_test_terms"),
     *("get_nlfun", "info_criteria", "pseudo_rsquared", "resid_dev", "resid_pearson", "summary2"),
 }
 

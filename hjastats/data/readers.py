@@ -221,6 +221,21 @@ def read_comparisons(
     return replace(usable, dropped=dropped)
 
 
+def engine_columns(source: Source, format: str | None = None, separator: str | None = None) -> list[str] | None:
+    """The columns of a table that is counted inside its engine, where only those of ``keep`` are kept; None for any other."""
+    path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
+    known = format_of(path, format, separator)
+    if path and known is not None and not known.is_text:
+        try:
+            return [*nw.from_native(known.read(path)).collect_schema().names()]
+        except Exception:
+            # Whoever reads it says what is wrong.
+            return None
+    if path or isinstance(source, pd.DataFrame) or (engine := engine_frame(source)) is None:
+        return None
+    return [*engine.collect_schema().names()]
+
+
 def _numbers(frame: pd.DataFrame, roles: Roles, times: np.ndarray, rows: TableRows) -> Spread:
     """Numbers of wins, losses and ties as rows; equal rows of the table have been counted ``times``."""
     meaning = {"first_wins": 1.0, "second_wins": 0.0, "tied": 0.5}

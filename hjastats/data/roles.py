@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -61,7 +62,14 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
     if len(set(names)) < len(names):
         repeated = [name for name, count in Counter(names).items() if count > 1]
         raise ComparisonError(f"column names must differ, but {quoted(repeated)} occurs more than once: rename them.")
-    found = {role: named_column(names, name, role) for role, name in vars(asked).items() if name is not None}
+    problems: list[ComparisonError] = []
+    found: dict[str, Hashable] = {}
+    for role, name in vars(asked).items():
+        if name is not None:
+            # In place of a column that is not there, so that the role counts as taken.
+            found[role] = f"({role})"
+            with _collected(problems):
+                found[role] = named_column(names, name, role)
     if len(set(found.values())) < len(found):
         given = [piece for role, name in found.items() for piece in (", ", Hint(role, name))][1:]
         raise ComparisonError("one column was given two roles (", *given, "): name a different column for each.")
@@ -69,32 +77,56 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
     folded: Folded = {}
     for name in names:
         folded.setdefault(_folded(name), []).append(name)
-    found |= _find_items(folded, found)
-    if has_judge:
-        found |= _find_one(folded, found, "judge", JUDGE_COLUMNS)
-    if not has_counts:
-        found |= _find_one(folded, found, "outcome", OUTCOME_COLUMNS)
-        found |= _find_one(folded, found, "weight", WEIGHT_COLUMNS)
-    if has_judge and "judge" not in found:
-        raise ComparisonError(
-            f"no judge column found among {quoted(names, 12)}: pass ",
-            *(Hint("judge", "column"), ", or ", Hint("single_judge", "GPT-4")),
-            " if one judge of that name gave all verdicts.",
-        )
-    if not (has_counts or "outcome" in found) and [_folded(found["first"]), _folded(found["second"])] != [
-        "winner",
-        "loser",
-    ]:
-        raise ComparisonError(
-            f"no outcome column found among {quoted(names, 12)}: pass ",
-            *(
-                Hint("outcome", "column"),
-                ", the one that says which item was preferred, or ",
-                Hint("first_wins", "column"),
-            ),
-            *(" and ", Hint("second_wins", "column"), " if there are numbers of wins."),
-        )
+    with _collected(problems):
+        found |= _find_items(folded, found)
+    wanted: list[tuple[str, Sequence[str]]] = [("judge", JUDGE_COLUMNS)] if has_judge else []
+    wanted += [] if has_counts else [("outcome", OUTCOME_COLUMNS), ("weight", WEIGHT_COLUMNS)]
+    asked_about = set()
+    for role, aliases in wanted:
+        try:
+            found |= _find_one(folded, found, role, aliases)
+        except ComparisonError as error:
+            problems.append(error)
+            asked_about.add(role)
+    if has_judge and "judge" not in found and "judge" not in asked_about:
+        problems.append(_no_judge([] if problems else names))
+    has_winner = [_folded(found.get(role)) for role in ("first", "second")] == ["winner", "loser"]
+    if not (has_counts or "outcome" in found or has_winner or "outcome" in asked_about):
+        problems.append(_no_outcome([] if problems else names))
+    if problems:
+        # All that is missing at once, not one thing in every run.
+        raise ComparisonError(*[piece for error in problems for piece in (" ", *error.args)][1:])
     return Roles(**found)
+
+
+@contextmanager
+def _collected(problems: list[ComparisonError]) -> Iterator[None]:
+    """Go on after an error, and remember it."""
+    try:
+        yield
+    except ComparisonError as error:
+        problems.append(error)
+
+
+def _not_found(role: str, names: list[Hashable]) -> str:
+    """That a column is missing, and among which names, if these have not been told."""
+    return f"no {role} column found among {quoted(names, 12)}" if names else f"No {role} column was found"
+
+
+def _no_judge(names: list[Hashable]) -> ComparisonError:
+    return ComparisonError(
+        f"{_not_found('judge', names)}: pass ",
+        *(Hint("judge", "column"), ", or ", Hint("single_judge", "GPT-4")),
+        " if one judge of that name gave all verdicts.",
+    )
+
+
+def _no_outcome(names: list[Hashable]) -> ComparisonError:
+    return ComparisonError(
+        f"{_not_found('outcome', names)}: pass ",
+        *(Hint("outcome", "column"), ", the one that says which item was preferred, or ", Hint("first_wins", "column")),
+        *(" and ", Hint("second_wins", "column"), " if there are numbers of wins."),
+    )
 
 
 def _has_counts(found: Mapping[str, Hashable]) -> bool:

@@ -50,9 +50,7 @@ def choose_covariance(
     OptionError
         For a kind or options that do not exist.
     """
-    if kind not in COVARIANCES:
-        *others, last = COVARIANCES
-        raise OptionError(f"cov_type must be {', '.join(map(repr, others))} or {last!r}, got {kind!r}.")
+    check_kind(kind)
     how, given = COVARIANCES[kind], options or {}
     if not how.options and given:
         raise OptionError(f"cov_type={kind!r} takes no cov_kwds, got {sorted(given)}.")
@@ -62,6 +60,18 @@ def choose_covariance(
     if fit.penalty is not None and fit.why_no_errors:
         choice = replace(choice, description=fit.penalty.description)
     return replace(fit, choice=choice)
+
+
+def check_kind(kind: Any) -> None:
+    """Refuse a covariance that does not exist.
+
+    Raises
+    ------
+    OptionError
+    """
+    if kind not in COVARIANCES:
+        *others, last = COVARIANCES
+        raise OptionError(f"cov_type must be {', '.join(map(repr, others))} or {last!r}, got {kind!r}.")
 
 
 def _of_the_model(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:

@@ -17,7 +17,7 @@ from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError
 from ..fit import Fit, assess, which_information
 from ..inference.clusters import Clusters
 from ..inference.constraints import constrained_fit
-from ..inference.covariances import choose_covariance
+from ..inference.covariances import check_kind, choose_covariance
 from ..model.design import Coefficients
 from ..model.structures import Pooled, ScoreStructure, Unrestricted
 from ..results import HJAResults
@@ -209,6 +209,7 @@ class HJAModel(ComparisonModel):
         information = which_information(information, cov_type)
         check_option("optimum", optimum, ("best", "finite"))
         _check_fit_options(use_t, maxiter)
+        check_kind(cov_type)
         self.check_estimable()
         optimiser = {"disp": disp, "callback": callback, "retall": retall}
         starts, history = self._starts_of(method, start_params, maxiter, n_random, rng, optimiser, kwargs)
@@ -392,6 +393,7 @@ class HJAModel(ComparisonModel):
         (28.3, 30.0)
         """
         check_option("penalty", penalty, tuple(PENALTIES))
+        check_kind(cov_type)
         information = which_information(information, cov_type)
         rng = generator(rng)
         what = PENALTIES[penalty]()

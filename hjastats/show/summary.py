@@ -17,6 +17,10 @@ from ..fit import Fit
 from ..inference.estimates import estimates, leverage
 from ..looks import Summary
 
+# Characters of a column, and of one in a table that would not fit a terminal otherwise.
+WIDE, NARROW = 11, 9
+NARROW_LOOK = fmt_params | {"data_fmts": ["%s"], "colwidths": NARROW - 1}
+
 
 @dataclass(frozen=True)
 class Heading:
@@ -188,12 +192,14 @@ def shown_rows(n: int, max_rows: int) -> np.ndarray:
 
 def _table(labels: list[str], rows: list[list[str]], header: list[str], name: str, max_rows: int) -> SimpleTable:
     """A table under all its labels, of which only some rows are shown."""
-    labels, hidden = words.shortened_apart(labels), len(labels) - len(rows)
+    labels, hidden, look = words.shortened_apart(labels), len(labels) - len(rows), fmt_params
+    if max(map(len, labels)) + WIDE * len(header) > words.LINE_WIDTH:
+        labels, look = words.shortened_apart(labels, max(words.LINE_WIDTH - NARROW * len(header), 12)), NARROW_LOOK
     if hidden:
         labels, first = [labels[i] for i in shown_rows(len(labels), max_rows)], (max_rows + 1) // 2
         labels.insert(first, f"({hidden:,} more)")
         rows = [*rows[:first], ["..."] * len(header), *rows[first:]]
-    return SimpleTable(rows, header, labels, title=name, txt_fmt=fmt_params)
+    return SimpleTable(rows, header, labels, title=name, txt_fmt=look)
 
 
 def _notes(fit: Fit, findings: Sequence[Finding]) -> dict[str, list[str]]:

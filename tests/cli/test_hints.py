@@ -84,7 +84,7 @@ def test_hints_at_what_this_command_does_not_have_are_shown_as_they_are():
     fit, compare = (vars(parser().parse_args([command, "file"])) for command in ("fit", "compare"))
     assert as_option(Hint("cov_type", "HC0"), fit) == "--robust"
     assert as_option(Hint("cov_type", "HC0"), compare) == "cov_type='HC0'"
-    assert as_option(Hint("fit_regularized", "terms=True", is_call=True), fit) == "--ridge 0.1 --ridge-terms"
+    assert as_option(Hint("fit_regularized", "terms=True", is_call=True), fit) == "--ridge 0.1"
     assert as_option(Hint("pool_rare_judges", 30, is_call=True), fit) == "pool_rare_judges(30)"
     assert as_option(Hint("missing", "drop"), fit) == "missing='drop'"
     assert as_option(Hint("position", "judge"), fit) == "--position judge"
