@@ -62,6 +62,12 @@ class Comparisons:
         How the user's table labels the rows, None where it counts them 0, 1, ...
     n_empty : int
         Rows of weight zero that were left out when reading.
+    has_order : bool
+        Whether ``first`` was shown first. Tables of winners and losers, ratings and rankings do not say what was.
+    cluster : str or None
+        The column of ``columns`` whose rows were judged together, such as the ranking they were made of, when the format says so.
+    made_of : str
+        What the rows were made of, where they are not those of the table.
 
     Examples
     --------
@@ -89,6 +95,9 @@ class Comparisons:
     item_metadata: pd.DataFrame | None = None
     row_labels: pd.Index | None = None
     n_empty: int = 0
+    has_order: bool = True
+    cluster: str | None = None
+    made_of: str = ""
 
     @classmethod
     def from_arrays(
@@ -375,7 +384,8 @@ class Comparisons:
             columns=self.columns,
             dropped=self.dropped,
         )
-        return replace(pooled, row_labels=self.row_labels, n_empty=self.n_empty)._with_metadata_of(self)
+        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of")
+        return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
         """Leave out judges by name.
@@ -432,8 +442,14 @@ class Comparisons:
             f"  judges      {quoted(self.judges)}",
             f"  items       {quoted(self.items)}",
             f"  per judge   {per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
-            f"  first item preferred in {percent(np.average(self.outcome, weights=self.weight))} of the comparisons",
+            f"  first item preferred in {percent(np.average(self.outcome, weights=self.weight))} of the comparisons"
+            if self.has_order
+            else "  order       not known: nothing can be said of position effects",
         ]
+        if self.made_of:
+            lines.append(f"  made of     {self.made_of}")
+        if self.cluster is not None:
+            lines.append(f"  clusters    {self.columns[self.cluster].nunique():,} by {self.cluster!r}")
         if not self.has_whole_weights:
             lines.append("  weights     no whole numbers: importance, not frequencies")
         if not self.columns.empty:
