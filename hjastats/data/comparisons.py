@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -64,7 +64,7 @@ class Comparisons:
         Rows of weight zero that were left out when reading.
     has_order : bool
         Whether ``first`` was shown first. Tables of winners and losers, ratings and rankings do not say what was.
-    cluster : str or None
+    cluster : column name or None
         The column of ``columns`` whose rows were judged together, such as the ranking they were made of, when the format says so.
     made_of : str
         What the rows were made of, where they are not those of the table.
@@ -96,7 +96,7 @@ class Comparisons:
     row_labels: pd.Index | None = None
     n_empty: int = 0
     has_order: bool = True
-    cluster: str | None = None
+    cluster: Hashable | None = None
     made_of: str = ""
 
     @classmethod
@@ -475,8 +475,9 @@ def checked_comparisons(
     columns: pd.DataFrame | None = None,
     dropped: pd.DataFrame | None = None,
     row_labels: pd.Index | None = None,
+    facts: Mapping[str, Any] | None = None,
 ) -> Comparisons:
-    """Put together what has been coded and checked; columns and dropped verdicts are none if not given."""
+    """Put together what has been coded and checked; columns and dropped verdicts are none if not given, ``facts`` are fields."""
     return Comparisons(
         _fixed(pairs.judge_index),
         _fixed(pairs.first_index),
@@ -488,6 +489,7 @@ def checked_comparisons(
         pd.DataFrame(index=pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True),
         _NOTHING_DROPPED.copy(deep=False) if dropped is None else dropped,
         row_labels=None if row_labels is None or row_labels.equals(pd.RangeIndex(len(outcome))) else row_labels,
+        **(facts or {}),
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
+from itertools import takewhile
 from typing import TypeAlias
 
 from ..errors import ComparisonError, Hint
@@ -20,13 +22,29 @@ ITEM_COLUMNS = (
     ("generator_1", "generator_2"),
     ("player1", "player2"),
     ("first", "second"),
+    ("home", "away"),
 )
-JUDGE_COLUMNS = ("judge", "judge_model", "judge_name", "annotator", "worker", "performer", "rater", "user", "user_id")
+JUDGE_COLUMNS = (
+    *("judge", "judge_model", "judge_name", "judge_id", "judge_hash", "annotator", "annotator_id", "worker", "worker_id"),
+    *("performer", "rater", "rater_id", "user", "user_id"),
+)
 OUTCOME_COLUMNS = (
     *("winner", "judge_preferred_model", "outcome", "preference", "label", "verdict"),
     *("vote", "choice", "win", "winner_side", "p_a"),
 )
 WEIGHT_COLUMNS = ("weight", "weights")
+# May say how often a verdict was given, or something else: never guessed, but asked.
+COUNT_COLUMNS = ("n", "count", "counts", "freq", "frequency", "times")
+WINS_COLUMNS = (
+    *((f"{what}{sep}1", f"{what}{sep}2") for what in ("win", "wins") for sep in ("", "_")),
+    *((f"{what}_a", f"{what}_b") for what in ("win", "wins")),
+    *((f"{a}{sep}wins", f"{b}{sep}wins") for a, b in (("first", "second"), ("home", "away")) for sep in "_."),
+    *(("win", "loss"), ("wins", "losses"), ("won", "lost")),
+)
+PROMPT_COLUMNS = ("question_id", "prompt_id", "prompt", "instruction", "uid")
+# Says from which of several files a row is.
+FILE = "file"
+_NUMBERED = re.compile(r"(.*?)[\s_.-]?([a-p]|\d)")
 _BOTH_ITEMS = (Hint("first"), " and ", Hint("second"))
 # Columns by their name without regard to case, in the order of the table.
 Folded: TypeAlias = "dict[str, list[Hashable]]"
@@ -56,12 +74,61 @@ class Roles:
         return [name for name in vars(self).values() if name is not None]
 
 
-def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
-    """Complete the roles the user has asked for from the column names."""
+def refuse_repeated(names: Sequence[Hashable]) -> None:
+    """Refuse a header that has a name twice.
+
+    Raises
+    ------
+    ComparisonError
+    """
     if len(set(names)) < len(names):
         repeated = [name for name, count in Counter(names).items() if count > 1]
         raise ComparisonError(f"column names must differ, but {quoted(repeated)} occurs more than once: rename them.")
-    found = {role: named_column(names, name, role) for role, name in vars(asked).items() if name is not None}
+
+
+class Names:
+    """The columns of a table, found by a name in any case."""
+
+    def __init__(self, names: Sequence[Hashable]) -> None:
+        self.all = list(names)
+        self.folded: Folded = {}
+        for name in names:
+            self.folded.setdefault(_folded(name), []).append(name)
+
+    def find(self, *aliases: str) -> Hashable | None:
+        """The first of some names that one column has, and no other."""
+        found = (_matches(self.folded, [alias]) for alias in aliases)
+        return next((same[0] for same in found if len(same) == 1), None)
+
+    def numbered(self) -> dict[str, list[Hashable]]:
+        """Columns whose names differ in a last letter or number only, by what they share: ``model_a``, ``model_b``, ...
+
+        Examples
+        --------
+        >>> Names(["variety_a", "variety_b", "variety_c", "n1", "x"]).numbered()
+        {'variety': ['variety_a', 'variety_b', 'variety_c']}
+        """
+        series: dict[str, dict[str, Hashable]] = {}
+        for text, same in self.folded.items():
+            if found := _NUMBERED.fullmatch(text):
+                series.setdefault(found[1], {})[found[2]] = same[0]
+        runs = {}
+        for stem, columns in series.items():
+            for letters in ("abcdefghijklmnop", "123456789"):
+                run = [columns[letter] for letter in takewhile(columns.__contains__, letters)]
+                if len(run) > 1:
+                    runs[stem] = run
+        return runs
+
+
+def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
+    """Complete the roles the user has asked for from the column names."""
+    refuse_repeated(names)
+    found = {
+        role: named_column(names, name, role)
+        for role, name in vars(asked).items()
+        if name is not None and name is not False
+    }
     if len(set(found.values())) < len(found):
         given = [piece for role, name in found.items() for piece in (", ", Hint(role, name))][1:]
         raise ComparisonError("one column was given two roles (", *given, "): name a different column for each.")
@@ -73,14 +140,11 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
     if has_judge:
         found |= _find_one(folded, found, "judge", JUDGE_COLUMNS)
     if not has_counts:
+        _refuse_wins(names, found)
         found |= _find_one(folded, found, "outcome", OUTCOME_COLUMNS)
-        found |= _find_one(folded, found, "weight", WEIGHT_COLUMNS)
+        found |= {} if asked.weight is False else _find_one(folded, found, "weight", WEIGHT_COLUMNS)
     if has_judge and "judge" not in found:
-        raise ComparisonError(
-            f"no judge column found among {quoted(names, 12)}: pass ",
-            *(Hint("judge", "column"), ", or ", Hint("single_judge", "GPT-4")),
-            " if one judge of that name gave all verdicts.",
-        )
+        refuse_no_judge(names)
     if not (has_counts or "outcome" in found) and [_folded(found["first"]), _folded(found["second"])] != [
         "winner",
         "loser",
@@ -95,6 +159,22 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
             *(" and ", Hint("second_wins", "column"), " if there are numbers of wins."),
         )
     return Roles(**found)
+
+
+def refuse_no_judge(names: list[Hashable]) -> None:
+    """Ask who judged.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    # Several files were read: each may be a judge's own.
+    files = (Hint("judge", FILE), " if each file is one judge's, ") if FILE in names else ()
+    raise ComparisonError(
+        f"no judge column found among {quoted(names, 12)}: pass ",
+        *(*files, Hint("judge", "column"), ", or ", Hint("single_judge", "GPT-4")),
+        " if one judge of that name gave all verdicts.",
+    )
 
 
 def _has_counts(found: Mapping[str, Hashable]) -> bool:
@@ -118,31 +198,40 @@ def _has_counts(found: Mapping[str, Hashable]) -> bool:
     return bool(given)
 
 
+def _refuse_wins(names: list[Hashable], found: Mapping[str, Hashable]) -> None:
+    """Ask about columns that may be numbers of wins."""
+    if "outcome" in found:
+        return
+    known = Names(names)
+    pair = next((both for aliases in WINS_COLUMNS if None not in (both := [*map(known.find, aliases)])), None)
+    if pair is not None:
+        tie = known.find("tie", "ties", "tied", "draw", "draws", "drawn")
+        raise ComparisonError(
+            f"the columns {quoted(pair)} may be numbers of wins: pass ",
+            *(Hint("first_wins", pair[0]), ", ", Hint("second_wins", pair[1])),
+            *((", ", Hint("tied", tie)) if tie is not None else ()),
+            *(" if they are, or ", Hint("outcome", "column"), ", the one that says which item was preferred."),
+        )
+
+
 def _find_items(folded: Folded, found: Mapping[str, Hashable]) -> dict[str, Hashable]:
-    """The two item columns; winner and loser only when nothing else says who won."""
+    """The two item columns."""
     if ("first" in found) != ("second" in found):
         raise ComparisonError("got only one of ", Hint("first"), " and ", Hint("second"), ": pass both item columns.")
     if "first" in found:
         return {}
     pairs = [pair for aliases in ITEM_COLUMNS if (pair := _find_pair(folded, found, aliases))]
-    if not pairs and "outcome" not in found and (pair := _find_pair(folded, found, ("winner", "loser"))):
-        others = [name for name in _matches(folded, OUTCOME_COLUMNS) if name not in {*pair, *found.values()}]
-        if others:
-            raise ComparisonError(
-                f"the columns {quoted(pair)} say who won, but {quoted(others)} may be an outcome too: pass ",
-                *(Hint("first"), ", ", Hint("second"), " and ", Hint("outcome")),
-                ", or remove the column that does not count.",
-            )
-        pairs = [pair]
     if len(pairs) > 1:
         listed = " or ".join(f"{str(a)!r} and {str(b)!r}" for a, b in pairs)
         raise ComparisonError(f"the items may be in the columns {listed}: choose with ", *_BOTH_ITEMS, ".")
     if not pairs:
         free = [name for same in folded.values() for name in same if name not in found.values()]
         known = ", ".join("/".join(pair) for pair in (*ITEM_COLUMNS, ("winner", "loser")))
+        likely = next((run[:2] for run in Names(free).numbered().values()), ["column", "column"])
         raise ComparisonError(
             f"no pair of item columns found among {quoted(free, 12)}: pass ",
-            *(Hint("first", "column"), " and ", Hint("second", "column")),
+            *(Hint("first", likely[0]), " and ", Hint("second", likely[1]), " to name the items that were compared, or "),
+            *(Hint("format", "ratings"), " or ", Hint("format", "rankings"), " where items were rated or ranked"),
             f". Known pairs are {known}.",
         )
     return {"first": pairs[0][0], "second": pairs[0][1]}

@@ -8,8 +8,8 @@ import pandas as pd
 from ..errors import ComparisonError, Hint
 from .arrays import columns_of
 from .comparisons import Comparisons
+from .roles import PROMPT_COLUMNS
 
-PROMPT_COLUMNS = ("question_id", "prompt_id", "prompt", "instruction", "uid")
 
 
 def prompt_column(data: Comparisons, prompt: str | None) -> str | None:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hjastats.data.labels import Pairs, code_columns
-from hjastats.data.outcomes import FIRST_LABELS, SECOND_LABELS, TIE_LABELS, UNUSABLE_LABELS, read_outcomes
+from hjastats.data.outcomes import read_outcomes
+from hjastats.data.vocabulary import FIRST_LABELS, SECOND_LABELS, TIE_LABELS, UNUSABLE_LABELS
 from hjastats.errors import ComparisonError
 
 
