@@ -125,8 +125,11 @@ def verdict_columns(frame: pd.DataFrame, taken: list[Hashable]) -> list[Hashable
     >>> verdict_columns(table, ["model_a", "model_b"])
     ['gpt-4', 'claude']
     """
-    items = {str(label) for name in taken[:2] for label in frame[name].unique()}
-    found = []
+    found: list[Hashable] = []
+    try:
+        items = {str(label) for name in taken[:2] for label in frame[name].unique()}
+    except TypeError:
+        return found
     for name, column in frame.items():
         if name in taken or column.dtype.kind in "ifubcmM":
             continue

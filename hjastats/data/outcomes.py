@@ -282,7 +282,7 @@ def _possible_scales(numbers: list[float]) -> list[object]:
             *(Hint("codes", "0..1"), " if 0 is a win of the first item and 1 of the second, "),
         ]
     pieces: list[object] = []
-    if high == 2 and all(number == 0 or number >= 1 for number in numbers):
+    if (low, high) == (0, 2) and not any(0 < number < 1 for number in numbers):
         pieces = [Hint("codes", "alpacaeval"), " if 1 is a win of the first item, 2 of the second and 0 a tie, "]
     for first, second in ((low, high), (high, low)):
         pieces += [

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import takewhile
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..errors import ComparisonError, Hint
 from ..words import quoted
@@ -23,6 +23,8 @@ ITEM_COLUMNS = (
     ("player1", "player2"),
     ("first", "second"),
     ("home", "away"),
+    ("home_team", "away_team"),
+    ("home.team", "away.team"),
 )
 JUDGE_COLUMNS = (
     *("judge", "judge_model", "judge_name", "judge_id", "judge_hash", "annotator", "annotator_id", "worker", "worker_id"),
@@ -32,6 +34,14 @@ OUTCOME_COLUMNS = (
     *("winner", "judge_preferred_model", "outcome", "preference", "label", "verdict"),
     *("vote", "choice", "win", "winner_side", "p_a"),
 )
+# Taken for the outcome where no column has one of the names above.
+OTHER_OUTCOME_COLUMNS = ("result", "response", "y")
+# Suggested, but not taken: names that others have used.
+LIKELY_JUDGES = (
+    *("student", "respondent", "subject", "participant", "person", "reviewer", "voter", "labeler", "evaluator", "farm"),
+    *("expert", "grader", "session"),
+)
+LIKELY_ITEMS = (("row", "col"), ("i", "j"), ("visitor", "opponent"), ("model_x", "model_y"))
 WEIGHT_COLUMNS = ("weight", "weights")
 # May say how often a verdict was given, or something else: never guessed, but asked.
 COUNT_COLUMNS = ("n", "count", "counts", "freq", "frequency", "times")
@@ -121,8 +131,19 @@ class Names:
         return runs
 
 
-def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
-    """Complete the roles the user has asked for from the column names."""
+def find_roles(names: list[Hashable], asked: Roles, has_judge: bool, count: Hashable | None = None) -> Roles:
+    """Complete the roles the user has asked for from the column names.
+
+    Parameters
+    ----------
+    count : column name, optional
+        A column that may say how often each verdict was given: asked about.
+
+    Raises
+    ------
+    ComparisonError
+        For roles with several candidates; and one for all roles that no column has.
+    """
     refuse_repeated(names)
     found = {
         role: named_column(names, name, role)
@@ -133,32 +154,93 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
         given = [piece for role, name in found.items() for piece in (", ", Hint(role, name))][1:]
         raise ComparisonError("one column was given two roles (", *given, "): name a different column for each.")
     has_counts = _has_counts(found)
-    folded: Folded = {}
-    for name in names:
-        folded.setdefault(_folded(name), []).append(name)
+    folded = Names(names).folded
     found |= _find_items(folded, found)
     if has_judge:
         found |= _find_one(folded, found, "judge", JUDGE_COLUMNS)
-    if not has_counts:
-        _refuse_wins(names, found)
+    wins = None if has_counts or "outcome" in found else _find_wins(names)
+    if not has_counts and wins is None:
         found |= _find_one(folded, found, "outcome", OUTCOME_COLUMNS)
+        found |= _find_one(folded, found, "outcome", OTHER_OUTCOME_COLUMNS)
         found |= {} if asked.weight is False else _find_one(folded, found, "weight", WEIGHT_COLUMNS)
+    questions = []
+    if "first" not in found:
+        questions.append(_ask_items(names, found, wins))
     if has_judge and "judge" not in found:
-        refuse_no_judge(names)
-    if not (has_counts or "outcome" in found) and [_folded(found["first"]), _folded(found["second"])] != [
-        "winner",
-        "loser",
-    ]:
-        raise ComparisonError(
-            f"no outcome column found among {quoted(names, 12)}: pass ",
-            *(
-                Hint("outcome", "column"),
-                ", the one that says which item was preferred, or ",
-                Hint("first_wins", "column"),
-            ),
-            *(" and ", Hint("second_wins", "column"), " if there are numbers of wins."),
-        )
+        questions.append(_ask_judge(names, found))
+    if not (has_counts or "outcome" in found or _is_winner_loser(found)):
+        questions.append(_ask_outcome(wins))
+    if count is not None and asked.weight is None and "weight" not in found and not has_counts:
+        questions.append(ask_count(count))
+    if questions:
+        raise ComparisonError(*_together(questions, names))
     return Roles(**found)
+
+
+# What is missing, and the pieces that say what to pass.
+Question: TypeAlias = "tuple[str, list[object]]"
+
+
+def _together(questions: list[Question], names: Sequence[Hashable]) -> list[object]:
+    """All questions in one message."""
+    missing = [what for what, _ in questions if what]
+    lacking = f"no {' and no '.join(missing)} found among {quoted(names, 12)}: " if missing else ""
+    pieces: list[object] = [f"{lacking}pass "]
+    for k, (_, own) in enumerate(questions):
+        pieces += ["; and " if k else "", *own]
+    return [*pieces, "."]
+
+
+def ask_count(name: Hashable) -> Question:
+    """About a column that may say how often each verdict was given."""
+    says = f", since the column {str(name)!r} may say how often each verdict was given"
+    return "", [Hint("weight", name), " if it does, or ", Hint("weight", False), f" if every row is one verdict{says}"]
+
+
+def _ask_items(names: Sequence[Hashable], found: Mapping[str, Hashable], wins: Any) -> Question:
+    free = Names([name for name in names if name not in found.values()])
+    likely = next((pair for aliases in LIKELY_ITEMS if None not in (pair := [*map(free.find, aliases)])), None)
+    numbered = (run[:2] for stem, run in free.numbered().items() if not stem.startswith(("win", "score", "prev")))
+    likely = likely or next(numbered, ["column", "column"])
+    pieces: list[object] = [Hint("first", likely[0]), " and ", Hint("second", likely[1])]
+    if "outcome" not in found and wins is None and likely[0] == "column":
+        pieces += [", or ", Hint("format", "ratings"), " or ", Hint("format", "rankings"), " where items were rated or ranked"]
+    known = ", ".join("/".join(pair) for pair in (*ITEM_COLUMNS, ("winner", "loser")))
+    return "pair of item columns", [*pieces, f" (known pairs are {known})"]
+
+
+def _ask_judge(names: Sequence[Hashable], found: Mapping[str, Hashable]) -> Question:
+    free = Names([name for name in names if name not in found.values()])
+    likely = free.find(*LIKELY_JUDGES)
+    # Several files were read: each may be a judge's own.
+    files = [Hint("judge", FILE), " if each file is one judge's, "] if FILE in names else []
+    hint = Hint("judge", "column" if likely is None else likely)
+    only = [", or ", Hint("single_judge", "GPT-4"), " if one judge of that name gave all verdicts"]
+    return "judge column", [*files, hint, *only]
+
+
+def _ask_outcome(wins: tuple[list[Hashable], Hashable | None] | None) -> Question:
+    one: list[object] = [Hint("outcome", "column"), ", the one that says which item was preferred"]
+    pair, tie = wins or (["column", "column"], None)
+    numbers: list[object] = [Hint("first_wins", pair[0]), " and ", Hint("second_wins", pair[1])]
+    numbers += [] if tie is None else [" and ", Hint("tied", tie)]
+    if wins is None:
+        return "outcome column", [*one, ", or ", *numbers, " if there are numbers of wins"]
+    return "outcome column", [*numbers, " if these are numbers of wins, or ", *one]
+
+
+def _is_winner_loser(found: Mapping[str, Hashable]) -> bool:
+    return [_folded(found.get(role)) for role in ("first", "second")] == ["winner", "loser"]
+
+
+def _find_wins(names: list[Hashable]) -> tuple[list[Hashable], Hashable | None] | None:
+    """Columns that may be numbers of wins, and of ties."""
+    known = Names(names)
+    for aliases in WINS_COLUMNS:
+        one, other = known.find(aliases[0]), known.find(aliases[1])
+        if one is not None and other is not None:
+            return [one, other], known.find("tie", "ties", "tied", "draw", "draws", "drawn")
+    return None
 
 
 def refuse_no_judge(names: list[Hashable]) -> None:
@@ -168,13 +250,7 @@ def refuse_no_judge(names: list[Hashable]) -> None:
     ------
     ComparisonError
     """
-    # Several files were read: each may be a judge's own.
-    files = (Hint("judge", FILE), " if each file is one judge's, ") if FILE in names else ()
-    raise ComparisonError(
-        f"no judge column found among {quoted(names, 12)}: pass ",
-        *(*files, Hint("judge", "column"), ", or ", Hint("single_judge", "GPT-4")),
-        " if one judge of that name gave all verdicts.",
-    )
+    raise ComparisonError(*_together([_ask_judge(names, {})], names))
 
 
 def _has_counts(found: Mapping[str, Hashable]) -> bool:
@@ -198,22 +274,6 @@ def _has_counts(found: Mapping[str, Hashable]) -> bool:
     return bool(given)
 
 
-def _refuse_wins(names: list[Hashable], found: Mapping[str, Hashable]) -> None:
-    """Ask about columns that may be numbers of wins."""
-    if "outcome" in found:
-        return
-    known = Names(names)
-    pair = next((both for aliases in WINS_COLUMNS if None not in (both := [*map(known.find, aliases)])), None)
-    if pair is not None:
-        tie = known.find("tie", "ties", "tied", "draw", "draws", "drawn")
-        raise ComparisonError(
-            f"the columns {quoted(pair)} may be numbers of wins: pass ",
-            *(Hint("first_wins", pair[0]), ", ", Hint("second_wins", pair[1])),
-            *((", ", Hint("tied", tie)) if tie is not None else ()),
-            *(" if they are, or ", Hint("outcome", "column"), ", the one that says which item was preferred."),
-        )
-
-
 def _find_items(folded: Folded, found: Mapping[str, Hashable]) -> dict[str, Hashable]:
     """The two item columns."""
     if ("first" in found) != ("second" in found):
@@ -225,15 +285,7 @@ def _find_items(folded: Folded, found: Mapping[str, Hashable]) -> dict[str, Hash
         listed = " or ".join(f"{str(a)!r} and {str(b)!r}" for a, b in pairs)
         raise ComparisonError(f"the items may be in the columns {listed}: choose with ", *_BOTH_ITEMS, ".")
     if not pairs:
-        free = [name for same in folded.values() for name in same if name not in found.values()]
-        known = ", ".join("/".join(pair) for pair in (*ITEM_COLUMNS, ("winner", "loser")))
-        likely = next((run[:2] for run in Names(free).numbered().values()), ["column", "column"])
-        raise ComparisonError(
-            f"no pair of item columns found among {quoted(free, 12)}: pass ",
-            *(Hint("first", likely[0]), " and ", Hint("second", likely[1]), " to name the items that were compared, or "),
-            *(Hint("format", "ratings"), " or ", Hint("format", "rankings"), " where items were rated or ranked"),
-            f". Known pairs are {known}.",
-        )
+        return {}
     return {"first": pairs[0][0], "second": pairs[0][1]}
 
 

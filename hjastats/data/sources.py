@@ -27,7 +27,7 @@ from .files import (
     read_binary,
     several,
 )
-from .roles import COUNT_COLUMNS, FILE, OUTCOME_COLUMNS, Names, find_roles, named_column, refuse_no_judge
+from .roles import COUNT_COLUMNS, FILE, OUTCOME_COLUMNS, Names, ask_count, find_roles, named_column, refuse_no_judge
 from .shape import Given, Laid, find_judge, find_pair, names_pairs
 from .shapes import PAIRS, SHAPES, recognise
 
@@ -169,14 +169,15 @@ class Reader:
             shape, found = recognised
             laid = shape.lay(frame, found, self.given)
         else:
-            laid = Laid(frame, find_roles(names, self.given.roles, self.given.has_judge))
+            count = self._count_column(frame)
+            laid = Laid(frame, find_roles(names, self.given.roles, self.given.has_judge, count))
             laid = replace(laid, has_order=laid.roles.outcome is not None or laid.roles.first_wins is not None)
         if self.given.cluster is not None and laid.cluster is None:
             laid = replace(laid, cluster=named_column(names, self.given.cluster, "cluster"))
         if self.given.has_judge and laid.roles.judge is None and laid.judge is None:
             refuse_no_judge(names)
-        if laid.is_own:
-            self._refuse_counts(laid)
+        if laid.is_own and laid.roles.weight is None and (count := self._count_column(frame)) is not None:
+            raise ComparisonError("pass ", *ask_count(count)[1], ".")
         kept = _kept(laid, self.keep)
         return Table(laid, kept, None if laid.is_own else np.ones(len(laid.frame), dtype=np.int64))
 
@@ -197,20 +198,16 @@ class Reader:
             )
         return SHAPES["wide"], {"first": pair[0], "second": pair[1], "verdicts": columns, "weight": None}
 
-    def _refuse_counts(self, laid: Laid) -> None:
-        """Ask about a column that may say how often each verdict was given."""
-        roles = laid.roles
-        if roles.weight is not None or roles.first_wins is not None or self.given.roles.weight is False:
-            return
-        name = Names([name for name in laid.frame.columns if name not in roles.taken()]).find(*COUNT_COLUMNS)
-        if name is None or laid.frame[name].dtype.kind not in "iuf":
-            return
-        number = laid.frame[name].to_numpy(dtype=float)
-        if ((number >= 0) & (number % 1 == 0)).all() and (number > 1).any():
-            raise ComparisonError(
-                f"the column {str(name)!r} may say how often each verdict was given: pass ",
-                *(Hint("weight", name), " if it does, or ", Hint("weight", False), " if every row is one verdict."),
-            )
+    def _count_column(self, frame: pd.DataFrame) -> Hashable | None:
+        """A column that may say how often each verdict was given, if nothing was said of weights."""
+        roles = self.given.roles
+        name = Names(list(frame.columns)).find(*COUNT_COLUMNS)
+        if name is None or name in roles.taken() or roles.weight is not None or roles.first_wins is not None:
+            return None
+        if frame[name].dtype.kind not in "iuf":
+            return None
+        number = frame[name].to_numpy(dtype=float)
+        return name if ((number >= 0) & (number % 1 == 0)).all() and (number > 1).any() else None
 
     def _from_engine(self, engine: EngineFrame) -> Table:
         """The distinct rows of a table that stays in its engine; one of another shape leaves it with the columns it needs."""

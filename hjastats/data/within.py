@@ -141,15 +141,15 @@ def _lay_rankings(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
 def _lay_columns(frame: pd.DataFrame, found: Found, best_is_high: bool) -> Laid:
     """A column for each item, one row for everything that was judged together."""
     judge, cluster = found["judge"], found["cluster"]
-    taken = {judge, cluster, *(Names(list(frame.columns)).find(name) for name in _NO_ITEMS)}
-    items = list(found["item"]) or [
-        name for name, column in frame.items() if column.dtype.kind in "ifu" and name not in taken
-    ]
+    items = list(found["item"])
     if len(items) < 2:
+        names = Names(list(frame.columns))
+        taken = {judge, cluster, *map(names.find, _NO_ITEMS)}
+        likely = [str(name) for name, column in frame.items() if column.dtype.kind in "ifu" and name not in taken]
         raise ComparisonError(
-            f"no item and {'rating' if best_is_high else 'place'} columns were found among {quoted(frame.columns, 12)}: pass ",
+            f"no item and no {'rating' if best_is_high else 'place'} column found among {quoted(frame.columns, 12)}: pass ",
             *(Hint("item", "column"), " and ", Hint("score" if best_is_high else "place", "column"), ", or "),
-            *(Hint("item", ["column"]), " where each item has a column."),
+            *(Hint("item", likely or ["column"]), " where each of these columns is an item."),
         )
     values = np.column_stack([_numbers(frame[name]) for name in items])
     n, k = values.shape
