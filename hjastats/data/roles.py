@@ -145,11 +145,15 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool, count: Hash
         For roles with several candidates; and one for all roles that no column has.
     """
     refuse_repeated(names)
-    found = {
-        role: named_column(names, name, role)
-        for role, name in vars(asked).items()
-        if name is not None and name is not False
-    }
+    found: dict[str, Hashable] = {}
+    wrong: list[object] = []
+    for role, name in vars(asked).items():
+        if name is not None and name is not False:
+            try:
+                found[role] = named_column(names, name, role)
+            except ComparisonError as error:
+                found[role] = name
+                wrong += [*error.args, " "]
     if len(set(found.values())) < len(found):
         given = [piece for role, name in found.items() for piece in (", ", Hint(role, name))][1:]
         raise ComparisonError("one column was given two roles (", *given, "): name a different column for each.")
@@ -172,8 +176,9 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool, count: Hash
         questions.append(_ask_outcome(wins))
     if count is not None and asked.weight is None and "weight" not in found and not has_counts:
         questions.append(ask_count(count))
-    if questions:
-        raise ComparisonError(*_together(questions, names))
+    if questions or wrong:
+        # All that is missing at once, not one thing in every run.
+        raise ComparisonError(*(wrong[:-1] if not questions else [*wrong, *_together(questions, names)]))
     return Roles(**found)
 
 
@@ -193,8 +198,8 @@ def _together(questions: list[Question], names: Sequence[Hashable]) -> list[obje
 
 def ask_count(name: Hashable) -> Question:
     """About a column that may say how often each verdict was given."""
-    says = f", since the column {str(name)!r} may say how often each verdict was given"
-    return "", [Hint("weight", name), " if it does, or ", Hint("weight", False), f" if every row is one verdict{says}"]
+    says = f" if the column {str(name)!r} says how often each verdict was given, or "
+    return "", [Hint("weight", name), says, Hint("weight", False), " if every row is one verdict"]
 
 
 def _ask_items(names: Sequence[Hashable], found: Mapping[str, Hashable], wins: Any) -> Question:

@@ -232,6 +232,25 @@ class Reader:
         return Table(laid, kept, counted.n_rows)
 
 
+def engine_columns(source: Any, format: str | None = None, separator: str | None = None) -> list[str] | None:
+    """The columns of a table that is counted inside its engine, where only those of ``keep`` are kept; None for any other."""
+    try:
+        paths = _paths(source)
+        if paths is not None:
+            read = Reader.of(Given(), None, format, separator)
+            formats = [format_of(path, read.syntax, separator) for path in paths]
+            if any(known is None or known.is_text or known is FORMATS["xlsx"] for known in formats):
+                return None
+            source = read_binary(formats[0], list(paths), paths[0], read.labels)  # type: ignore[arg-type]
+        elif isinstance(source, pd.DataFrame):
+            return None
+        engine = engine_frame(source)
+        return None if engine is None else [*engine.collect_schema().names()]
+    except ComparisonError:
+        # Whoever reads it says what is wrong.
+        return None
+
+
 def _paths(source: Any) -> list[str] | None:
     """The files that a path or a list of paths stands for; None for any other source."""
     if isinstance(source, str | os.PathLike):
