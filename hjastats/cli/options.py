@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from typing import Any
 
@@ -12,6 +11,7 @@ import pandas as pd
 from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..data.readers import read_comparisons
+from ..data.shapes import PAIRS, SHAPES
 from ..errors import InputError
 from ..model.responses import RESPONSES
 from ..model.terms import OPTIONS, SCOPES
@@ -88,7 +88,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
             help=f"CSV with a column of {role} names and further columns; one called family colours the figures",
         )
     group.add_argument("--pool-judges", type=int, metavar="N", help="join judges with fewer than N verdicts into one")
-    group.add_argument("--format", choices=tuple(FORMATS), help="format of FILE if its name does not say")
+    group.add_argument("--format", choices=(*FORMATS, PAIRS, *SHAPES), help="format of FILE if its name or its columns do not say")
 
 
 def read(options: argparse.Namespace) -> Comparisons:
@@ -96,9 +96,8 @@ def read(options: argparse.Namespace) -> Comparisons:
     arguments = {name: getattr(options, name) for name in (*TEXT_OPTIONS, "counts", "drop", "format")}
     source: Any = options.file
     if options.file == "-":
-        text = sys.stdin.read()
-        arguments["format"] = options.format or _format_of(text)
-        source = io.StringIO(text)
+        # Bytes, since what encoding the terminal has says nothing about the file.
+        source = getattr(sys.stdin, "buffer", sys.stdin)
     data = read_comparisons(source, codes=_codes(options.codes), **arguments)
     if options.judge_metadata or options.item_metadata:
         data = data.with_metadata(judges=_metadata(options.judge_metadata), items=_metadata(options.item_metadata))
@@ -113,12 +112,6 @@ def _metadata(path: str | None) -> pd.DataFrame | None:
         return None if path is None else pd.read_csv(path, index_col=0)
     except ValueError as error:
         raise UsageError(f"{path} cannot be read as a table separated by commas: {error}") from None
-
-
-def _format_of(text: str) -> str:
-    """The format of text without a name: JSON announces itself."""
-    start = text.lstrip()[:1]
-    return "json" if start == "[" else "jsonl" if start == "{" else "csv"
 
 
 def _codes(given: list[str] | None) -> Any:

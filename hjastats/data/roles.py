@@ -152,6 +152,8 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool, count: Hash
             try:
                 found[role] = named_column(names, name, role)
             except ComparisonError as error:
+                if not isinstance(name, Hashable):
+                    raise
                 found[role] = name
                 wrong += [*error.args, " "]
     if len(set(found.values())) < len(found):

@@ -201,7 +201,7 @@ def test_nothing_is_said_of_positions_where_there_is_no_order(tmp_path):
     told = " ".join(finding.text for finding in result.findings)
     assert "does not say what was shown first" in told
     assert "picks the first" not in told and "position=" not in told
-    result.save(tmp_path / "fit.json")
+    result.to_json(tmp_path / "fit.json")
     assert not hja.load_results(tmp_path / "fit.json").model.comparisons.has_order
     assert not data.subset(np.arange(300)).has_order
     assert not data.pool_rare_judges(1000).has_order
@@ -469,22 +469,26 @@ def test_a_column_to_cluster_by_is_carried():
 
 # Labels that look alike
 
-ALIKE = {"judge": ["j"] * 4, "left": ["gpt-4", "gpt-4 ", "GPT-4", "caf\u00e9"], "right": ["cafe\u0301", "x", "x", "x\u200b"]}
-ALIKE["winner"] = ["left", "gpt-4", "left", "right"]
+ALIKE = {
+    "judge": ["j"] * 5,
+    "left": ["gpt-4", "gpt-4 ", "GPT-4", "caf\u00e9", "gpt-4"],
+    "right": ["cafe\u0301", "x", "x", "x\u200b", "x"],
+    "winner": ["left", "gpt-4", "left", "right", "GPT-4 "],
+}
 
 
 def test_labels_that_look_alike_are_named_with_counts_and_joined_if_asked():
     with pytest.warns(hja.LabelWarning, match="some item labels look alike") as caught:
-        data = read_comparisons(ALIKE | {"winner": ["left"] * 4})
+        data = read_comparisons(ALIKE | {"winner": ["left"] * 5})
     assert data.n_items == 7
     text = str(caught[0].message)
-    assert "'gpt-4' (1) and 'gpt-4 ' (1) and 'GPT-4' (1)" in text and r"'cafe\u0301' (1)" in text
+    assert "'gpt-4' (2) and 'gpt-4 ' (1) and 'GPT-4' (1)" in text and r"'cafe\u0301' (1)" in text
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert read_comparisons(ALIKE | {"winner": ["left"] * 4}, clean=False).n_items == 7
+        assert read_comparisons(ALIKE | {"winner": ["left"] * 5}, clean=False).n_items == 7
         joined = read_comparisons(ALIKE, clean=True)
     assert joined.items == ("caf\u00e9", "gpt-4", "x")
-    assert joined.outcome.tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert joined.outcome.tolist() == [1.0, 1.0, 1.0, 0.0, 1.0]
 
 
 def test_a_verdict_that_looks_like_an_item_is_joined_as_the_message_says():
