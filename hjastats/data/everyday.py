@@ -29,7 +29,9 @@ def _find_preferred(pairs: tuple[tuple[str, str], ...]) -> Shape:
     def find(names: Names, given: Given) -> Found | None:
         if names_pairs(given):
             return None
-        pair = next(((a, b) for pair in pairs if None not in (a := names.find(pair[0]), b := names.find(pair[1]))), None)
+        pair = next(
+            ((a, b) for pair in pairs if None not in (a := names.find(pair[0]), b := names.find(pair[1]))), None
+        )
         if pair is None or (not given.is_named and find_pair(names)):
             return None
         others = [name for alias in OUTCOME_COLUMNS if (name := names.find(alias)) is not None and name not in pair]
@@ -39,7 +41,12 @@ def _find_preferred(pairs: tuple[tuple[str, str], ...]) -> Shape:
                 *(Hint("first", pair[0]), ", ", Hint("second", pair[1]), " and ", Hint("outcome", others[0])),
                 *(" if it is one, or ", Hint("format", "winner_loser"), " if it is not."),
             )
-        return {"first": pair[0], "second": pair[1], "judge": find_judge(names, given), "weight": find_weight(names, given)}
+        return {
+            "first": pair[0],
+            "second": pair[1],
+            "judge": find_judge(names, given),
+            "weight": find_weight(names, given),
+        }
 
     return Shape(find, _lay_preferred, ("weight",))
 
@@ -50,7 +57,12 @@ def _lay_preferred(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
         if frame[found[role]].dropna().head(1000).map(_is_answer).any():
             raise ComparisonError(
                 f"the column {str(found[role])!r} holds answers, not the names of items: pass ",
-                *(Hint("first", "column"), " and ", Hint("second", "column"), ", the columns that say whose answer was chosen "),
+                *(
+                    Hint("first", "column"),
+                    " and ",
+                    Hint("second", "column"),
+                    ", the columns that say whose answer was chosen ",
+                ),
                 *("and whose rejected, with ", Hint("format", "winner_loser"), "."),
             )
     roles = Roles(found["judge"], found["first"], found["second"], None, found["weight"])

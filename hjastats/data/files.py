@@ -116,7 +116,9 @@ def from_path(path: str, format: Format | None, find: FindLabels) -> Any:
     """A file, packed or not, as a table; ``find`` tells which columns of a text table hold labels."""
     where = _where(path)
     if not os.path.exists(path):
-        raise ComparisonError(f"the file {where} does not exist: check the path (the current folder is {os.getcwd()!r}).")
+        raise ComparisonError(
+            f"the file {where} does not exist: check the path (the current folder is {os.getcwd()!r})."
+        )
     try:
         with open(path, "rb") as file:
             return _from_bytes(file, format, find, where, path)

@@ -241,7 +241,11 @@ class _LabelTable:
         if similar is not None:
             raise ComparisonError(
                 f"{self.where} has the label {example!r} in {_rows(counts.max())}, which is the item {similar!r} but for ",
-                *("case, spaces or letters that look alike: pass ", Hint("clean", True), " to take such labels for one."),
+                *(
+                    "case, spaces or letters that look alike: pass ",
+                    Hint("clean", True),
+                    " to take such labels for one.",
+                ),
             )
         number = self.rows.number(is_unknown)
         which = "1 value that is" if number == 1 else f"{number} values that are"

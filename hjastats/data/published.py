@@ -20,7 +20,9 @@ def _found(names: Names, given: Given, **needed: Any) -> Found | None:
     """The needed columns with judge and weight; None unless all are there, and where the user names items or verdicts."""
     if names_pairs(given):
         return None
-    columns = {role: names.find(*((aliases,) if isinstance(aliases, str) else aliases)) for role, aliases in needed.items()}
+    columns = {
+        role: names.find(*((aliases,) if isinstance(aliases, str) else aliases)) for role, aliases in needed.items()
+    }
     if None in columns.values():
         return None
     return columns | {"judge": find_judge(names, given), "weight": find_weight(names, given)}
@@ -73,7 +75,9 @@ def _lay_arena_hard(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     baseline = long[found["baseline"]] if given.baseline is None else pd.Series(given.baseline, long.index)
     is_itself = (model == baseline).to_numpy()
     if not (~is_itself).any():
-        raise ComparisonError(f"every game is of the baseline {quoted(baseline.unique())} against itself, or there is none.")
+        raise ComparisonError(
+            f"every game is of the baseline {quoted(baseline.unique())} against itself, or there is none."
+        )
     is_first = turn % 2 == 0
     table, roles = with_roles(
         long,

@@ -54,41 +54,57 @@ def read_comparisons(
 
     Columns that are not named are looked up among the names in common use (LMArena, MT-Bench, AlpacaEval, evalica,
     crowd-kit, BradleyTerry2 and others); two candidates for one role are an error, and so is an outcome label without a
-    known meaning.
+    known meaning. Tables of other shapes (both games in one row, a column for each judge, ratings, rankings, ...) are recognised by
+    their columns: see the page "From your file to a ranking".
 
     Parameters
     ----------
-    source : DataFrame, list of dicts, dict of columns, path, text file or Comparisons
-        Files are .json (an array of records), .jsonl or .ndjson, .csv or .tsv in UTF-8, each also with .gz. Comparisons
+    source : DataFrame, list of dicts, dict of columns, path, list of paths, bytes, open file or Comparisons
+        Files are .json (records, or columns), .jsonl or .ndjson, .csv or .tsv, in UTF-8 or UTF-16 and also packed (.gz, .bz2, .xz,
+        .zst), .parquet, .feather or .xlsx. Several files, globs and folders are one table, with a column ``file``. Comparisons
         are returned unchanged. Frames of polars (eager or lazy), pyarrow, duckdb, dask, pyspark and whatever else narwhals
-        knows are counted inside their engine, and so are .parquet files, folders of them and globs: see the notes.
+        knows are counted inside their engine, and so are .parquet and .feather files: see the notes.
     judge, first, second, outcome, weight : column name, optional
-        ``first`` and ``second`` are the items in the order shown to the judge. Without an outcome column, columns
-        called winner and loser are read as first and second, the first preferred in every row. Lists that name a judge,
-        such as ``["gpt-4", "pair-v2"]``, are joined to ``gpt-4/pair-v2``. Rows of weight zero are left out.
+        ``first`` and ``second`` are the items in the order shown to the judge. Columns called winner and loser, or chosen and
+        rejected, are read as first and second, the first preferred in every row and the order not known. Lists that name a judge,
+        such as ``["gpt-4", "pair-v2"]``, are joined to ``gpt-4/pair-v2``. Several outcome columns, in a list, are one for each
+        judge. Rows of weight zero are left out; ``weight=False`` says that no column is one.
     first_wins, second_wins, tied : column name, optional
         Numbers of verdicts in place of ``outcome`` and ``weight``: how often the first item won, how often the second, and how
         often neither. They have to be named.
+    item, score, place : column name, optional
+        In place of pairs: what was rated or ranked, its rating (the higher the better) or place (the lower). A list of columns as
+        ``item`` holds the ratings or places of one item each; with ``format="best_worst"``, the items to choose from.
+    cluster : column name, optional
+        What was judged together, such as the prompt or the ranking. Ratings and rankings become pairs within it, and later steps
+        cluster by it.
+    baseline : str, optional
+        The item that all others played against, for games that do not say it.
     counts : bool, optional
         Whether an outcome between 0 and 1 is the share of wins among ``weight`` comparisons, which become a row of wins and one
         of losses, or (False) a soft preference that was given so many times. An error asks where both are possible.
     single_judge : str, optional
         The name of the judge who gave all verdicts, for a table without a judge column.
-    codes : dict, "unit", "alpacaeval" or "names", optional
+    codes : dict, "unit", "alpacaeval", "names" or a scale, optional
         What outcome values mean. A dict maps them to "first", "second", "tie", "drop" or a preference for the first
         item in [0, 1]; 1, 1.0, "1" and True are the same value, and values it does not mention keep their usual meaning.
-        "unit": numbers that already are the preference for the first item (0.5 a tie, soft preferences kept).
-        "alpacaeval": numbers from 1 (first) to 2 (second), 1.5 and 0 a tie. "names": the preferred item's name.
-        Numbers and true/false values are never interpreted without it.
+        "unit": numbers that already are the preference for the first item (0.5 a tie, soft preferences kept). "1..5": numbers from
+        1, the first item is much preferred, to 5, the second is; any two ends. "alpacaeval": the same as "1..2", and 0 a tie.
+        "names": the preferred item's name. Numbers and true/false values are never interpreted without it.
     drop : list, optional
         Further outcome values to leave out, besides missing ones and unknown, error, inconclusive, invalid, n/a, none.
     both_bad : {"tie", "drop", "error"}
         How to take verdicts that call both items bad, such as "tie (bothbad)".
+    clean : bool, optional
+        Whether labels that differ only in case, white space or Unicode form are the same. By default they are different, with a
+        warning that names them.
     keep : list of column names, optional
         Further columns to keep. By default all are kept except those that hold lists, dicts or other containers, and none
         from a table that is counted inside its engine.
-    format : {"json", "jsonl", "csv", "tsv", "parquet"}, optional
-        Format of an open file, or of a path with another ending.
+    format : str, optional
+        How an open file, or a path with another ending, is written: "json", "jsonl", "csv", "tsv", "parquet", "feather", "xlsx". Or
+        how the table is laid out: "pairs" (one row per verdict), "fastchat", "arena_hard", "one_hot", "alpaca_eval", "lmarena",
+        "winner_loser", "chosen_rejected", "wide", "ratings", "rankings", "best_worst".
     separator : str, optional
         What stands between the columns of a text table, whatever its ending; by default a comma, in .tsv files a tab.
 
@@ -103,11 +119,16 @@ def read_comparisons(
     ComparisonError
         When the source cannot be read, a column is missing or ambiguous, or labels are missing or without a meaning.
 
+    Warns
+    -----
+    LabelWarning
+        For labels that look alike, unless ``clean`` says what they are.
+
     Notes
     -----
     Outcome labels are compared without regard to case and surrounding spaces: model_a, a, left, x, first, win, A>B,
-    A>>B, ... are a win of the first item, model_b, b, right, ... of the second, and tie, c, draw, A=B, both_good are
-    ties (the page on data lists all labels). A label may also be exactly the name of one of the two items in its row.
+    [[A]], Assistant A, ... are a win of the first item, model_b, b, right, ... of the second, and tie, c, draw, A=B, both_good are
+    ties (the page on data lists all labels). Beside A>>B, A>B is 0.75: strength is kept, as a soft preference. A label may also be exactly the name of one of the two items in its row.
     Judges and items are compared as text, as they stand in the file; in .csv and .tsv files an empty field and NA, NaN,
     null, None and the like are missing values.
 

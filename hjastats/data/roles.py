@@ -27,7 +27,17 @@ ITEM_COLUMNS = (
     ("home.team", "away.team"),
 )
 JUDGE_COLUMNS = (
-    *("judge", "judge_model", "judge_name", "judge_id", "judge_hash", "annotator", "annotator_id", "worker", "worker_id"),
+    *(
+        "judge",
+        "judge_model",
+        "judge_name",
+        "judge_id",
+        "judge_hash",
+        "annotator",
+        "annotator_id",
+        "worker",
+        "worker_id",
+    ),
     *("performer", "rater", "rater_id", "user", "user_id"),
 )
 OUTCOME_COLUMNS = (
@@ -211,7 +221,13 @@ def _ask_items(names: Sequence[Hashable], found: Mapping[str, Hashable], wins: A
     likely = likely or next(numbered, ["column", "column"])
     pieces: list[object] = [Hint("first", likely[0]), " and ", Hint("second", likely[1])]
     if "outcome" not in found and wins is None and likely[0] == "column":
-        pieces += [", or ", Hint("format", "ratings"), " or ", Hint("format", "rankings"), " where items were rated or ranked"]
+        pieces += [
+            ", or ",
+            Hint("format", "ratings"),
+            " or ",
+            Hint("format", "rankings"),
+            " where items were rated or ranked",
+        ]
     known = ", ".join("/".join(pair) for pair in (*ITEM_COLUMNS, ("winner", "loser")))
     return "pair of item columns", [*pieces, f" (known pairs are {known})"]
 

@@ -130,7 +130,9 @@ class Reader:
         else:
             other = "; convert it with .to_pandas() first" if hasattr(source, "to_pandas") else ""
             raise ComparisonError(
-                f"cannot read comparisons from {type(source).__name__}: expected {ACCEPTED}", Hint("format"), f"{other}."
+                f"cannot read comparisons from {type(source).__name__}: expected {ACCEPTED}",
+                Hint("format"),
+                f"{other}.",
             )
         if not isinstance(frame, pd.DataFrame):
             return self._from_engine(nw.from_native(frame))
@@ -149,7 +151,9 @@ class Reader:
             return read_binary(format, list(paths), f"{paths[0]!r} and others", self.labels)
         if len(paths) == 1:
             return from_path(paths[0], formats[0], self.labels)
-        return pd.concat([self._one(path, format) for path, format in zip(paths, formats, strict=True)], ignore_index=True)
+        return pd.concat(
+            [self._one(path, format) for path, format in zip(paths, formats, strict=True)], ignore_index=True
+        )
 
     def _one(self, path: str, format: Format | None) -> pd.DataFrame:
         """One of several files, with a column that says which."""
@@ -286,4 +290,3 @@ def may_hold_containers(column: pd.Series) -> bool:
 
 def _is_scalar(column: pd.Series) -> bool:
     return not may_hold_containers(column) or bool(column.map(pd.api.types.is_scalar).all())
-

@@ -11,7 +11,6 @@ from .comparisons import Comparisons
 from .roles import PROMPT_COLUMNS
 
 
-
 def prompt_column(data: Comparisons, prompt: str | None) -> str | None:
     """The column that says which prompt a comparison was about; None if there is none."""
     if prompt is None:

@@ -36,7 +36,9 @@ def _find_one(names: Names, asked: Hashable | None, role: str, aliases: tuple[st
     return names.find(*aliases) if asked is None else named_column(names.all, asked, role)
 
 
-def _find_long(names: Names, given: Given, role: str, aliases: tuple[str, ...], groups: tuple[str, ...]) -> Found | None:
+def _find_long(
+    names: Names, given: Given, role: str, aliases: tuple[str, ...], groups: tuple[str, ...]
+) -> Found | None:
     if names_pairs(given) or (not given.is_named and find_pair(names) is not None):
         return None
     columns = given.item if isinstance(given.item, list | tuple) else None
@@ -162,10 +164,17 @@ def _lay_columns(frame: pd.DataFrame, found: Found, best_is_high: bool) -> Laid:
         found["cluster"] = "ranking"
     value = values.reshape(-1)
     what = "row of ratings" if best_is_high else "ranking"
-    made_of = f"{n:,} {what if n == 1 else what.replace('row', 'rows').replace('ranking', 'rankings')}: pairs within each row"
+    made_of = (
+        f"{n:,} {what if n == 1 else what.replace('row', 'rows').replace('ranking', 'rankings')}: pairs within each row"
+    )
     if best_is_high:
         is_rated = np.isfinite(value)
-        long, row, value, made_of = long[is_rated].reset_index(drop=True), row[is_rated], value[is_rated], f"{made_of}, an approximation"
+        long, row, value, made_of = (
+            long[is_rated].reset_index(drop=True),
+            row[is_rated],
+            value[is_rated],
+            f"{made_of}, an approximation",
+        )
     return _laid(long, found, row, value if best_is_high else -value, made_of)
 
 
@@ -173,7 +182,10 @@ def _lay_lists(frame: pd.DataFrame, found: Found) -> Laid:
     """Items in their order, from the best: a list, a text such as ``a > b = c``, or a column for each place."""
     columns = found["lists"]
     if len(columns) > 1:
-        ranked = [[[label] for label in row if isinstance(label, str) and label.strip()] for row in frame[columns].to_numpy(object)]
+        ranked = [
+            [[label] for label in row if isinstance(label, str) and label.strip()]
+            for row in frame[columns].to_numpy(object)
+        ]
     else:
         ranked = [_ordered(value) for value in frame[columns[0]]]
     sizes = [sum(map(len, places)) for places in ranked]
@@ -189,7 +201,10 @@ def _lay_lists(frame: pd.DataFrame, found: Found) -> Laid:
 def _ordered(value: Any) -> list[list[str]]:
     """One ranking as its places, each with the items that share it."""
     if isinstance(value, list | tuple | np.ndarray):
-        return [[label_text(label) for label in place] if isinstance(place, list | tuple) else [label_text(place)] for place in value]
+        return [
+            [label_text(label) for label in place] if isinstance(place, list | tuple) else [label_text(place)]
+            for place in value
+        ]
     if isinstance(value, str) and ">" in value:
         return [[label.strip() for label in place.split("=")] for place in value.split(">")]
     raise ComparisonError(f"a ranking must be a list of items or a text such as 'a > b = c', got {value!r}.")
@@ -212,7 +227,12 @@ def _find_best_worst(names: Names, given: Given) -> Found | None:
         raise ComparisonError(
             "no columns of the items to choose from were found: pass ", Hint("item", ["column"]), " to name them all."
         )
-    return {"runs": [name for run in runs for name in run], "sets": None, "best": names.find("best"), "worst": names.find("worst")} | {
+    return {
+        "runs": [name for run in runs for name in run],
+        "sets": None,
+        "best": names.find("best"),
+        "worst": names.find("worst"),
+    } | {
         "judge": find_judge(names, given),
         "cluster": None if given.cluster is None else named_column(names.all, given.cluster, "cluster"),
     }
@@ -220,9 +240,11 @@ def _find_best_worst(names: Names, given: Given) -> Found | None:
 
 def _lay_best_worst(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     """The best beats all others; of three, the one in the middle beats the worst."""
-    runs = [found["runs"]] if given.item is not None else [
-        run for run in Names(found["runs"]).numbered().values() if len(run) > 2
-    ]
+    runs = (
+        [found["runs"]]
+        if given.item is not None
+        else [run for run in Names(found["runs"]).numbered().values() if len(run) > 2]
+    )
     # Other columns may be numbered alike; items to choose from are all different.
     fitting = [run for run in runs if (frame[run].nunique(axis=1) == frame[run].notna().sum(axis=1)).all()]
     if len(fitting) != 1:

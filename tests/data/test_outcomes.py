@@ -38,7 +38,10 @@ def test_the_vocabulary_has_one_meaning_per_label():
         *((label, 1.0) for label in ["generator_1", "player1", "leftvote", "A>>B", "B<A", "B<<A"]),
         *((label, 0.0) for label in ["model_b", "b", " Right", "y", "item_b", "second", "loss", "B>A", "model_2"]),
         *((label, 0.0) for label in ["generator_2", "player2", "rightvote", "B>>A", "A<B", "A<<B"]),
-        *((label, 1.0) for label in ["[[A]]", "Assistant A", "assistant_a", "[A]", "Response 1", "Model A", "A wins", "a > b"]),
+        *(
+            (label, 1.0)
+            for label in ["[[A]]", "Assistant A", "assistant_a", "[A]", "Response 1", "Model A", "A wins", "a > b"]
+        ),
         *((label, 0.0) for label in ["[[B]]", "Assistant B", "Output (b)", "Answer 2", "B is better"]),
         *((label, 0.5) for label in ["tie (inconsistent)", "[[C]]", "[[A=B]]", "a~b"]),
         *((label, 0.5) for label in ["tie", "C", "draw", "both_good", "A=B", "B=A", "tievote"]),
@@ -85,7 +88,9 @@ def test_the_name_of_an_item_that_is_not_in_the_row_is_unknown():
 
 
 def test_names_are_compared_exactly():
-    with pytest.raises(ComparisonError, match="label 'GPT' in 1 row, which is the item 'gpt' but for case.* pass clean=True"):
+    with pytest.raises(
+        ComparisonError, match="label 'GPT' in 1 row, which is the item 'gpt' but for case.* pass clean=True"
+    ):
         outcomes(["GPT"])
     assert outcomes(["GPT", "gpt\u200b "], clean=True) == [0.0, 0.0]
 

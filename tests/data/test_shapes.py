@@ -130,7 +130,13 @@ def test_one_hot_verdicts_that_are_not_one_are_refused(bad):
 
 def test_alpaca_eval_preferences_run_from_one_to_two_and_say_nothing_about_the_order():
     records = [
-        {"instruction": k, "generator_1": "gpt4_turbo", "generator_2": "llama", "annotator": "weighted", "preference": p}
+        {
+            "instruction": k,
+            "generator_1": "gpt4_turbo",
+            "generator_2": "llama",
+            "annotator": "weighted",
+            "preference": p,
+        }
         for k, p in enumerate([1.0, 2.0, 1.5, 1.25, None])
     ]
     data = read_comparisons(records)
@@ -153,7 +159,9 @@ LMARENA = [
         "category_tag": {"math_v0.1": {"math": k == 1}},
         "is_code": False,
     }
-    for k, (b, winner, session) in enumerate([("llama", "model_a", "s"), ("claude", "both_bad", "s"), ("llama", "tie", "t")])
+    for k, (b, winner, session) in enumerate(
+        [("llama", "model_a", "s"), ("claude", "both_bad", "s"), ("llama", "tie", "t")]
+    )
 ]
 
 
@@ -278,9 +286,7 @@ def test_ratings_become_pairs_within_judge_and_prompt():
     assert (data.has_order, data.cluster) == (False, "question_id")
     assert data.made_of == "6 ratings: pairs within each 'judge' and 'question_id', an approximation"
     named = RATINGS.set_axis(["who", "task", "product x", "mark"], axis=1)
-    same = read_comparisons(
-        named, judge="who", cluster="task", item="product x", score="mark", format="ratings"
-    )
+    same = read_comparisons(named, judge="who", cluster="task", item="product x", score="mark", format="ratings")
     assert rows(same) == rows(data)
 
 
@@ -304,7 +310,9 @@ def test_ratings_that_repeat_without_a_prompt_are_asked_about():
 
 
 def test_ratings_and_rankings_may_have_a_column_for_each_item():
-    wide = pd.DataFrame({"judge": ["ann", "bob"], "question_id": [1, 1], "gpt": [1, 2], "llama": [2, 1], "claude": [2, np.nan]})
+    wide = pd.DataFrame(
+        {"judge": ["ann", "bob"], "question_id": [1, 1], "gpt": [1, 2], "llama": [2, 1], "claude": [2, np.nan]}
+    )
     items = ["gpt", "llama", "claude"]
     ratings = read_comparisons(wide, format="ratings", item=items)
     assert rows(ratings) == [
@@ -338,7 +346,12 @@ RANKINGS = pd.DataFrame(
 
 def test_long_rankings_become_pairs_clustered_by_ranking():
     data = read_comparisons(RANKINGS)
-    assert rows(data) == [["ann", "a", "b", 0.0], ["ann", "a", "c", 0.5], ["ann", "b", "c", 1.0], ["bob", "a", "b", 1.0]]
+    assert rows(data) == [
+        ["ann", "a", "b", 0.0],
+        ["ann", "a", "c", 0.5],
+        ["ann", "b", "c", 1.0],
+        ["bob", "a", "b", 1.0],
+    ]
     assert (data.has_order, data.cluster) == (False, "ranking")
     assert data.columns["segment"].tolist() == [7, 7, 7, 8]
     assert Clusters.of_prompts(data).name == "ranking"
@@ -399,7 +412,15 @@ def test_best_and_worst_of_three_is_a_full_ranking():
 
 
 def test_of_four_only_pairs_with_the_best_follow_the_model():
-    four = {"judge": ["f"], "item_a": ["w"], "item_b": ["x"], "item_c": ["y"], "item_d": ["z"], "best": ["B"], "worst": ["C"]}
+    four = {
+        "judge": ["f"],
+        "item_a": ["w"],
+        "item_b": ["x"],
+        "item_c": ["y"],
+        "item_d": ["z"],
+        "best": ["B"],
+        "worst": ["C"],
+    }
     data = read_comparisons(four, format="best_worst")
     assert rows(data) == [["f", "w", "x", 0.0], ["f", "x", "y", 1.0], ["f", "x", "z", 1.0]]
 
@@ -442,7 +463,13 @@ def test_numbers_of_wins_are_asked_about():
 
 
 def test_one_message_asks_for_all_that_is_missing_and_following_it_reads_the_table():
-    table = {"student": ["s", "t"], "school1": ["a", "b"], "school2": ["b", "c"], "winner": ["school1", "school2"], "n": [2, 3]}
+    table = {
+        "student": ["s", "t"],
+        "school1": ["a", "b"],
+        "school2": ["b", "c"],
+        "winner": ["school1", "school2"],
+        "n": [2, 3],
+    }
     error = asked(table)
     assert str(error).startswith("no pair of item columns and no judge column found among 'student', 'school1'")
     hints = {hint.name: hint.value for hint in reversed(error.hints) if hint.name != "single_judge"}
