@@ -275,7 +275,7 @@ def _read_excel(sources: list[Any], find: FindLabels) -> pd.DataFrame:
         top = pd.read_excel(source, nrows=1, header=None, dtype=str)
         refuse_repeated(top.iloc[0].dropna().tolist() if len(top) else [])
         labels = find(list(pd.read_excel(source, nrows=0).columns))
-        frames.append(pd.read_excel(source, dtype=dict.fromkeys(labels, str)))
+        frames.append(pd.read_excel(source, dtype={str(name): str for name in labels}))
     return pd.concat(frames, ignore_index=True)
 
 

@@ -94,11 +94,11 @@ def binary_format(head: bytes) -> str | None:
 
 
 def text_format(head: str) -> str:
-    """The format of a text by its beginning.
+    r"""The format of a text by its beginning.
 
     Examples
     --------
-    >>> [text_format(head) for head in ('[{"judge": 1}]', '{"judge": 1}\\n{"judge": 2}', '{"judge":\\n [1]}', "judge\\twinner")]
+    >>> [text_format(head) for head in ('[{"judge": 1}]', '{"judge": 1}\n{"judge": 2}', '{"judge":\n [1]}', "judge\twinner")]
     ['json', 'jsonl', 'json', 'tsv']
     """
     line = head.lstrip().split("\n", 1)[0].strip()

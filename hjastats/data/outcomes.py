@@ -280,7 +280,7 @@ def _possible_scales(numbers: list[float]) -> list[object]:
         low, high = min(low, 0.0), max(high, 1.0)
     if not np.isfinite([low, high]).all() or max(-low, high) > 1000:
         return []
-    if 0 <= low and high <= 1:
+    if low >= 0 and high <= 1:
         return [
             *(Hint("codes", "unit"), " if 1 is a win of the first item and 0 of the second, "),
             *(Hint("codes", "0..1"), " if 0 is a win of the first item and 1 of the second, "),

@@ -10,7 +10,7 @@ import pandas as pd
 from ..errors import ComparisonError, Hint
 from ..words import quoted
 from .roles import ITEM_COLUMNS, Names, Roles
-from .shape import Found, Given, Laid, Shape, find_judge, find_weight, names_pairs, with_roles
+from .shape import Found, Given, Laid, Shape, column_of, find_judge, find_weight, names_pairs, with_roles
 
 # Arena-Hard's five grades, as equal steps.
 _GRADES = {"A>>B": 1.0, "A>B": 0.75, "A=B": 0.5, "B>A": 0.25, "B>>A": 0.0}
@@ -65,14 +65,14 @@ def _lay_arena_hard(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
             "the games do not say which baseline the models were compared with: pass ",
             *(Hint("baseline", "gpt-4-0314"), " if it was that of Arena-Hard 0.1, or the name of yours."),
         )
-    games = frame[found["games"]].map(lambda games: games if isinstance(games, list) else [])
+    games = column_of(frame, found["games"]).map(lambda games: games if isinstance(games, list) else [])
     number = games.map(len).to_numpy()
     row = np.repeat(np.arange(len(frame)), number)
     turn = np.concatenate([np.arange(n) for n in number]) if len(number) else row
     score = [game.get("score") if isinstance(game, dict) else game for own in games for game in own]
     long = frame.iloc[row].reset_index(drop=True)
-    model = long[found["model"]]
-    baseline = long[found["baseline"]] if given.baseline is None else pd.Series(given.baseline, long.index)
+    model = column_of(long, found["model"])
+    baseline = column_of(long, found["baseline"]) if given.baseline is None else pd.Series(given.baseline, long.index)
     is_itself = (model == baseline).to_numpy()
     if not (~is_itself).any():
         raise ComparisonError(
@@ -134,7 +134,7 @@ def _find_alpaca(names: Names, given: Given) -> Found | None:
 
 def _lay_alpaca(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     """Preferences from 1 to 2. The order was drawn anew for every annotation and is not in the file."""
-    number = pd.to_numeric(frame[found["outcome"]], errors="coerce").dropna()
+    number = pd.to_numeric(column_of(frame, found["outcome"]), errors="coerce").dropna()
     is_scale = bool((number > 1).any()) and bool(((number == 0) | number.between(1, 2)).all())
     roles = Roles(found["judge"], found["first"], found["second"], found["outcome"], found["weight"])
     return Laid(frame, roles, codes="alpacaeval" if is_scale else None, has_order=False)
@@ -173,7 +173,7 @@ def flattened(frame: pd.DataFrame) -> pd.DataFrame:
             continue
         records = [value if isinstance(value, dict) else {} for value in column]
         inner = pd.json_normalize(records, sep=".").set_axis(frame.index)
-        parts.append(inner.rename(columns=lambda entry, name=name: f"{name}.{entry}"))
+        parts.append(inner.set_axis([f"{name}.{entry}" for entry in inner.columns], axis=1))
     return pd.concat(parts, axis=1)
 
 

@@ -128,7 +128,8 @@ def read_comparisons(
     -----
     Outcome labels are compared without regard to case and surrounding spaces: model_a, a, left, x, first, win, A>B,
     [[A]], Assistant A, ... are a win of the first item, model_b, b, right, ... of the second, and tie, c, draw, A=B, both_good are
-    ties (the page on data lists all labels). Beside A>>B, A>B is 0.75: strength is kept, as a soft preference. A label may also be exactly the name of one of the two items in its row.
+    ties (the page on data lists all labels). Beside A>>B, A>B is 0.75: strength is kept, as a soft preference. A label may also be
+    exactly the name of one of the two items in its row.
     Judges and items are compared as text, as they stand in the file; in .csv and .tsv files an empty field and NA, NaN,
     null, None and the like are missing values.
 
@@ -170,7 +171,7 @@ def read_comparisons(
     >>> data.outcome, data.weight
     (array([1. , 0. , 1. , 0. , 0.5]), array([54., 36.,  3.,  4.,  1.]))
     """
-    asked = Roles(judge, first, second, outcome, weight, first_wins, second_wins, tied)  # type: ignore[arg-type]
+    asked = Roles(judge, first, second, outcome, weight, first_wins, second_wins, tied)
     others = (item, score, place, cluster, baseline)
     if isinstance(source, Comparisons):
         options = (*others, counts, single_judge, codes, drop, clean, keep, format, separator)
@@ -191,7 +192,7 @@ def read_comparisons(
     if "judge" in labels:
         labels["judge"] = _judge_labels(labels["judge"])
     codings = dict(zip(labels, code_columns(list(labels.values())), strict=True))
-    judges = codings["judge"] if "judge" in codings else single_judge or laid.judge or ""
+    judges = codings.get("judge", single_judge or laid.judge or "")
     pairs = coded_pairs(judges, codings["first"], codings["second"], rows, clean)
     columns = frame[table.kept] if table.kept else None
     # Rows that an engine has counted, or that were made of others, have no label.

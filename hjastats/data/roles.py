@@ -218,9 +218,9 @@ def _ask_items(names: Sequence[Hashable], found: Mapping[str, Hashable], wins: A
     free = Names([name for name in names if name not in found.values()])
     likely = next((pair for aliases in LIKELY_ITEMS if None not in (pair := [*map(free.find, aliases)])), None)
     numbered = (run[:2] for stem, run in free.numbered().items() if not stem.startswith(("win", "score", "prev")))
-    likely = likely or next(numbered, ["column", "column"])
-    pieces: list[object] = [Hint("first", likely[0]), " and ", Hint("second", likely[1])]
-    if "outcome" not in found and wins is None and likely[0] == "column":
+    one, other = likely or next(numbered, ["column", "column"])
+    pieces: list[object] = [Hint("first", one), " and ", Hint("second", other)]
+    if "outcome" not in found and wins is None and one == "column":
         pieces += [
             ", or ",
             Hint("format", "ratings"),

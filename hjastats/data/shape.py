@@ -102,6 +102,12 @@ class Shape:
         return self.used({role: name for role, name in found.items() if role not in self.numbers})
 
 
+def column_of(frame: pd.DataFrame, name: Any) -> pd.Series:
+    """One column, whatever its name is."""
+    column: pd.Series = frame[name]
+    return column
+
+
 def find_pair(names: Names) -> tuple[Hashable, Hashable] | None:
     """Columns for the two items of a pair under a usual name."""
     known = ((names.find(a), names.find(b)) for a, b in ITEM_COLUMNS)

@@ -224,10 +224,15 @@ class Reader:
         kept = _named(names, wanted)
         if recognised is not None:
             shape, found = recognised
-            frame = collected(engine.select(list(dict.fromkeys([*shape.used(found), *kept]))))
+            needed: list[Any] = list(dict.fromkeys([*shape.used(found), *kept]))
+            frame = collected(engine.select(needed))
             _refuse_empty(frame)
             return replace(self, keep=None)._of_frame(frame)
-        roles = find_roles(names, self.given.roles, self.given.has_judge)
+        may_count = Names(names).find(*COUNT_COLUMNS)
+        is_number = may_count is not None and engine.collect_schema()[str(may_count)].is_integer()
+        is_said = may_count in kept or may_count in self.given.roles.taken()
+        count = may_count if is_number and not is_said else None
+        roles = find_roles(names, self.given.roles, self.given.has_judge, count)
         labels = [name for name in roles.taken() if name != roles.weight]
         counted = count_rows(engine, [*labels, *kept], roles.weight)
         _refuse_empty(counted.frame)

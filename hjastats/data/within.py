@@ -18,7 +18,7 @@ from ..errors import ComparisonError, Hint
 from ..words import counted, quoted
 from .labels import label_text
 from .roles import COUNT_COLUMNS, PROMPT_COLUMNS, WEIGHT_COLUMNS, Names, named_column
-from .shape import Found, Given, Laid, Shape, find_judge, find_pair, names_pairs, with_roles
+from .shape import Found, Given, Laid, Shape, column_of, find_judge, find_pair, names_pairs, with_roles
 
 ITEM_NAMES = ("item", "model", "system", "generator", "model_id", "candidate", "answer", "option", "product")
 SCORE_NAMES = ("score", "rating", "grade", "stars", "points")
@@ -76,12 +76,12 @@ def _lay_ratings(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     """Of two items that a judge rated on the same prompt, the one with the higher rating won."""
     if found["score"] is None:
         return _lay_columns(frame, found, best_is_high=True)
-    score = _numbers(frame[found["score"]])
+    rating = _numbers(column_of(frame, found["score"]))
     # FastChat writes -1 where it could not read the judge's answer.
-    is_failed = (score == -1) & ("judgment" in frame.columns)
-    is_used = (score.notna() & ~is_failed).to_numpy()
+    is_failed = (rating == -1) & ("judgment" in frame.columns)
+    is_used = (rating.notna() & ~is_failed).to_numpy()
     keys = [name for name in (found["judge"], found["cluster"], *found["again"]) if name is not None]
-    frame, score = frame[is_used].reset_index(drop=True), score[is_used].to_numpy(dtype=float)
+    frame, score = frame[is_used].reset_index(drop=True), np.asarray(rating[is_used], dtype=float)
     group = _codes(frame, keys)
     item = _codes(frame, [found["item"]])
     once, back = np.unique(np.column_stack([group, item]), axis=0, return_inverse=True)
@@ -124,7 +124,7 @@ def _lay_rankings(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
         return _lay_lists(frame, found)
     if found["place"] is None:
         return _lay_columns(frame, found, best_is_high=False)
-    place = _numbers(frame[found["place"]])
+    place = _numbers(column_of(frame, found["place"]))
     keys = [name for name in (found["judge"], found["cluster"]) if name is not None]
     if not keys:
         raise ComparisonError(
@@ -191,7 +191,7 @@ def _lay_lists(frame: pd.DataFrame, found: Found) -> Laid:
     sizes = [sum(map(len, places)) for places in ranked]
     row = np.repeat(np.arange(len(frame)), sizes)
     place = np.array([number for places in ranked for number, same in enumerate(places, 1) for _ in same], dtype=float)
-    long = frame.drop(columns=columns).iloc[row].reset_index(drop=True)
+    long: pd.DataFrame = frame.drop(columns=columns).iloc[row].reset_index(drop=True)
     long["item"] = [label for places in ranked for same in places for label in same]
     long["ranking"] = row + 1
     made_of = f"{counted(len(frame), 'ranking')}: pairs within each row"
@@ -255,7 +255,7 @@ def _lay_best_worst(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     [items] = fitting
     k = len(items)
     labels = frame[items].to_numpy(dtype=object)
-    best, worst = (_chosen(frame[found[end]], labels, items) for end in ("best", "worst"))
+    best, worst = (_chosen(column_of(frame, found[end]), labels, items) for end in ("best", "worst"))
     place = np.where(np.arange(k) == best[:, None], 1.0, np.nan)
     if k == 3:
         place[(np.arange(k) != best[:, None]) & (np.arange(k) != worst[:, None])] = 2.0

@@ -83,7 +83,7 @@ class Clusters:
         code, labels = pd.factorize(data.columns[name])
         missing = np.flatnonzero(code < 0)
         code[missing] = len(labels) + np.arange(len(missing))
-        return cls(code, len(labels) + len(missing), name)
+        return cls(code, len(labels) + len(missing), str(name))
 
     @property
     def has_repeats(self) -> bool:

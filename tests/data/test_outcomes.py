@@ -89,7 +89,7 @@ def test_the_name_of_an_item_that_is_not_in_the_row_is_unknown():
 
 def test_names_are_compared_exactly():
     with pytest.raises(
-        ComparisonError, match="label 'GPT' in 1 row, which is the item 'gpt' but for case.* pass clean=True"
+        ComparisonError, match=r"label 'GPT' in 1 row, which is the item 'gpt' but for case.* pass clean=True"
     ):
         outcomes(["GPT"])
     assert outcomes(["GPT", "gpt\u200b "], clean=True) == [0.0, 0.0]

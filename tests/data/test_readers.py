@@ -172,7 +172,7 @@ def test_unreadable_files_are_named_with_the_reason(tmp_path, name, content, mes
 def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
     with pytest.raises(ComparisonError, match=r"'nowhere\.json' does not exist: check the path"):
         read_comparisons("nowhere.json")
-    with pytest.raises(ComparisonError, match="the folder .* has no file of a known format: expected .json"):
+    with pytest.raises(ComparisonError, match=r"the folder .* has no file of a known format: expected \.json"):
         read_comparisons(tmp_path)
     with pytest.raises(ComparisonError, match="does not exist"):
         read_comparisons("x" * 5000)
