@@ -88,8 +88,12 @@ def add_data(parser: argparse.ArgumentParser) -> None:
             help=f"CSV with a column of {role} names and further columns; one called family colours the figures",
         )
     group.add_argument("--pool-judges", type=int, metavar="N", help="join judges with fewer than N verdicts into one")
+    formats = (*FORMATS, PAIRS, *SHAPES)
     group.add_argument(
-        "--format", choices=(*FORMATS, PAIRS, *SHAPES), help="format of FILE if its name or its columns do not say"
+        "--format",
+        choices=formats,
+        metavar="FORMAT",
+        help=f"what FILE is, if its name and its columns do not say: {', '.join(formats)}",
     )
 
 
