@@ -108,7 +108,7 @@ def text_format(head: str) -> str:
         try:
             json.loads(line)
         except ValueError:
-            # A record that is longer than what was read of it, or one that goes on in the next line.
-            return "json" if "\n" in head.strip() and len(line) < len(head) // 2 else "jsonl"
+            # A line that is whole and no record goes on in the next; one that is longer than what was read of it may be one.
+            return "json" if "\n" in head.lstrip() else "jsonl"
         return "jsonl"
     return "tsv" if "\t" in line and line.count("\t") >= line.count(",") else "csv"

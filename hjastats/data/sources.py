@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -135,7 +136,8 @@ class Reader:
                 f"{other}.",
             )
         if not isinstance(frame, pd.DataFrame):
-            return self._from_engine(nw.from_native(frame))
+            with _named_errors(paths[0] if paths else "the open file"):
+                return self._from_engine(nw.from_native(frame))
         if isinstance(frame.columns, pd.MultiIndex):
             raise ComparisonError(
                 "the data frame has several levels of column names: flatten them to one name per column."
@@ -162,7 +164,8 @@ class Reader:
         except ComparisonError as error:
             raise ComparisonError(f"{path}: ", *error.args) from None
         if not isinstance(table, pd.DataFrame):
-            table = collected(nw.from_native(table))
+            with _named_errors(path):
+                table = collected(nw.from_native(table))
         name = os.path.basename(path).split(".")[0]
         return table if FILE in table.columns else table.assign(**{FILE: name})
 
@@ -239,6 +242,19 @@ class Reader:
         laid = Laid(counted.frame, replace(roles, weight=counted.weight), cluster=self.given.cluster)
         laid = replace(laid, has_order=roles.outcome is not None or roles.first_wins is not None)
         return Table(laid, kept, counted.n_rows)
+
+
+@contextmanager
+def _named_errors(where: str) -> Iterator[None]:
+    """Files that an engine reads late: every engine has exceptions of its own for what it cannot read."""
+    try:
+        yield
+    except ComparisonError:
+        raise
+    except Exception as error:
+        format = format_of(where, None)
+        kind = "" if format is None else f" as {format.endings[0][1:]}"
+        raise ComparisonError(f"{where!r} cannot be read{kind}: {str(error).strip()}") from None
 
 
 def engine_columns(source: Any, format: str | None = None, separator: str | None = None) -> list[str] | None:
