@@ -107,6 +107,8 @@ FEW_SHARED = 10
 # 80 verdicts, 0.5% of judges would go round at a level of 0.3%.
 FEW_REPEATED = 30
 FEW_PER_SCORE = 10
+# Draws below which the tails of infit and outfit cannot be seen.
+FEWEST_DRAWS = 100
 # Newton steps that find a judge's best multiple of a direction.
 SENSITIVITY_STEPS = 12
 # Leaves beyond which their optimal order, which takes the cube of their number, is not looked for.

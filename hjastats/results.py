@@ -18,12 +18,11 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults
-from statsmodels.iolib.summary2 import Summary as Summary2
 from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults, t_test_pairwise
 from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 
-from .data.arrays import check_option
+from .data.arrays import check_alpha, check_option
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Finding, find
 from .diagnostics.order import has_order
@@ -42,15 +41,16 @@ from .inference.pairs import pairwise
 from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
 from .inference.ranks import ranking
 from .judges import JudgeQuestions
+from .looks import ModelTable, Summary, Summary2, TermTests, page
 from .show.figures import FitPlots
+from .show.glance import at_a_glance
 from .show.report import Subject, render
 from .show.summary import Heading, summarise
 from .solve.existence import INVOLVED
-from .words import mentions, quoted
+from .words import mentions, quoted, visible
 
 if TYPE_CHECKING:
     from statsmodels.base._prediction_inference import PredictionResultsMonotonic
-    from statsmodels.iolib.summary import Summary
     from statsmodels.stats.contrast import MultiCompResult
 
     from .models import HJAModel
@@ -105,7 +105,10 @@ class HJAResults(GenericLikelihoodModelResults):
         return sorted({*own, *INHERITED, "cov_type", "fit"})
 
     def __repr__(self) -> str:
-        return _in_three_lines(self)
+        return visible(_in_three_lines(self))
+
+    def _repr_html_(self) -> str:
+        return page(at_a_glance(self.fit, self.findings, _in_three_lines(self).splitlines()))
 
     # Scalars the base class would count from len(params) or from exog
 
@@ -699,7 +702,7 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         if extra_constraints is not None or combine_terms is not None:
             raise OptionError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
-        return WaldTestResults(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
+        return TermTests(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
 
     def t_test_pairwise(
         self, term_name: str, method: str = "hs", alpha: float = 0.05, factor_labels: Sequence[str] | None = None
@@ -1046,6 +1049,9 @@ class HJAResults(GenericLikelihoodModelResults):
         model-J            10    -1.1374     0.0870    -1.3078     -0.9669
         ==================================================================
         """
+        check_alpha(alpha)
+        if not isinstance(max_rows, int | np.integer) or max_rows < 0:
+            raise OptionError(f"max_rows must be a whole number from 0, got {max_rows!r}.")
         heading = Heading(yname or self.model.endog_names, type(self.model).__name__, title)
         return summarise(self.fit, self.findings, heading, alpha=alpha, max_rows=max_rows)
 
@@ -1066,6 +1072,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.summary2().tables[1].iloc[0].round(3).to_dict()
         {'Coef.': 0.313, 'Std.Err.': 0.039, 'z': 7.961, 'P>|z|': 0.0, '[0.025': 0.236, '0.975]': 0.39}
         """
+        check_alpha(alpha)
         table = Summary2()
         table.add_base(self, alpha, float_format, title, xname or list(self._names), yname)
         return table
@@ -1266,9 +1273,9 @@ def compare(*results: HJAResults) -> pd.DataFrame:
     BTL   9  3986.4            NaN   <NA>
     JA   16  3880.3     BTL  162.6      7
     """
-    if len(results) < 2 or not all(isinstance(result, HJAResults) for result in results):
+    if len(results) < 2:
         raise ComparisonError("pass at least two fitted models to compare.")
-    return comparison_table([result._candidate for result in results])
+    return ModelTable(comparison_table([_checked(result)._candidate for result in results]))
 
 
 def _checked(result: object) -> HJAResults:
@@ -1307,8 +1314,7 @@ def _in_three_lines(results: HJAResults) -> str:
     errors = fit.choice.description.split(". The ")[0].rstrip(".")
     errors = errors[:1].lower() + errors[1:]
     return (
-        f"{layout.description}: {fit.n_comparisons:,.10g} comparisons of {len(layout.items)} items by "
-        f"{len(layout.judges)} judges, log-likelihood {fit.loglike:.1f} with {fit.df:g} parameters\n"
+        f"{fit}\n"
         f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
         f"{errors}; .summary(), .ranking(), .plot, .judges"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -256,6 +257,32 @@ def check_option(name: str, value: Any, known: tuple[Any, ...]) -> None:
     """
     if not any(value is option or (isinstance(value, str) and value == option) for option in known):
         raise OptionError(f"{name} must be {either([*map(repr, known)])}, got {value!r}.")
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """The generator of random numbers that ``rng`` is, or that begins with it.
+
+    Raises
+    ------
+    OptionError
+    """
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"rng must be a whole number from 0, a numpy.random.Generator, or None for another one every time, got {rng!r}."
+        ) from None
+
+
+def check_alpha(alpha: Any) -> None:
+    """Refuse what is no probability of an error.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
+        raise OptionError(f"alpha must lie between 0 and 1, got {alpha!r}.")
 
 
 def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFrame | None:

@@ -15,6 +15,7 @@ from statsmodels.tools.numdiff import approx_fprime
 
 from ..errors import ContrastError
 from ..fit import Fit
+from ..looks import Piece, Shown, Table
 from ..model.decomposition import AnchoringError
 from ..model.quantities import ParameterView, Probability, Quantities
 from ..solve.precision import Covariance
@@ -85,7 +86,7 @@ class Ratio:
 
 
 @dataclass(frozen=True, repr=False)
-class Contrast:
+class Contrast(Shown):
     """Estimates of one or several contrasts with their joint covariance.
 
     Attributes
@@ -210,12 +211,11 @@ class Contrast:
     def __len__(self) -> int:
         return len(self.names)
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         frame = self.summary_frame()
         if (self.null != 0).any():
             frame.insert(1, "null", self.null)
-        text = frame.to_string(float_format=_printed, formatters={"p_value": lambda p: f"{p:.3g}"})
-        return "\n".join([text, *self._remarks()])
+        return [Table(frame, {"p_value": "{:.3g}".format}, _printed, missing="NaN"), *self._remarks()]
 
     def _remarks(self) -> list[str]:
         """What has to be known to read the table."""

@@ -14,6 +14,7 @@ from ..data.comparisons import Comparisons
 from ..data.metadata import pair_metadata
 from ..errors import ContrastError, Hint, IdentificationError
 from ..fit import Fit
+from ..looks import Piece, Table, Title
 from ..model.quantities import Quantities
 from ..model.responses import KINDS
 from ..words import quoted
@@ -49,14 +50,13 @@ class FormulaContrast(Contrast):
     formula: str = ""
     terms: pd.DataFrame | None = None
 
-    def __repr__(self) -> str:
-        text = f"{self.formula}\n{super().__repr__()}"
+    def _shown(self) -> list[Piece]:
+        pieces: list[Piece] = [Title(self.formula), *super()._shown()]
         if self.terms is not None and len(self.terms):
-            tests = self.terms.to_string(
-                formatters={"p_value": lambda p: f"{p:.3g}"}, float_format=lambda v: f"{v:.3f}"
-            )
-            text = text.replace(self.note, f"\njoint tests\n{tests}\n\n{self.note}")
-        return text
+            tests = Table(self.terms, {"p_value": "{:.3g}".format}, missing="NaN")
+            place = pieces.index(self.note)
+            pieces[place:place] = ["", Title("joint tests"), tests, ""]
+        return pieces
 
 
 def contrast_formula(fit: Fit, formula: str, metadata: Any) -> FormulaContrast:

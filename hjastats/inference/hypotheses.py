@@ -14,6 +14,7 @@ from statsmodels.stats.contrast import ContrastResults
 
 from ..errors import ContrastError
 from ..fit import Fit
+from ..looks import LinearTest
 from ..words import quoted
 
 # Directions whose share of the largest singular value is below this are rounding error of the exact Jacobians.
@@ -175,7 +176,7 @@ def wald_statistic(
             )
     left_over = combined @ distance
     statistic = float(left_over @ np.linalg.solve(inner, left_over)) if np.isfinite(inner).all() else np.nan
-    return ContrastResults(chi2=statistic, statistic=statistic, df_denom=rank, distribution="chi2", dist_args=(rank,))
+    return LinearTest(chi2=statistic, statistic=statistic, df_denom=rank, distribution="chi2", dist_args=(rank,))
 
 
 def t_test(fit: Fit, hypothesis: Any, cov_p: Any = None) -> ContrastResults:
@@ -195,7 +196,7 @@ def t_test(fit: Fit, hypothesis: Any, cov_p: Any = None) -> ContrastResults:
     is_open = fit.is_open(jacobian)
     error, effect = np.where(is_open, np.nan, error), np.where(is_open, np.nan, effect)
     statistic = (effect - values) / error
-    result = ContrastResults(effect=effect, statistic=statistic, sd=error, df_denom=None, distribution="norm")
+    result = LinearTest(effect=effect, statistic=statistic, sd=error, df_denom=None, distribution="norm")
     result.c_names = labels
     return result
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import limits
+from ..data.arrays import generator
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def largest_differences(
     -------
     ndarray
     """
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     n = len(covariance)
     errors = pairwise_differences(np.zeros(n), covariance).std_err
     inverse = np.divide(1.0, errors, out=np.zeros_like(errors), where=errors > 0)

@@ -10,7 +10,7 @@ from patsy import PatsyError
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
-from ..data.arrays import UserArrays, check_option, column, covariate_frame, judge_columns, known_offset
+from ..data.arrays import UserArrays, check_option, column, covariate_frame, generator, judge_columns, known_offset
 from ..data.cells import collapse, take
 from ..data.comparisons import Comparisons, check_rows
 from ..data.readers import read_comparisons
@@ -36,7 +36,7 @@ from ..model.terms import SCOPES, gather
 from ..solve.precision import information_at
 from ..solve.search import no_terms
 from ..solve.starts import starting_scores
-from ..words import quoted
+from ..words import counted, quoted
 from .prediction import NewComparisons
 
 Labels = Any
@@ -220,7 +220,7 @@ class ComparisonModel(GenericLikelihoodModel):
         judge
         all judges     0.336     0.04
         """
-        if "~" not in formula:
+        if not isinstance(formula, str) or not formula.partition("~")[0].strip() or "~" not in formula:
             raise ComparisonError(
                 f"a formula has an outcome, a tilde and covariates, 'win ~ 0 + length', got {formula!r}."
             )
@@ -350,6 +350,10 @@ class ComparisonModel(GenericLikelihoodModel):
     def position(self) -> str | None:
         """Whose the position effect is."""
         return self.scopes["position"]
+
+    def __repr__(self) -> str:
+        sizes = f"{self.nobs:,.10g} comparisons of {len(self.items)} items by {counted(len(self.judges), 'judge')}"
+        return f"{type(self).__name__} of {sizes}: {self.layout.description}; .fit()"
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -720,7 +724,7 @@ class ComparisonModel(GenericLikelihoodModel):
         >>> model.simulate(model.fit().params, rng=0).n_comparisons
         3200.0
         """
-        rng = np.random.default_rng(rng)
+        rng = generator(rng)
         rows = self.prediction_rows(design, None, None, None)
         times = np.round(rows.n).astype(int)
         if np.abs(rows.n - times).max(initial=0.0) > 1e-9:

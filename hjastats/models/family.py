@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.arrays import check_option
+from ..data.arrays import check_option, generator
 from ..data.comparisons import Comparisons
 from ..diagnostics.ending import warn
 from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError
@@ -262,7 +262,7 @@ class HJAModel(ComparisonModel):
             return [run.at], run
         if method in STATSMODELS_METHODS:
             settings = optimiser | {"maxiter": 200 if maxiter is None else maxiter}
-            begin = starts or self._starts(n_random, np.random.default_rng(rng))
+            begin = starts or self._starts(n_random, generator(rng))
             return [delegate(self.design, self.layout, start, method, settings, options) for start in begin], None
         if method != "trust":
             choices = ", ".join(repr(name) for name in ("trust", "alternating", *STATSMODELS_METHODS))
@@ -335,7 +335,7 @@ class HJAModel(ComparisonModel):
         """
         check_option("penalty", penalty, tuple(PENALTIES))
         information = which_information(information, cov_type)
-        rng = np.random.default_rng(rng)
+        rng = generator(rng)
         what = PENALTIES[penalty]()
         if penalty == "ridge":
             validation = None

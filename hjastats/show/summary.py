@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
-from statsmodels.iolib.summary import Summary
+from statsmodels.iolib.summary import summary_top
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_params
 
@@ -15,6 +15,7 @@ from .. import words
 from ..diagnostics.findings import Finding
 from ..fit import Fit
 from ..inference.estimates import estimates, leverage
+from ..looks import Summary
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,11 @@ def summarise(
     fit: Fit, findings: Sequence[Finding], heading: Heading, *, alpha: float = 0.05, max_rows: int = 60
 ) -> Summary:
     """Header, one table for every block of ``BLOCKS``, and the findings in words."""
-    summary = Summary()
     title = heading.title or f"{fit.layout.structure.title} results"
     # No results object is needed: everything is given.
-    summary.add_table_2cols(None, title, _left(fit, heading), _right(fit), yname=heading.outcome, xname=[])
-    summary.tables += [table for block in BLOCKS for table in block(fit, alpha, max_rows)]
-    summary.add_extra_txt(_notes(fit, findings))
-    return summary
+    header = summary_top(None, title, _left(fit, heading), _right(fit), yname=heading.outcome, xname=[])
+    blocks = [table for block in BLOCKS for table in block(fit, alpha, max_rows)]
+    return Summary([header, *blocks], _notes(fit, findings))
 
 
 def _left(fit: Fit, heading: Heading) -> list[tuple[str, list[str] | None]]:
@@ -178,16 +177,11 @@ def _table(labels: list[str], rows: list[list[str]], header: list[str], name: st
     return SimpleTable(rows, header, labels, title=name, txt_fmt=fmt_params)
 
 
-def _notes(fit: Fit, findings: Sequence[Finding]) -> list[str]:
+def _notes(fit: Fit, findings: Sequence[Finding]) -> dict[str, list[str]]:
     warnings = [finding.text for finding in findings if finding.is_warning]
     fine = [finding.text for finding in findings if not finding.is_warning]
-    lines = ["Warnings:"] if warnings else ["Warnings: none."]
-    for number, text in enumerate(warnings, start=1):
-        lines += words.wrapped(text, first=f"[{number}] ")
-    lines.append("Notes:")
-    for text in [*fine, fit.choice.description, _constraints(fit)]:
-        lines += words.wrapped(text, first="  - ")
-    return lines
+    heading = "Warnings:" if warnings else "Warnings: none."
+    return {heading: warnings, "Notes:": [*fine, fit.choice.description, _constraints(fit)]}
 
 
 def _constraints(fit: Fit) -> str:
