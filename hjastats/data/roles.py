@@ -249,7 +249,9 @@ def _ask_outcome(wins: tuple[list[Hashable], Hashable | None] | None) -> Questio
     numbers += [] if tie is None else [" and ", Hint("tied", tie)]
     if wins is None:
         return "outcome column", [*one, ", or ", *numbers, " if there are numbers of wins"]
-    return "outcome column", [*numbers, " if these are numbers of wins, or ", *one]
+    # Whose wins they are is not in the names: springall of BradleyTerry2 counts those of the second.
+    whose = f" if {str(pair[0])!r} counts how often the first item won and {str(pair[1])!r} how often the second, or "
+    return "outcome column", [*numbers, whose, *one]
 
 
 def _is_winner_loser(found: Mapping[str, Hashable]) -> bool:
