@@ -67,6 +67,13 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     for name, (metavar, meaning) in TEXT_OPTIONS.items():
         group.add_argument("--" + name.replace("_", "-"), metavar=metavar, action=_Once, help=meaning)
     group.add_argument(
+        "--no-weight",
+        dest="weight",
+        action="store_const",
+        const=False,
+        help="every row is one verdict, whatever is counted",
+    )
+    group.add_argument(
         "--counts",
         action=argparse.BooleanOptionalAction,
         help="whether a verdict between 0 and 1 is the share of wins among as many comparisons as its weight, or one preference",
