@@ -96,6 +96,8 @@ FEW_OF_A_JUDGE = 10
 # Characters and levels of parentheses of a contrast string.
 CONTRAST_LENGTH = 20_000
 CONTRAST_DEPTH = 60
+# Numbers in the gradients of the groups of a contrast string.
+CONTRAST_NUMBERS = 50_000_000
 
 # Diagnostics and what is shown
 
@@ -130,3 +132,6 @@ LISTED_OF_MANY = 1000
 PRINTED_JUDGES = 60
 PRINTED_LABELS = 20
 FIGURE_ROWS = 60
+
+# Items whose distance to the leader is looked at row by row: each takes a product with all rows.
+CHALLENGERS = 10

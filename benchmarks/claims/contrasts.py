@@ -96,6 +96,54 @@ def ratio_is_covered(rng: np.random.Generator) -> Told:
 
 
 @claim(
+    "U9",
+    "coverage",
+    "all five differences from the first item at once, simultaneous intervals, 4 judges, 6 items, 1,600 verdicts",
+    n=2000,
+    n_quick=250,
+)
+def contrasts_are_covered_at_once(rng: np.random.Generator) -> Told:
+    result = _fit(rng, 1600)
+    if not result.converged:
+        return 0.0, 0.0
+    others = ", ".join(f"item-{i}" for i in range(2, ITEMS + 1))
+    table = result.contrast(f"mu[{others}] - mu[item-1]").adjusted()
+    true = SCORES.mean(axis=0)[1:] - SCORES.mean(axis=0)[0]
+    return float(((table["ci_lower"] <= true) & (true <= table["ci_upper"])).all()), 1.0
+
+
+@claim(
+    "U9",
+    "size",
+    "mean(gamma[a, b]) is said to be larger than its true value, one-sided, the same panels",
+    n=2000,
+    n_quick=250,
+)
+def one_sided_test(rng: np.random.Generator) -> Told:
+    result = _fit(rng, 1600)
+    if not result.converged:
+        return 0.0, 0.0
+    p_value = result.contrast("mean(gamma[judge-1, judge-4]) = 1", alternative="larger").p_value
+    return float(p_value[0] < 0.05), 1.0
+
+
+@claim(
+    "U9",
+    "size",
+    "two items are said to be equivalent, their difference being the margin itself (0.8), the same panels",
+    n=2000,
+    n_quick=250,
+)
+def equivalence_at_the_margin(rng: np.random.Generator) -> Told:
+    result = _fit(rng, 1600)
+    if not result.converged:
+        return 0.0, 0.0
+    margin = float(SCORES.mean(axis=0)[2] - SCORES.mean(axis=0)[0])
+    p_value = result.contrast("mu[item-3] - mu[item-1]").equivalence(-margin, margin)["p_value"]
+    return float(p_value.iloc[0] < 0.05), 1.0
+
+
+@claim(
     "S13",
     "power",
     "bootstrap error of a loading within 40% of the delta method's, the first judge's loading near zero, 3,000 verdicts",
