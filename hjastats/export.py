@@ -118,6 +118,9 @@ def _data(observed: Observations) -> dict[str, Any]:
         "offset": rows.offset[:, 0].tolist() if rows.has_offset else None,
         "judge_metadata": None if data.judge_metadata is None else _columns(data.judge_metadata),
         "item_metadata": None if data.item_metadata is None else _columns(data.item_metadata),
+        "has_order": data.has_order,
+        "cluster": data.cluster,
+        "made_of": data.made_of,
     }
 
 

@@ -16,7 +16,8 @@ import pandas as pd
 from . import limits
 from .data.arrays import check_option, columns_of
 from .data.comparisons import Comparisons
-from .data.readers import engine_columns, read_comparisons
+from .data.readers import read_comparisons
+from .data.sources import engine_columns
 from .data.style import style_difference
 from .data.swaps import PROMPT_COLUMNS
 from .data.weighting import weighted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,13 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
     )
     if (data.judges, data.items) != (tuple(stored["judges"]), tuple(stored["items"])):
         raise IdentificationError("the labels in the file are not those of its comparisons")
-    # Files written before there was metadata have none.
+    # Files written before there was metadata have none, nor do they say what the rows were made of.
+    data = replace(
+        data,
+        has_order=bool(stored.get("has_order", True)),
+        cluster=stored.get("cluster"),
+        made_of=str(stored.get("made_of", "")),
+    )
     return data.with_metadata(
         judges=_frame(stored.get("judge_metadata"), data.judges), items=_frame(stored.get("item_metadata"), data.items)
     )

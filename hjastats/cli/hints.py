@@ -70,7 +70,11 @@ def as_option(hint: Hint, options: Container[str]) -> str:
         return _beginning(option, [f"{label}={meaning}" for label, meaning in hint.value.items()], "VALUE=first")
     if isinstance(hint.value, list):
         return _beginning(option, hint.value, "VALUE")
-    return option if hint.value is None else f"{option} {shlex.quote(str(hint.value))}"
+    if hint.value is None:
+        return option
+    value = shlex.quote(str(hint.value))
+    # What begins with a dash looks like another option.
+    return f"{option}={value}" if value.startswith("-") else f"{option} {value}"
 
 
 def _beginning(option: str, values: list[str], example: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from typing import Any
 
@@ -12,6 +11,7 @@ import pandas as pd
 from .. import front
 from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
+from ..data.shapes import PAIRS, SHAPES
 from ..errors import InputError
 from ..front import AUTO, JUDGES, MODELS
 from ..model.responses import RESPONSES
@@ -43,6 +43,10 @@ TEXT_OPTIONS = {
     "first_wins": ("COLUMN", "how often the first item won, in place of the verdict"),
     "second_wins": ("COLUMN", "how often the second item won"),
     "tied": ("COLUMN", "how often neither won"),
+    "item": ("COLUMN", "the item that was rated or ranked"),
+    "score": ("COLUMN", "the rating of the item"),
+    "place": ("COLUMN", "the place of the item in a ranking"),
+    "baseline": ("NAME", "the item that all others were compared with"),
     "single_judge": ("NAME", "all verdicts are by this judge; there is no judge column"),
     "separator": ("TEXT", "between the columns of a text table, such as ';'"),
 }
@@ -65,6 +69,13 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     for name, (metavar, meaning) in TEXT_OPTIONS.items():
         group.add_argument("--" + name.replace("_", "-"), metavar=metavar, action=_Once, help=meaning)
     group.add_argument(
+        "--no-weight",
+        dest="weight",
+        action="store_const",
+        const=False,
+        help="every row is one verdict, whatever is counted",
+    )
+    group.add_argument(
         "--counts",
         action=argparse.BooleanOptionalAction,
         help="whether a verdict between 0 and 1 is the share of wins among as many comparisons as its weight, or one preference",
@@ -74,8 +85,14 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="CODE",
-        help="what outcome values mean: unit (1 first to 0 second), alpacaeval, names, or pairs such as 1=first 2=second 3=tie; "
+        help="what outcome values mean: unit (1 first to 0 second), a scale such as 1..5, alpacaeval, names, or pairs such as "
+        "1=first 2=second 3=tie; "
         "a value that begins with a dash is written --codes=-1=second",
+    )
+    group.add_argument(
+        "--clean",
+        action=argparse.BooleanOptionalAction,
+        help="whether labels that differ in case, spaces or Unicode form only are one",
     )
     group.add_argument("--drop", nargs="+", action="extend", metavar="VALUE", help="outcome values to leave out")
     group.add_argument(
@@ -95,17 +112,22 @@ def add_data(parser: argparse.ArgumentParser) -> None:
             help=f"CSV with a column of {role} names and further columns; one called family colours the figures",
         )
     group.add_argument("--pool-judges", type=int, metavar="N", help="join judges with fewer than N verdicts into one")
-    group.add_argument("--format", choices=tuple(FORMATS), help="format of FILE if its name does not say")
+    formats = (*FORMATS, PAIRS, *SHAPES)
+    group.add_argument(
+        "--format",
+        choices=formats,
+        metavar="FORMAT",
+        help=f"what FILE is, if its name and its columns do not say: {', '.join(formats)}",
+    )
 
 
 def read(options: argparse.Namespace) -> Comparisons:
     """The comparisons of the file or of standard input."""
-    arguments = {name: getattr(options, name) for name in (*TEXT_OPTIONS, "counts", "drop", "format")}
+    arguments = {name: getattr(options, name) for name in (*TEXT_OPTIONS, "counts", "drop", "format", "clean")}
     source: Any = options.file
     if options.file == "-":
-        text = sys.stdin.read()
-        arguments["format"] = options.format or _format_of(text)
-        source = io.StringIO(text)
+        # Bytes, since what encoding the terminal has says nothing about the file.
+        source = getattr(sys.stdin, "buffer", sys.stdin)
     data = front.read(source, _named_columns(options), codes=_codes(options.codes), **arguments)
     if options.judge_metadata or options.item_metadata:
         data = data.with_metadata(judges=_metadata(options.judge_metadata), items=_metadata(options.item_metadata))
@@ -122,19 +144,13 @@ def _metadata(path: str | None) -> pd.DataFrame | None:
         raise UsageError(f"{path} cannot be read as a table separated by commas: {error}") from None
 
 
-def _format_of(text: str) -> str:
-    """The format of text without a name: JSON announces itself."""
-    start = text.lstrip()[:1]
-    return "json" if start == "[" else "jsonl" if start == "{" else "csv"
-
-
 def _codes(given: list[str] | None) -> Any:
     if given is None or (len(given) == 1 and "=" not in given[0]):
         return None if given is None else given[0]
     pairs = [code.rsplit("=", 1) for code in given]
     bad = [code for code, pair in zip(given, pairs, strict=True) if len(pair) != 2]
     if bad:
-        raise UsageError(f"--codes takes unit, alpacaeval, names, or pairs such as 1=first; got {bad[0]!r}.")
+        raise UsageError(f"--codes takes unit, 1..5, alpacaeval, names, or pairs such as 1=first; got {bad[0]!r}.")
     return {value: _meaning(meaning) for value, meaning in pairs}
 
 

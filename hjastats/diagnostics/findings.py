@@ -141,9 +141,8 @@ def _connectivity(fit: Fit, data: Comparisons) -> Finding:
 def _position(fit: Fit, observed: Observations) -> list[Finding]:
     data, scope = observed.data, fit.layout.terms.scope("position")
     if not has_order(data):
-        text = (
-            "No verdict is for the second item: the columns name winner and loser, and there is no order to speak of."
-        )
+        why = "No verdict is for the second item: the columns name winner and loser, and there is"
+        text = f"{why if data.has_order else 'The table does not say what was shown first: there is'} no order to speak of."
         return [Finding("order", False, text)]
     known = order_evidence(fit, observed)
     shares = _first_shares(data, known)
@@ -236,7 +235,8 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
     told = ", ".join(
         f"{kind} {values.max():.1f} times (median {np.median(values):.1f})" for kind, values in found.ratios.items()
     )
-    by = f"{found.column!r} ({found.n_prompts:,} {'judges' if found.column == 'judge' else 'prompts'})"
+    what = "judges" if found.column == "judge" else "groups" if found.column == observed.data.cluster else "prompts"
+    by = f"{found.column!r} ({found.n_prompts:,} {what})"
     groups = fit.choice.facts.get("groups")
     # Labels that were passed are taken at their word.
     if fit.choice.kind == "cluster" and (not isinstance(groups, str) or groups == found.column):

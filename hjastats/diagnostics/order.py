@@ -50,8 +50,8 @@ class OrderEvidence:
 
 
 def has_order(data: Comparisons) -> bool:
-    """Whether the first item was ever rejected; otherwise the columns name winners and losers."""
-    return bool((data.outcome < 0.5).any())
+    """Whether the table says what was shown first, and that was ever rejected; otherwise the columns name winners and losers."""
+    return data.has_order and bool((data.outcome < 0.5).any())
 
 
 def order_evidence(fit: Fit, observed: Observations) -> OrderEvidence:
