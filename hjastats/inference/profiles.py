@@ -27,7 +27,9 @@ from .hypotheses import linear_hypotheses
 # Steps outwards, each up to so many times as far as all before.
 _STEPS, _FURTHER = 60, 4.0
 # Halvings of one step to where no estimate was found.
-_HALVINGS = 6
+_HALVINGS = 12
+# Change of the signed root from one estimate to the next beyond which the latter is lost, and not the constrained maximum.
+_LEAP = 4.0
 # Times the Wald distance from which on the signed root is expected to have a limit, if it has one.
 _FAR = 16.0
 # By how much a profile may lie above the likelihood of the fit, which then is no maximum.
@@ -187,9 +189,11 @@ class _Tracer:
                 "the likelihood is higher elsewhere: the fit is a local optimum, fit with more starts (n_random)"
             )
             return np.nan
-        self.ends[distance] = found.optimum.at
-        self.roots[distance] = float(np.sign(distance) * np.sqrt(2.0 * max(cost, 0.0)) / self.inflation)
-        return self.roots[distance]
+        root = float(np.sign(distance) * np.sqrt(2.0 * max(cost, 0.0)) / self.inflation)
+        if abs(root - self.roots[nearest]) > _LEAP:
+            return np.nan
+        self.ends[distance], self.roots[distance] = found.optimum.at, root
+        return root
 
     def end(self, side: float, step: float, z: float) -> float:
         """Distance at which the signed root is as large as a normal quantile, infinite if there is none; else not a number."""

@@ -153,7 +153,7 @@ def test_parameters_are_chosen_by_position_and_by_name(ja):
         ja.conf_int(cols="mu")
     with pytest.raises(OptionError, match="method"):
         ja.conf_int(method="delta")
-    with pytest.raises(ContrastError, match="alpha must lie between 0 and 1"):
+    with pytest.raises(OptionError, match="alpha must lie between 0 and 1"):
         ja.conf_int(2.0, cols=[1], method="profile")
 
 
