@@ -11,12 +11,14 @@ from .errors import (
     CovarianceWarning,
     IdentificationError,
     InputError,
+    LabelWarning,
     LocalOptimaWarning,
     NonRegularWarning,
     OptionError,
     SeparationWarning,
     SizeError,
 )
+from .front import fit
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from .persistence import load_results
 from .results import HJAResults, compare
@@ -36,6 +38,7 @@ __all__ = [
     "InputError",
     "JAModel",
     "JudgewiseBTLModel",
+    "LabelWarning",
     "LocalOptimaWarning",
     "NonRegularWarning",
     "OptionError",
@@ -44,6 +47,7 @@ __all__ = [
     "SizeError",
     "compare",
     "datasets",
+    "fit",
     "load_results",
     "read_comparisons",
     "select_rank",
