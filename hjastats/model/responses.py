@@ -7,8 +7,8 @@ arrays over cells; likelihoods and predictors also take stacks, one more axis in
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Protocol
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 from scipy.special import log_expit, logsumexp, xlogy
@@ -299,16 +299,13 @@ _NO_WIDTH = -50.0
 # How near a number is to the verdict that it stands for: thirds need not be exact.
 _ON_SCALE = 1e-6
 _THRESHOLDS = "thresholds (log-odds where the grade changes, on both sides of zero)"
+_PROPENSITIES = "grades (log propensity of those within the scale, against its ends)"
 _WORDS = {1.0: "first", 0.5: "tie", 0.0: "second"}
 
 
 @dataclass(frozen=True)
-class Ordinal:
-    """Grades of a scale: the log-odds plus logistic noise, cut at thresholds that lie symmetrically around zero.
-
-    A verdict read from the other side is its mirror image. In ``logit P(better than a cut) = eta - cut`` the cuts are zero, if
-    no grade lies in the middle, and plus and minus every threshold. A grade between cuts ``a < b`` has the probability
-    ``P(above a) P(below b) (1 - exp(a - b))``: that of two binary verdicts, and of its width.
+class _Graded:
+    """Verdicts on a scale of equal steps; one read from the other side is its mirror image.
 
     Attributes
     ----------
@@ -321,6 +318,89 @@ class Ordinal:
     grades: tuple[float, ...] = tuple(np.linspace(1.0, 0.0, limits.GRADES).tolist())
     n_points: int = limits.GRADES
 
+    name: ClassVar[str]
+
+    @cached_property
+    def verdicts(self) -> dict[str, float]:
+        """By their words, or by what they are worth."""
+        return {_WORDS.get(grade, f"{grade:.3g}"): grade for grade in self.grades}
+
+    @property
+    def never(self) -> list[float]:
+        """Grades of the scale that are none here, because neither they nor their mirror images were given."""
+        scale = np.linspace(1.0, 0.0, self.n_points)
+        return [float(grade) for grade in scale if np.abs(grade - np.array(self.grades)).min() > _ON_SCALE]
+
+    def check(self, outcome: np.ndarray) -> Response:
+        """The grades of the coarsest scale of equal steps that the outcomes lie on, without those that nobody gave.
+
+        Raises
+        ------
+        ComparisonError
+            If there is no such scale, or only one step of it.
+
+        Examples
+        --------
+        >>> ORDINAL.check(np.array([0.0, 0.25, 1.0])).verdicts
+        {'first': 1.0, '0.75': 0.75, '0.25': 0.25, 'second': 0.0}
+        """
+        seen = np.unique(outcome)
+        listed = and_more([f"{x:.4g}" for x in seen], 4)
+        for n_steps in range(1, limits.GRADES):
+            place = np.round(seen * n_steps)
+            if (np.abs(seen * n_steps - place) > _ON_SCALE * n_steps).any():
+                continue
+            used = sorted({int(k) for k in place} | {n_steps - int(k) for k in place}, reverse=True)
+            grades = tuple(k / n_steps for k in used)
+            if len(grades) > 2:
+                return cast("Response", replace(self, grades=grades, n_points=n_steps + 1))
+            if grades == (1.0, 0.0):
+                return BINARY
+            raise ComparisonError(
+                Hint("ties", self.name),
+                f" needs verdicts that differ in strength, and all are {listed}: code those for the first item as 1 and those for "
+                "the second as 0.",
+            )
+        raise ComparisonError(
+            Hint("ties", self.name),
+            f" needs grades at equal steps from 0 to 1, at most {limits.GRADES} of them: 0, 0.25, 0.5, 0.75, 1 for five points, "
+            f"1 / 3 and not 0.33 for a third. Got {counted(len(seen), 'different outcome')}, such as {listed}. "
+            "Code the grades so, or take them as soft preferences with ",
+            Hint("ties", "half"),
+            ".",
+        )
+
+    def counts(self, outcome: np.ndarray) -> np.ndarray:
+        """Every grade."""
+        return (np.abs(np.asarray(outcome)[:, None] - np.array(self.grades)) <= _ON_SCALE).astype(float)
+
+    def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
+        """Coin flips, and the overall shares of grades whichever way they point."""
+        seen, sizes = self._zones @ counts.sum(axis=0), self._zones.sum(axis=1)
+        return float(xlogy(seen, seen / sizes / seen.sum()).sum())
+
+    @cached_property
+    def _zones(self) -> np.ndarray:
+        """Which grades lie in the same distance from the middle, the nearest first, shape (n_zones, n_grades)."""
+        n_grades = len(self.grades)
+        far = np.abs(2 * np.arange(n_grades) - (n_grades - 1)) // 2
+        return (far == np.arange((n_grades + 1) // 2)[:, None]).astype(float)
+
+    def _given(self, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> np.ndarray:
+        """Which grades, as far as their distance from the middle, each judge gave, shape (n_zones, n_judges)."""
+        zones = self._zones @ self.counts(outcome).T
+        return np.array([np.bincount(judge_index, some, n_judges) > 0 for some in zones])
+
+
+@dataclass(frozen=True)
+class Ordinal(_Graded):
+    """Grades of a scale: the log-odds plus logistic noise, cut at thresholds that lie symmetrically around zero.
+
+    In ``logit P(better than a cut) = eta - cut`` the cuts are zero, if no grade lies in the middle, and plus and minus every
+    threshold. A grade between cuts ``a < b`` has the probability ``P(above a) P(below b) (1 - exp(a - b))``: that of two binary
+    verdicts, and of its width. Grades that nobody gave have none, and are part of the next.
+    """
+
     name = "ordinal"
     is_natural = False
 
@@ -332,61 +412,15 @@ class Ordinal:
             for i in range(1, (len(self.grades) - 1) // 2 + 1)
         )
 
-    @cached_property
-    def verdicts(self) -> dict[str, float]:
-        """By their words, or by what they are worth."""
-        return {_WORDS.get(grade, f"{grade:.3g}"): grade for grade in self.grades}
-
-    @property
-    def never(self) -> list[float]:
-        """Grades of the scale that are merged with their neighbours, because neither they nor their mirror images were given."""
-        scale = np.linspace(1.0, 0.0, self.n_points)
-        return [float(grade) for grade in scale if np.abs(grade - np.array(self.grades)).min() > _ON_SCALE]
-
-    def check(self, outcome: np.ndarray) -> Response:
-        """The grades of the coarsest scale of equal steps that the outcomes lie on, without those that nobody gave.
-
-        Raises
-        ------
-        ComparisonError
-            If there is no such scale.
-
-        Examples
-        --------
-        >>> ORDINAL.check(np.array([0.0, 0.25, 1.0])).verdicts
-        {'first': 1.0, '0.75': 0.75, '0.25': 0.25, 'second': 0.0}
-        """
-        seen = np.unique(outcome)
-        for n_steps in range(1, limits.GRADES):
-            place = np.round(seen * n_steps)
-            if (np.abs(seen * n_steps - place) <= _ON_SCALE * n_steps).all():
-                used = sorted({int(k) for k in place} | {n_steps - int(k) for k in place}, reverse=True)
-                grades = tuple(k / n_steps for k in used)
-                return BINARY if len(grades) == 2 else self._like(grades, n_steps + 1)
-        raise ComparisonError(
-            Hint("ties", self.name),
-            f" needs grades at equal steps from 0 to 1, at most {limits.GRADES} of them: 0, 0.25, 0.5, 0.75, 1 for five points, "
-            f"1 / 3 and not 0.33 for a third. Got {counted(len(seen), 'different outcome')}, such as "
-            f"{and_more([f'{x:.4g}' for x in seen], 4)}. "
-            "Code the grades so, or take them as soft preferences with ",
-            Hint("ties", "half"),
-            ".",
-        )
-
-    def _like(self, grades: tuple[float, ...], n_points: int) -> Response:
-        return replace(self, grades=grades, n_points=n_points)
-
     def terms(self, scope: str, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> list[Term]:
         """Thresholds; those of a judge around grades it never gave are equal, or out of reach, and no parameters."""
-        n_zones = len(self.parameters) + 1
-        zone = _zones(len(self.grades)) @ self.counts(outcome).T
-        given = np.array([np.bincount(judge_index, some, n_judges) > 0 for some in zone])
+        given = self._given(judge_index, outcome, n_judges)
         if scope == "common":
             given[:] = True
         held: list[dict[int, float]] = [{} for _ in self.parameters]
         for k in range(n_judges):
             used = np.flatnonzero(given[:, k])
-            for i in range(1, n_zones):
+            for i in range(1, len(given)):
                 # The threshold lies above zone i - 1: it counts if that one was given, and a further one.
                 if i - 1 not in used:
                     held[i - 1][k] = _SAME
@@ -396,10 +430,6 @@ class Ordinal:
             Term(kind.name, scope, kind, tuple(some), tuple(some.values()))
             for kind, some in zip(self.parameters, held, strict=True)
         ]
-
-    def counts(self, outcome: np.ndarray) -> np.ndarray:
-        """Every grade."""
-        return (np.abs(np.asarray(outcome)[:, None] - np.array(self.grades)) <= _ON_SCALE).astype(float)
 
     def derivatives(
         self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
@@ -422,7 +452,7 @@ class Ordinal:
         threshold, is_same = _merged(own)
         cuts = bernoulli(self._from_cuts(eta, threshold), given[:-1] + given[1:], given[:-1])
         width, is_possible = self._widths(threshold, is_same)
-        inner = _zones(len(self.grades))[:-1] @ given
+        inner = self._zones[:-1] @ given
         # What the widths add, by themselves and, the inmost of an odd number being twice its threshold, by thresholds.
         lack = np.where(is_same, 0.0, 1.0 / np.expm1(width))
         by_width = np.eye(p) - np.eye(p, k=-1)
@@ -483,7 +513,7 @@ class Ordinal:
         end = np.zeros_like(cuts[..., :1, :])
         above, below = np.concatenate([log_expit(cuts), end], -2), np.concatenate([end, log_expit(-cuts)], -2)
         widths = self._log_widths(self._widths(threshold, is_same)[0], is_same)
-        return above + below + np.einsum("zg,...zc->...gc", _zones(len(self.grades))[:-1], widths)
+        return above + below + np.einsum("zg,...zc->...gc", self._zones[:-1], widths)
 
     def even_odds(self, n: np.ndarray) -> Derivatives:
         """Every verdict next to two cuts, a quarter of it at each."""
@@ -496,23 +526,11 @@ class Ordinal:
         chances = np.exp(self._log_probabilities(eta, own))
         return chances / chances.sum(axis=-2, keepdims=True)
 
-    def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
-        """Coin flips, and the overall shares of grades whichever way they point."""
-        seen, sizes = _zones(len(self.grades)) @ counts.sum(axis=0), _zones(len(self.grades)).sum(axis=1)
-        return float(xlogy(seen, seen / sizes / seen.sum()).sum())
-
     def start(self, n: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Thresholds that give the overall shares of grades among equals."""
-        seen = np.maximum(_zones(len(self.grades)) @ counts.sum(axis=0), 1e-3)
+        seen = np.maximum(self._zones @ counts.sum(axis=0), 1e-3)
         beyond = np.cumsum(seen[::-1])[-2::-1] / seen.sum()
         return np.log((2.0 - beyond) / beyond)
-
-
-@lru_cache
-def _zones(n_grades: int) -> np.ndarray:
-    """Which grades lie in the same distance from the middle, the nearest first, shape (n_zones, n_grades)."""
-    far = np.abs(2 * np.arange(n_grades) - (n_grades - 1)) // 2
-    return (far == np.arange((n_grades + 1) // 2)[:, None]).astype(float)
 
 
 def _merged(own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -542,9 +560,94 @@ def _fold(is_same: np.ndarray, slope: np.ndarray, cross: np.ndarray, curvature: 
             values[i] *= ~same
 
 
-BINARY, DAVIDSON, ORDINAL = Binary(), Davidson(), Ordinal()
+@dataclass(frozen=True)
+class Adjacent(_Graded):
+    """Grades whose log-odds against the next one rise by the same part of the log-odds: adjacent-category logits.
+
+    A grade is as likely as ``exp((worth - 1/2) eta + own)``, so that the ends of the scale are at odds of ``eta``; its own
+    propensity is that of its mirror image, and zero at the ends. With three grades this is Davidson's model. Grades that nobody
+    gave are impossible.
+    """
+
+    name = "adjacent"
+    is_natural = True
+
+    @cached_property
+    def parameters(self) -> tuple[TermKind, ...]:
+        """Log propensities of the grades within the scale, from the middle outwards."""
+        return tuple(
+            TermKind(f"grade{i}", "grades", _PROPENSITIES, moves=i, null=None, absent=_SAME)
+            for i in range(1, (len(self.grades) - 1) // 2 + 1)
+        )
+
+    def terms(self, scope: str, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> list[Term]:
+        """Propensities; that of a grade that a judge never gave is minus infinity, and no parameter."""
+        given = self._given(judge_index, outcome, n_judges)
+        held = [np.flatnonzero(~some).tolist() if scope == "judge" else [] for some in given[:-1]]
+        return [Term(kind.name, scope, kind, tuple(some)) for kind, some in zip(self.parameters, held, strict=True)]
+
+    def derivatives(
+        self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
+    ) -> Derivatives:
+        """Multinomial log-likelihood in natural parameters."""
+        weights = self._log_weights(eta, own)
+        log_total = logsumexp(weights, axis=-2, keepdims=True)
+        chances, inner, given = np.exp(weights - log_total), self._zones[:-1], counts.T
+        worth = np.array(self.grades) - 0.5
+        mean, own_mean = np.tensordot(worth, np.moveaxis(chances, -2, 0), 1), inner @ chances
+        away = worth[:, None] - mean[..., None, :]
+        own_curvature = -n * own_mean[..., :, None, :] * own_mean[..., None, :, :]
+        for i in range(len(inner)):
+            own_curvature[..., i, i, :] += n * own_mean[..., i, :]
+        return Derivatives(
+            value=np.asarray(_total(log_total - weights, given)).sum(axis=-1)[()],
+            slope=n * mean - worth @ given,
+            curvature=n * np.sum(chances * away**2, axis=-2),
+            eta=eta,
+            own_slope=n * own_mean - inner @ given,
+            cross=n * (inner @ (chances * away)),
+            own_curvature=own_curvature,
+            own=own,
+        )
+
+    def _log_weights(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
+        assert own is not None
+        return (np.array(self.grades) - 0.5)[:, None] * eta[..., None, :] + self._zones[:-1].T @ own
+
+    def loglike(
+        self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
+    ) -> np.ndarray:
+        """Numbers of the grades times their log-probabilities."""
+        weights = self._log_weights(eta, own)
+        return np.einsum("cg,gc->c", counts, weights - logsumexp(weights, axis=0))
+
+    def even_odds(self, n: np.ndarray) -> Derivatives:
+        """A quarter of the comparisons for every predictor."""
+        nothing, p = np.zeros(len(n)), len(self.parameters)
+        none, most = np.zeros((p, len(n))), np.eye(p)[:, :, None] * (n / 4.0)
+        return Derivatives(0.0, nothing, n / 4.0, nothing, none, none, most, none)
+
+    def probabilities(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
+        """Of every grade, best first."""
+        weights = self._log_weights(eta, own)
+        chances = np.exp(weights - weights.max(axis=-2, keepdims=True))
+        return chances / chances.sum(axis=-2, keepdims=True)
+
+    def start(self, n: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Propensities that give the overall shares of grades among equals."""
+        each = np.maximum(self._zones @ counts.sum(axis=0), 1e-3) / self._zones.sum(axis=1)
+        return np.log(each[:-1] / each[-1])
+
+
+BINARY, DAVIDSON, ORDINAL, ADJACENT = Binary(), Davidson(), Ordinal(), Adjacent()
 # By the option ``ties``; ties that are dropped leave wins and losses.
-RESPONSES: dict[str, Response] = {"half": BINARY, "drop": BINARY, "davidson": DAVIDSON, "ordinal": ORDINAL}
+RESPONSES: dict[str, Response] = {
+    "half": BINARY,
+    "drop": BINARY,
+    "davidson": DAVIDSON,
+    "ordinal": ORDINAL,
+    "adjacent": ADJACENT,
+}
 # All terms that are declared: those with an option of their own, and the parameters of the responses.
 KINDS = OPTIONS | {kind.name: kind for response in RESPONSES.values() for kind in response.parameters}
 

@@ -13,6 +13,7 @@ from hjastats.data.cells import Cells, collapse
 from hjastats.errors import ComparisonError, IdentificationError
 from hjastats.model.design import Design
 from hjastats.model.responses import (
+    ADJACENT,
     BINARY,
     DAVIDSON,
     ORDINAL,
@@ -103,16 +104,18 @@ def scale(n_grades):
 
 
 GRADED = [scale(n_grades) for n_grades in (3, 4, 5, 7)]
+ADJACENTS = [ADJACENT.check(np.linspace(0.0, 1.0, n_grades)) for n_grades in (3, 4, 5)]
 
 
 def named(response):
     return f"{response.name}{len(response.verdicts)}"
 
 
-ALL = pytest.mark.parametrize("response", [BINARY, DAVIDSON, THRESHOLD, *GRADED], ids=named)
-OURS = pytest.mark.parametrize("response", [BINARY, DAVIDSON, *GRADED], ids=named)
+ALL = pytest.mark.parametrize("response", [BINARY, DAVIDSON, THRESHOLD, *GRADED, *ADJACENTS], ids=named)
+OURS = pytest.mark.parametrize("response", [BINARY, DAVIDSON, *GRADED, *ADJACENTS], ids=named)
 NATURAL = pytest.mark.parametrize("response", [BINARY, DAVIDSON], ids=named)
 ORDINALS = pytest.mark.parametrize("response", GRADED, ids=named)
+SCALES = pytest.mark.parametrize("response", [*GRADED, *ADJACENTS], ids=named)
 
 
 def own_at(response, lowest, n_cells):
@@ -302,6 +305,7 @@ def test_only_ties_are_counted_beside_wins():
         "drop": "half",
         "davidson": "davidson",
         "ordinal": "ordinal",
+        "adjacent": "adjacent",
     }
 
 
@@ -429,6 +433,9 @@ def test_grades_that_nobody_gave_are_merged_and_named():
     # Wins and losses are two grades of any scale.
     assert ORDINAL.check(np.array([0.0, 1.0])) is BINARY
     assert ORDINAL.check(np.array([1.0])) is BINARY
+    for outcome in ([0.25, 0.75], [0.5]):
+        with pytest.raises(ComparisonError, match="needs verdicts that differ in strength"):
+            ORDINAL.check(np.array(outcome))
 
 
 @pytest.mark.parametrize("outcome", [[0.0, 0.33, 0.67, 1.0], [0.0, 0.3, 0.51, 1.0], np.linspace(0, 1, 40)])
@@ -437,7 +444,7 @@ def test_outcomes_on_no_scale_are_refused_with_what_to_do(outcome):
         ORDINAL.check(np.array(outcome))
 
 
-@ORDINALS
+@SCALES
 def test_a_verdict_read_from_the_other_side_is_its_mirror_image(response):
     eta, own, *_ = cells_of(response, 3, 30)
     np.testing.assert_allclose(
@@ -509,8 +516,8 @@ def test_merged_thresholds_have_the_likelihood_of_fewer_grades(merged):
     assert not here.own_curvature[list(merged)].any()
 
 
-@ORDINALS
-def test_thresholds_start_at_the_overall_shares_of_grades(response):
+@SCALES
+def test_own_parameters_start_at_the_overall_shares_of_grades(response):
     seen = np.arange(1.0, 1.0 + len(response.grades))
     n, counts = np.array([seen.sum()]), seen[None]
     own = response.start(n, counts)[:, None]
@@ -518,3 +525,26 @@ def test_thresholds_start_at_the_overall_shares_of_grades(response):
     np.testing.assert_allclose(probabilities[:, 0], 0.5 * (seen + seen[::-1]) / seen.sum(), rtol=1e-12)
     each = response.loglike(np.zeros(1), own, n, 0.5 * n, counts)
     assert each.sum() == pytest.approx(response.null_loglike(n, counts), rel=1e-12)
+
+
+def test_three_adjacent_grades_are_davidsons_model():
+    eta, own, n, y, ties = cells_of(DAVIDSON, 1, 20)
+    three, grades = ADJACENTS[0], np.column_stack([y - 0.5 * ties[:, 0], ties[:, 0], n - y - 0.5 * ties[:, 0]])
+    here, there = three.derivatives(eta, own, n, y, grades), DAVIDSON.derivatives(eta, own, n, y, ties)
+    for name, values in there._asdict().items():
+        np.testing.assert_allclose(getattr(here, name), values, rtol=1e-10, atol=1e-12)
+
+
+def test_adjacent_grades_are_at_odds_that_rise_by_equal_parts():
+    for response in ADJACENTS:
+        eta, own, *_ = cells_of(response, 6, 12)
+        logits = np.log(response.probabilities(eta, own))
+        rise = np.diff(logits, axis=0) - np.diff(np.log(response.probabilities(0 * eta, own)), axis=0)
+        np.testing.assert_allclose(rise, np.tile(-eta / (len(response.grades) - 1), (len(rise), 1)), rtol=1e-10)
+
+
+def test_propensities_of_grades_that_a_judge_never_gave_are_no_parameters():
+    judge, outcome = np.array([0, 0, 0, 1, 1]), np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+    five = ADJACENTS[2]
+    assert [term.held for term in five.terms("judge", judge, outcome, 2)] == [(1,), ()]
+    assert [term.held for term in five.terms("common", judge, outcome, 2)] == [(), ()]

@@ -231,3 +231,45 @@ def test_robust_errors_are_near_those_of_the_model_where_it_holds(own):
 def test_what_is_no_grade_is_refused_with_what_to_do(panel):
     with pytest.raises(ComparisonError, match="needs grades at equal steps from 0 to 1"):
         hja.BTLModel.from_comparisons(made_again(panel, 0.1 + 0.77 * panel.outcome), ties="ordinal")
+
+
+# Two ways to the same optimum, each to a step of 1e-6 standard errors, the next of which would be its square.
+DAVIDSON = 1e-8
+
+
+@pytest.mark.parametrize("tie", ["common", "judge"])
+@pytest.mark.parametrize("cls", [hja.BTLModel, hja.JAModel, hja.HJAModel, hja.JudgewiseBTLModel])
+def test_adjacent_categories_of_three_grades_are_davidsons_model(panel, cls, tie):
+    three = made_again(panel, np.clip(2 * panel.outcome - 0.5, 0.0, 1.0))
+    davidson, adjacent = (
+        cls.from_comparisons(three, ties=ties, tie=tie, position="judge").fit() for ties in ("davidson", "adjacent")
+    )
+    assert adjacent.llf == pytest.approx(davidson.llf, abs=DAVIDSON)
+    np.testing.assert_allclose(adjacent.params, davidson.params, atol=DAVIDSON)
+    np.testing.assert_allclose(adjacent.bse, davidson.bse, atol=DAVIDSON)
+    assert [name.replace("grade1", "tie") for name in adjacent.params.index] == list(davidson.params.index)
+
+
+def test_adjacent_categories_of_five_grades_are_fitted_as_any_multinomial(panel):
+    result = hja.BTLModel.from_comparisons(panel, ties="adjacent").fit()
+
+    def loss(x):
+        mu = np.append(x[:4], -x[:4].sum())
+        eta = mu[panel.first_index] - mu[panel.second_index]
+        weights = np.linspace(-0.5, 0.5, 5) * eta[:, None] + np.array([0.0, x[5], x[4], x[5], 0.0])
+        chosen = weights[np.arange(len(eta)), np.round(4 * panel.outcome).astype(int)]
+        return (np.log(np.exp(weights).sum(axis=1)) - chosen).sum()
+
+    found = minimize(loss, np.zeros(6), method="BFGS", options={"gtol": 1e-4})
+    assert -result.llf == pytest.approx(found.fun, abs=1e-5)
+    np.testing.assert_allclose(result.params[["grade1", "grade2"]], found.x[4:], atol=OPTIMISER)
+    np.testing.assert_allclose(result.params.filter(like="mu").iloc[:4], found.x[:4], atol=OPTIMISER)
+    assert list(result.predict(judge="j0", item_a="i0", item_b="i1", which="probs")) == list(
+        result.model.response.verdicts
+    )
+
+
+def test_grades_pass_the_front_door(panel):
+    result = hja.fit(panel, ties="ordinal", tie="judge")
+    assert result.model.ties == "ordinal"
+    assert "threshold2[j3]" in result.params.index
