@@ -15,7 +15,7 @@ from ..errors import SizeError, spelled
 from ..fit import Fit, Observations
 from ..inference.estimates import leverage, sensitivity
 from ..inference.score_tests import ScoreTest, judge_term_test
-from ..model.responses import Response, is_soft
+from ..model.responses import Response, is_soft, points_of_scale
 from ..model.terms import Term
 from ..words import and_more, quoted
 from .adjusted import holm
@@ -261,6 +261,8 @@ def _ties(fit: Fit, observed: Observations, *, hangs_together: bool) -> Finding:
     robust = "" if fit.choice.kind != "nonrobust" else advice
     if soft > 0:
         text = f"{soft:.1%} of the verdicts are soft preferences: model-based standard errors do not hold for them.{robust}"
+        if n_points := points_of_scale(data.outcome):
+            text += f" They lie on a scale of {n_points} points: ties='ordinal' takes them as grades."
         return Finding("ties", bool(robust), text)
     if observed.n_ties_dropped:
         return Finding("ties", False, f"{observed.n_ties_dropped:,.0f} ties were left out, as asked for.")

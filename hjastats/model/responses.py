@@ -303,6 +303,20 @@ _PROPENSITIES = "grades (log propensity of those within the scale, against its e
 _WORDS = {1.0: "first", 0.5: "tie", 0.0: "second"}
 
 
+def points_of_scale(outcome: np.ndarray) -> int | None:
+    """Points of the coarsest scale of equal steps that all outcomes lie on; None if there is none.
+
+    Examples
+    --------
+    >>> points_of_scale(np.array([0.0, 0.25, 1.0])), points_of_scale(np.array([0.31, 0.99]))
+    (5, None)
+    """
+    for n_steps in range(1, limits.GRADES):
+        if (np.abs(outcome * n_steps - np.round(outcome * n_steps)) <= _ON_SCALE * n_steps).all():
+            return n_steps + 1
+    return None
+
+
 @dataclass(frozen=True)
 class _Graded:
     """Verdicts on a scale of equal steps; one read from the other side is its mirror image.
@@ -346,14 +360,12 @@ class _Graded:
         """
         seen = np.unique(outcome)
         listed = and_more([f"{x:.4g}" for x in seen], 4)
-        for n_steps in range(1, limits.GRADES):
-            place = np.round(seen * n_steps)
-            if (np.abs(seen * n_steps - place) > _ON_SCALE * n_steps).any():
-                continue
-            used = sorted({int(k) for k in place} | {n_steps - int(k) for k in place}, reverse=True)
-            grades = tuple(k / n_steps for k in used)
+        if (n_points := points_of_scale(seen)) is not None:
+            place = np.round(seen * (n_points - 1)).astype(int).tolist()
+            used = sorted({*place, *(n_points - 1 - k for k in place)}, reverse=True)
+            grades = tuple(k / (n_points - 1) for k in used)
             if len(grades) > 2:
-                return cast("Response", replace(self, grades=grades, n_points=n_steps + 1))
+                return cast("Response", replace(self, grades=grades, n_points=n_points))
             if grades == (1.0, 0.0):
                 return BINARY
             raise ComparisonError(

@@ -187,6 +187,17 @@ def test_thresholds_have_contrasts_tests_and_a_table(panel, own):
     assert test.pvalue < 1e-6
 
 
+def test_soft_codes_on_a_scale_are_told_that_they_may_be_grades(panel):
+    def text(data):
+        return next(
+            finding.text for finding in hja.JAModel.from_comparisons(data).fit().findings if finding.topic == "ties"
+        )
+
+    assert "They lie on a scale of 5 points: ties='ordinal' takes them as grades." in text(panel)
+    rng = np.random.default_rng(0)
+    assert "ordinal" not in text(made_again(panel, rng.random(panel.n_rows)))
+
+
 def test_findings_tell_when_judges_use_the_scale_differently(panel, own):
     common = hja.JAModel.from_comparisons(panel, ties="ordinal").fit()
     found = next(finding for finding in common.findings if finding.topic == "tie rates")
