@@ -284,3 +284,96 @@ def test_grades_pass_the_front_door(panel):
     result = hja.fit(panel, ties="ordinal", tie="judge")
     assert result.model.ties == "ordinal"
     assert "threshold2[j3]" in result.params.index
+
+
+def missing_some(panel):
+    """The verdicts with a judge that never ties, and one that never goes to the ends."""
+    outcome = np.where((panel.judge_index == 0) & (panel.outcome == 0.5), 0.75, panel.outcome)
+    return made_again(panel, np.where(panel.judge_index == 1, np.clip(outcome, 0.25, 0.75), outcome))
+
+
+@pytest.mark.parametrize("tie", ["common", "judge"])
+def test_large_panels_are_fitted_as_small_ones(panel, set_limits, tie):
+    options = {"rank": 1, "ties": "ordinal", "tie": tie, "position": "judge"}
+    data = missing_some(panel)
+    small = hja.HJAModel.from_comparisons(data, **options).fit()
+    set_limits(DENSE_SHARED=3, LARGEST_MATRIX=3, MANY_FREE=3, ENTRIES_AT_ONCE=50)
+    large = hja.HJAModel.from_comparisons(data, **options).fit()
+    assert large.llf == pytest.approx(small.llf, abs=1e-8)
+    np.testing.assert_allclose(large.params, small.params, atol=1e-5)
+    for kind in ("threshold1", "threshold2", "mu"):
+        np.testing.assert_allclose(
+            large.estimates(kind)["std_err"], small.estimates(kind)["std_err"], rtol=1e-4, err_msg=kind
+        )
+
+
+def test_robust_errors_are_sandwiches_of_the_rows_scores(panel):
+    data = missing_some(panel)
+    model = hja.BTLModel.from_comparisons(data, ties="ordinal", tie="judge")
+    result = model.fit(cov_type="HC0")
+    names = list(result.params.index)
+    # Scores that sum to zero: the last one is minus the sum of the others.
+    free = np.eye(len(names))[:, :-1]
+    free[-1, [k for k, name in enumerate(names[:-1]) if name.startswith("mu")]] = -1.0
+    at, step = result.params.to_numpy(), 1e-5
+
+    def moved(k, by):
+        return model.loglikeobs(at + by * free[:, k])
+
+    each = np.array([(moved(k, step) - moved(k, -step)) / (2 * step) for k in range(free.shape[1])])
+    slopes = [
+        (model.score(at + step * free[:, k]) - model.score(at - step * free[:, k])) @ free / (2 * step)
+        for k in range(free.shape[1])
+    ]
+    bread = np.linalg.inv(-np.array(slopes))
+    covariance = free @ bread @ (each @ each.T) @ bread @ free.T
+    np.testing.assert_allclose(result.bse, np.sqrt(np.diag(covariance)), rtol=1e-5)
+
+
+def test_observed_information_is_the_curvature_of_the_likelihood(panel):
+    model = hja.BTLModel.from_comparisons(missing_some(panel), ties="ordinal", tie="judge", position="common")
+    observed, expected = (model.fit(information=kind) for kind in ("observed", "expected"))
+    at, step = observed.params.to_numpy(), 1e-5
+    slopes = [(model.score(at + step * e) - model.score(at - step * e)) / (2 * step) for e in np.eye(len(at))]
+    np.testing.assert_allclose(model.hessian(at), np.array(slopes), atol=1e-4)
+    np.testing.assert_allclose(expected.bse / observed.bse, 1.0, atol=0.05)
+    assert not np.allclose(expected.bse, observed.bse, rtol=1e-6)
+
+
+def test_weights_count_as_so_many_equal_verdicts(panel):
+    twice = hja.Comparisons.from_arrays(
+        *(panel.to_frame()[role].to_numpy() for role in ("judge", "first", "second")),
+        panel.outcome,
+        np.full(panel.n_rows, 2.0),
+        counts=False,
+    )
+    one, two = (
+        hja.HJAModel.from_comparisons(data, rank=1, ties="ordinal", tie="judge").fit() for data in (panel, twice)
+    )
+    assert two.llf == pytest.approx(2 * one.llf, rel=1e-10)
+    np.testing.assert_allclose(two.params, one.params, atol=1e-6)
+    np.testing.assert_allclose(two.bse, one.bse / np.sqrt(2), rtol=1e-5)
+
+
+def test_a_judge_of_ties_alone_says_nothing(panel):
+    outcome = np.where(panel.judge_index == 3, 0.5, panel.outcome)
+    data = made_again(panel, outcome)
+    result = hja.BTLModel.from_comparisons(data, ties="ordinal", tie="judge").fit()
+    assert result.converged
+    others = data.subset(data.judge_index != 3)
+    without = hja.BTLModel.from_comparisons(others, ties="ordinal", tie="judge").fit()
+    assert result.llf == pytest.approx(without.llf, abs=1e-8)
+    np.testing.assert_allclose(result.params, without.params, atol=1e-8)
+
+
+def test_covariates_offsets_and_penalties_stand_beside_thresholds(panel):
+    rng = np.random.default_rng(4)
+    x, offset = rng.normal(size=panel.n_rows), 0.1 * rng.normal(size=panel.n_rows)
+    model = hja.JAModel.from_comparisons(panel, exog=x[:, None], offset=offset, ties="ordinal")
+    result = model.fit()
+    assert result.converged
+    assert np.isfinite(result.llnull)
+    assert result.llf > result.llnull
+    ridge = model.fit_regularized(1.0)
+    assert ridge.llf < result.llf
+    assert (np.diff(ridge.params[["threshold1", "threshold2"]]) > 0).all()
