@@ -14,7 +14,7 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, sparse
+from scipy import sparse
 from scipy.special import logsumexp
 
 from .. import limits
@@ -23,8 +23,8 @@ from ..model.design import Design
 from ..model.population import Population, Space, predictors
 from ..model.responses import Derivatives, third_derivatives
 from ..model.tangent import from_centred_basis, in_centred_basis
+from .pooled import maximise_pooled
 from .precision import invert_along
-from .trust import STATIONARY
 
 # Movement of a mode, in standard deviations of an effect, below which it is found; the step that told so is still taken.
 _AT_MODE = 1e-7
@@ -36,28 +36,32 @@ _SAME = 1e-5
 # Of the starts.
 _FIRST_SPREAD = 0.5
 _FEW_NODES = 3
-_ROUGH = 1e-2
-_LAST_STEPS = 6
+_ROUGH = 0.05
+# Steps in standard errors: short enough for the information to stay as it is, and longest, each coordinate; how often one is halved, and
+# how many there are at the end.
+_NEAR = 0.02
+_LONGEST = 3.0
+# Distance from the maximum, in standard errors, at which it is found.
+FOUND = 1e-5
+_HALVINGS = 30
+_LAST_STEPS = 20
 
 
 @lru_cache(maxsize=16)
 def nodes(n_nodes: int, n_effects: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes of a standard normal vector, shape (n, n_effects), and the logs of their weights; corners that weigh next to nothing are left out.
+    """Nodes of a standard normal vector, shape (n, n_effects), and the logs of their weights.
 
     Examples
     --------
     >>> x, log_weight = nodes(3, 1)
     >>> x.ravel().round(3).tolist(), np.exp(log_weight).round(3).tolist()
     ([-1.732, 0.0, 1.732], [0.167, 0.667, 0.167])
-    >>> len(nodes(7, 2)[0]), len(nodes(7, 3)[0])
-    (37, 147)
     """
     x, weight = np.polynomial.hermite_e.hermegauss(n_nodes)
     weight = weight / weight.sum()
     grid = np.array(list(product(x, repeat=n_effects))).reshape(-1, n_effects)
     weights = np.array(list(product(weight, repeat=n_effects))).reshape(-1, n_effects).prod(axis=1)
-    kept = weights > (1.0 - 1e-9) * weight.min() * weight.max() ** max(n_effects - 1, 0)
-    return grid[kept], np.log(weights[kept])
+    return grid, np.log(weights)
 
 
 class _Part(NamedTuple):
@@ -608,8 +612,9 @@ def search_population(
         best, others = climbs[0], tuple(climb.loglike for climb in climbs[1:])
     else:
         best, others = _Climb(start, -np.inf, 0), ()
+    metric = Marginal(design, rank, few).information(best.values) if few > 1 else None
     marginal = Marginal(design, rank, n_nodes)
-    climb = _climb(marginal, best.values, maxiter)
+    climb = _climb(marginal, best.values, maxiter, metric=metric)
     marginal, climb = _at_the_boundary(marginal, climb, maxiter)
     return _finish(marginal, climb, others)
 
@@ -621,6 +626,9 @@ def _rough_climbs(
     space = Space.of(design, 0)
     nothing = np.zeros(space.n)
     nothing[space.spreads] = _FIRST_SPREAD
+    pooled = maximise_pooled(design)
+    if pooled is not None:
+        nothing[space.slices["mu"]] = in_centred_basis(pooled.at.scores[:1])[0]
     for t, moves in enumerate(design.terms.shared_moves):
         if moves:
             nothing[space.slices["shared"].start + t] = design.response.start(design.n, design.counts)[moves - 1]
@@ -674,21 +682,47 @@ def _with_direction(smaller: Marginal, values: np.ndarray, direction: np.ndarray
     return space.pack(Population(at.mu, V, at.sensitivity, at.shared, at.means, at.sds))
 
 
-def _climb(marginal: Marginal, start: np.ndarray, maxiter: int, tolerance: float = 1e-5) -> _Climb:
-    """Quasi-Newton steps in the metric of the complete information (Jamshidian and Jennrich 1997)."""
-    complete = marginal.complete_information(start)
-    scale = np.sqrt(np.maximum(np.diag(complete), 1e-8))
-    units = complete / np.outer(scale, scale)
-    root = np.linalg.cholesky(units + 1e-6 * np.eye(len(units))) * scale[:, None]
+def _climb(
+    marginal: Marginal, start: np.ndarray, maxiter: int, tolerance: float = _NEAR, metric: np.ndarray | None = None
+) -> _Climb:
+    """Quasi-Newton steps that begin with an information as metric, by default the complete one (Jamshidian and Jennrich 1997).
 
-    def objective(moved: np.ndarray) -> tuple[float, np.ndarray]:
-        loglike, gradient = marginal.value(start + np.linalg.solve(root.T, moved))
-        return -loglike, -np.linalg.solve(root, gradient)
+    They end when the next one is shorter than the tolerance, in standard errors.
+    """
+    inverse = None if metric is None else _inverse(metric, fixed_movements(marginal, start))
+    if inverse is None:
+        complete = marginal.complete_information(start)
+        # A product with nothing, as the sensitivity to no consensus is, has no information of its own.
+        inverse = np.linalg.inv(complete + 1e-3 * np.diag(complete).mean() * np.eye(len(start)))
+    values, (loglike, gradient) = start, marginal.value(start)
+    for iteration in range(maxiter):
+        step = inverse @ gradient
+        distance = np.sqrt(max(gradient @ step, 0.0))
+        if distance < tolerance:
+            return _Climb(values, loglike, iteration)
+        step *= min(1.0, _LONGEST * np.sqrt(len(values)) / distance)
+        for _ in range(_HALVINGS):
+            there, slope = marginal.value(values + step)
+            if there >= loglike + 1e-4 * (gradient @ step):
+                break
+            step = 0.5 * step
+        else:
+            break
+        change = gradient - slope
+        along = float(step @ change)
+        if along > 1e-10 * distance**2:
+            # The formula of Broyden, Fletcher, Goldfarb and Shanno for the inverse.
+            moved = inverse @ change
+            inverse = inverse + (1.0 + change @ moved / along) / along * np.outer(step, step)
+            inverse -= (np.outer(step, moved) + np.outer(moved, step)) / along
+        values, loglike, gradient = values + step, there, slope
+    return _Climb(values, loglike, maxiter)
 
-    found = optimize.minimize(
-        objective, np.zeros(len(start)), jac=True, method="BFGS", options={"gtol": tolerance, "maxiter": maxiter}
-    )
-    return _Climb(start + np.linalg.solve(root.T, found.x), -float(found.fun), int(found.nit))
+
+def _inverse(information: np.ndarray, fixed: np.ndarray) -> np.ndarray | None:
+    """Inverse of an information among the movements that are some; None if it is not positive definite there."""
+    covariance = invert_along(information, fixed).covariance
+    return covariance if np.isfinite(covariance).all() else None
 
 
 def _at_the_boundary(marginal: Marginal, climb: _Climb, maxiter: int) -> tuple[Marginal, _Climb]:
@@ -710,22 +744,24 @@ def _at_the_boundary(marginal: Marginal, climb: _Climb, maxiter: int) -> tuple[M
 
 def _finish(marginal: Marginal, climb: _Climb, others: tuple[float, ...]) -> PopulationOptimum:
     """Newton steps to the last digits, and the information there."""
-    values, iterations = climb.values, climb.iterations
+    values, iterations, distance, moved = climb.values, climb.iterations, np.nan, np.inf
     loglike, gradient = marginal.value(values)
     for _ in range(_LAST_STEPS):
-        information, fixed = marginal.information(values), fixed_movements(marginal, values)
-        covariance = invert_along(information, fixed)
-        is_maximum = bool(np.isfinite(covariance.covariance).all())
-        step = covariance.covariance @ gradient if is_maximum else np.full(len(values), np.nan)
+        if moved > _NEAR:
+            information, fixed = marginal.information(values), fixed_movements(marginal, values)
+            inverse, moved = _inverse(information, fixed), 0.0
+        if inverse is None:
+            break
+        step = inverse @ gradient
         distance = float(np.sqrt(max(gradient @ step, 0.0)))
-        if not is_maximum or distance < STATIONARY:
+        if distance < FOUND:
             break
         there, slope = marginal.value(values + step)
-        if there < loglike:
+        if there < loglike - 1e-9 * abs(loglike):
             break
-        values, loglike, gradient, iterations = values + step, there, slope, iterations + 1
+        values, loglike, gradient, iterations, moved = values + step, there, slope, iterations + 1, moved + distance
     return PopulationOptimum(
-        values, loglike, gradient, information, fixed, marginal.is_free, distance, is_maximum, iterations, others
+        values, loglike, gradient, information, fixed, marginal.is_free, distance, inverse is not None, iterations, others
     )
 
 
