@@ -8,7 +8,7 @@ of this very approximation: nodes move with the parameters. Judges are stacked; 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -42,7 +42,7 @@ _ROUGH = 0.05
 _NEAR = 0.02
 _LONGEST = 3.0
 # Distance from the maximum, in standard errors, at which it is found.
-FOUND = 1e-5
+FOUND = 1e-6
 _HALVINGS = 30
 _LAST_STEPS = 20
 
@@ -475,6 +475,35 @@ def _in_coordinates(matrix: np.ndarray, space: Space) -> np.ndarray:
     return result
 
 
+def cluster_scores(
+    design: Design, space: Space, at: Population, slopes: Gradients, code: np.ndarray, n_clusters: int
+) -> np.ndarray:
+    """Gradients by the coordinates of the cells of each cluster, shape (n_clusters, n)."""
+    n_items, where = design.n_items, space.slices
+
+    def by_item(values: np.ndarray) -> np.ndarray:
+        cells = np.concatenate([code * n_items + design.first, code * n_items + design.second])
+        total = np.bincount(cells, np.concatenate([values, -values]), n_clusters * n_items)
+        return in_centred_basis(total.reshape(n_clusters, n_items))
+
+    result = np.zeros((n_clusters, space.n))
+    base, loading = slopes
+    result[:, where["mu"]] = by_item(base[0] + at.sensitivity * loading[0, :, 0])
+    for d in range(space.rank):
+        start = where["V"].start + d * (n_items - 1)
+        result[:, start : start + n_items - 1] = by_item(loading[0, :, 1 + d])
+    gap = at.mu[design.first] - at.mu[design.second]
+    columns = [(where["sensitivity"].start, gap * loading[0, :, 0])]
+    for t, m in enumerate(design.terms.shared_moves):
+        columns.append((where["shared"].start + t, design.shared_terms[:, t] * base[m]))
+    for t, m in enumerate(design.terms.own_moves):
+        columns.append((where["means"].start + t, design.judge_terms[:, t] * base[m]))
+        columns.append((where["sds"].start + t, design.judge_terms[:, t] * loading[m, :, 1 + space.rank + t]))
+    for position, values in columns:
+        result[:, position] = np.bincount(code, values, n_clusters)
+    return result
+
+
 def _by_coordinates(design: Design, space: Space, at: Population, slopes: Gradients) -> np.ndarray:
     """Gradient by the coordinates of one by base and loading of the cells."""
     return space.gradient(parts_of_gradient(design, at, slopes))
@@ -596,6 +625,7 @@ def search_population(
     n_nodes: int,
     *,
     start: np.ndarray | None = None,
+    is_free: np.ndarray | None = None,
     n_random: int = 2,
     rng: int | np.random.Generator | None = 0,
     maxiter: int = 200,
@@ -604,52 +634,71 @@ def search_population(
 
     One start has the direction along which judges differ most beyond those of the rank below; others have random ones. They climb
     with few nodes, and the best goes on with all of them.
+
+    Parameters
+    ----------
+    start : ndarray, optional
+        Coordinates that replace the starts.
+    is_free : ndarray of bool, shape (n_effects,), optional
+        Effects in which judges may differ; all by default.
     """
     rng = np.random.default_rng(rng)
     few = min(n_nodes, _FEW_NODES)
+    if is_free is None:
+        is_free = np.ones(Space.of(design, rank).n_effects, dtype=bool)
     if start is None:
-        climbs = _rough_climbs(design, rank, few, n_random, rng, maxiter)
+        climbs = _rough_climbs(design, rank, few, is_free, n_random, rng, maxiter)
         best, others = climbs[0], tuple(climb.loglike for climb in climbs[1:])
     else:
         best, others = _Climb(start, -np.inf, 0), ()
-    metric = Marginal(design, rank, few).information(best.values) if few > 1 else None
-    marginal = Marginal(design, rank, n_nodes)
+    metric = Marginal(design, rank, few, is_free).information(best.values) if few > 1 else None
+    marginal = Marginal(design, rank, n_nodes, is_free)
     climb = _climb(marginal, best.values, maxiter, metric=metric)
     marginal, climb = _at_the_boundary(marginal, climb, maxiter)
     return _finish(marginal, climb, others)
 
 
 def _rough_climbs(
-    design: Design, rank: int, n_nodes: int, n_random: int, rng: np.random.Generator, maxiter: int
+    design: Design,
+    rank: int,
+    n_nodes: int,
+    is_free: np.ndarray,
+    n_random: int,
+    rng: np.random.Generator,
+    maxiter: int,
 ) -> list[_Climb]:
     """Ends of the starts with few nodes, best first."""
-    space = Space.of(design, 0)
-    nothing = np.zeros(space.n)
-    nothing[space.spreads] = _FIRST_SPREAD
-    pooled = maximise_pooled(design)
-    if pooled is not None:
-        nothing[space.slices["mu"]] = in_centred_basis(pooled.at.scores[:1])[0]
-    for t, moves in enumerate(design.terms.shared_moves):
-        if moves:
-            nothing[space.slices["shared"].start + t] = design.response.start(design.n, design.counts)[moves - 1]
-    for t, moves in enumerate(design.terms.own_moves):
-        if moves:
-            nothing[space.slices["means"].start + t] = design.response.start(design.n, design.counts)[moves - 1]
-    first = _climb(Marginal(design, 0, n_nodes), nothing, maxiter, _ROUGH)
+
+    def marginal(r: int) -> Marginal:
+        return Marginal(design, r, n_nodes, np.concatenate([is_free[:1], np.ones(r, dtype=bool), is_free[1 + rank :]]))
+
+    first = _climb(marginal(0), _without_directions(design, marginal(0).is_free), maxiter, _ROUGH)
     for r in range(rank):
-        smaller = Marginal(design, r, n_nodes)
-        wider = _with_direction(smaller, first.values, next_direction(smaller, first.values))
-        first = _climb(Marginal(design, r + 1, n_nodes), wider, maxiter, _ROUGH)
+        wider = _with_direction(marginal(r), first.values, next_direction(marginal(r), first.values))
+        first = _climb(marginal(r + 1), wider, maxiter, _ROUGH)
     climbs = [first]
     if rank and len(design.n) <= limits.RANDOM_STARTS_CELLS:
-        larger = Marginal(design, rank, n_nodes)
-        at = larger.space.unpack(first.values)
+        at = marginal(rank).space.unpack(first.values)
         size = float(np.sqrt(np.square(at.V).mean()))
         for _ in range(n_random):
-            V = size * rng.standard_normal(at.V.shape)
-            begin = larger.space.pack(Population(at.mu, V, _FIRST_SPREAD, at.shared, at.means, at.sds))
-            climbs.append(_climb(Marginal(design, rank, n_nodes), begin, maxiter, _ROUGH))
+            begin = replace(at, V=size * rng.standard_normal(at.V.shape))
+            climbs.append(_climb(marginal(rank), marginal(rank).space.pack(begin), maxiter, _ROUGH))
     return sorted(climbs, key=lambda climb: -climb.loglike)
+
+
+def _without_directions(design: Design, is_free: np.ndarray) -> np.ndarray:
+    """Coordinates to begin with: pooled scores, and some spread of all that judges may differ in."""
+    space = Space.of(design, 0)
+    values = np.zeros(space.n)
+    values[space.spreads] = np.where(is_free, _FIRST_SPREAD, 0.0)
+    pooled = maximise_pooled(design)
+    if pooled is not None:
+        values[space.slices["mu"]] = in_centred_basis(pooled.at.scores[:1])[0]
+    own = design.response.start(design.n, design.counts)
+    for part, moves in (("shared", design.terms.shared_moves), ("means", design.terms.own_moves)):
+        for t in np.flatnonzero(moves):
+            values[space.slices[part].start + t] = own[moves[t] - 1]
+    return values
 
 
 def next_direction(marginal: Marginal, values: np.ndarray) -> np.ndarray:
@@ -729,8 +778,9 @@ def _at_the_boundary(marginal: Marginal, climb: _Climb, maxiter: int) -> tuple[M
     """Hold standard deviations at zero that the likelihood puts there."""
     space = marginal.space
     effects = np.array([0, *range(1 + space.rank, space.n_effects)])
+    was_free = marginal.is_free
     for position, effect in zip(space.spreads, effects, strict=True):
-        if abs(climb.values[position]) > _SMALL_SPREAD:
+        if not was_free[effect] or abs(climb.values[position]) > _SMALL_SPREAD:
             continue
         values, is_free = climb.values.copy(), marginal.is_free.copy()
         values[position], is_free[effect] = 0.0, False
@@ -762,6 +812,17 @@ def _finish(marginal: Marginal, climb: _Climb, others: tuple[float, ...]) -> Pop
         values, loglike, gradient, iterations, moved = values + step, there, slope, iterations + 1, moved + distance
     return PopulationOptimum(
         values, loglike, gradient, information, fixed, marginal.is_free, distance, inverse is not None, iterations, others
+    )
+
+
+def optimum_at(marginal: Marginal, values: np.ndarray, iterations: int = 0) -> PopulationOptimum:
+    """Coordinates that were found before, judged again from where they lie."""
+    loglike, gradient = marginal.value(values)
+    information, fixed = marginal.information(values), fixed_movements(marginal, values)
+    inverse = _inverse(information, fixed)
+    distance = np.nan if inverse is None else float(np.sqrt(max(gradient @ inverse @ gradient, 0.0)))
+    return PopulationOptimum(
+        values, loglike, gradient, information, fixed, marginal.is_free, distance, inverse is not None, iterations
     )
 
 
