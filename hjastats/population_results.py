@@ -46,6 +46,11 @@ _NOT_OF_A_SAMPLE = (
 )
 
 
+def _of_single_judges(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Refuse questions about single judges."""
+    raise NotImplementedError(_NOT_OF_A_SAMPLE)
+
+
 class PopulationResults(HJAResults):
     """Results of :meth:`hjastats.PopulationHJAModel.fit`.
 
@@ -62,8 +67,17 @@ class PopulationResults(HJAResults):
     mu[model-I] - mu[model-H]      0.37     0.25
     """
 
+    _look = ".summary(), .population, .ranking(), .share(), .new_judge()"
     model: PopulationHJAModel  # type: ignore[assignment]
     fit: PopulationFit  # type: ignore[assignment]
+
+    def __dir__(self) -> list[str]:
+        own = [name for name in vars(PopulationResults) if not name.startswith("_")]
+        absent = {name for name in own if getattr(vars(PopulationResults)[name], "fget", vars(PopulationResults)[name]) is _of_single_judges}
+        return sorted({*super().__dir__(), *own} - absent - {"model", "info_criteria", "llr_pvalue"})
+
+    def _relatives(self) -> None:
+        """None: neighbours are compared by their held-out verdicts."""
 
     # The population
 
@@ -353,12 +367,8 @@ class PopulationResults(HJAResults):
         document["checksum"] = checksum(document)
         return text_or_file(json.dumps(document, allow_nan=False), path)
 
-    def _of_single_judges(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(_NOT_OF_A_SAMPLE)
-
     judges = property(_of_single_judges)
-    plot = property(_of_single_judges)
-    bootstrap = report = diagnose = compare_lr_test = contrast_formula = wald_test_terms = _of_single_judges
+    bootstrap = diagnose = contrast_formula = _of_single_judges
 
 
 # Over whom a prediction is taken.

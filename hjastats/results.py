@@ -87,6 +87,9 @@ class HJAResults(GenericLikelihoodModelResults):
     (0.999, 0.737)
     """
 
+    # Where to look after the first three lines.
+    _look = ".summary(), .ranking(), .plot, .judges"
+
     def __init__(self, model: HJAModel, fit: Fit) -> None:
         self.model, self.fit = model, fit
         # Scores without a consensus, or with fewer directions than the rank, have no parameters: refused here, not later.
@@ -1310,5 +1313,5 @@ def _in_three_lines(results: HJAResults) -> str:
         f"{layout.description}: {fit.n_comparisons:,.10g} comparisons of {len(layout.items)} items by "
         f"{len(layout.judges)} judges, log-likelihood {fit.loglike:.1f} with {fit.df:g} parameters\n"
         f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
-        f"{errors}; .summary(), .ranking(), .plot, .judges"
+        f"{errors}; {results._look}"
     )

@@ -15,6 +15,8 @@ from .. import words
 from ..diagnostics.findings import Finding
 from ..fit import Fit
 from ..inference.estimates import estimates, leverage
+from ..inference.population import population_table
+from ..population import PopulationFit
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def _left(fit: Fit, heading: Heading) -> list[tuple[str, list[str] | None]]:
     return [
         ("Dep. Variable:", None),
         ("Model:", [heading.model]),
-        ("Method:", ["Maximum likelihood" if fit.penalty is None else fit.penalty.title]),
+        ("Method:", [_method(fit)]),
         ("Date:", None),
         ("Time:", None),
         ("No. Comparisons:", [f"{fit.n_comparisons:,.10g}"]),
@@ -62,12 +64,18 @@ def _left(fit: Fit, heading: Heading) -> list[tuple[str, list[str] | None]]:
     ]
 
 
+def _method(fit: Fit) -> str:
+    if fit.penalty is not None:
+        return fit.penalty.title
+    return "Marginal likelihood" if isinstance(fit, PopulationFit) else "Maximum likelihood"
+
+
 def _right(fit: Fit) -> list[tuple[str, list[str]]]:
     layout, loglike = fit.layout, fit.loglike
     return [
         ("No. Judges:", [f"{len(layout.judges)}"]),
         ("No. Items:", [f"{len(layout.items)}"]),
-        ("Rank:", [f"{layout.rank}" if layout.structure.has_sensitivities else "-"]),
+        ("Rank:", [f"{layout.rank}" if layout.structure.has_sensitivities or isinstance(fit, PopulationFit) else "-"]),
         ("Log-Likelihood:", [f"{loglike:.5g}" if abs(loglike) < 1000 else f"{loglike:.1f}"]),
         ("LL-Null (offset):" if fit.design.has_offset else "LL-Null (coin flips):", [f"{fit.null_loglike:.1f}"]),
         ("AIC:", [f"{fit.aic:.1f}"]),
@@ -78,8 +86,19 @@ def _right(fit: Fit) -> list[tuple[str, list[str]]]:
 
 
 def _terms(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
-    """One table for every linear term."""
-    return [_parameters(fit, term.name, term.title, 0.0, alpha, max_rows) for term in fit.layout.terms]
+    """One table for every linear term; what a sample of judges has for themselves is part of the population."""
+    terms = fit.layout.terms.shared if isinstance(fit, PopulationFit) else fit.layout.terms
+    return [_parameters(fit, term.name, term.title, 0.0, alpha, max_rows) for term in terms]
+
+
+def _population(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
+    if not isinstance(fit, PopulationFit):
+        return []
+    table = population_table(fit, alpha)
+    rows = [[words.number(value) for value in row] for row in table.to_numpy()]
+    header = ["coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
+    name = "population of judges (intervals of sd on the log scale, of corr on Fisher's)"
+    return [_table(list(table.index), rows, header, name, max_rows)]
 
 
 def _sensitivities(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
@@ -138,6 +157,8 @@ def _places(fit: Fit, order: np.ndarray, scores: np.ndarray) -> list[str]:
 
 def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     structure = fit.layout.structure
+    if isinstance(fit, PopulationFit):
+        return []
     if not structure.rank and (structure.has_sensitivities or not structure.judges_differ):
         return []
     table = leverage(fit)
@@ -149,7 +170,13 @@ def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
 
 
 # What stands between header and notes, in this order.
-BLOCKS: list[Callable[[Fit, float, int], list[SimpleTable]]] = [_terms, _sensitivities, _consensus, _disagreement]
+BLOCKS: list[Callable[[Fit, float, int], list[SimpleTable]]] = [
+    _terms,
+    _population,
+    _sensitivities,
+    _consensus,
+    _disagreement,
+]
 
 
 def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) -> list[list[str]]:
@@ -191,6 +218,9 @@ def _notes(fit: Fit, findings: Sequence[Finding]) -> list[str]:
 
 
 def _constraints(fit: Fit) -> str:
+    if isinstance(fit, PopulationFit):
+        text = "Identified by sum(mu) = 0 and a mean sensitivity of one"
+        return text + ("; V is orthogonal to mu, its columns have length sqrt(n_items)." if fit.layout.rank else ".")
     if not fit.layout.structure.has_sensitivities:
         return "Identified by scores that sum to zero over items."
     text = "Identified by sum(mu) = 0 and mean(gamma) = 1"
