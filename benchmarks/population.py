@@ -2,7 +2,8 @@
 
     python benchmarks/population.py heldout [llmfao mtbench cems germanparties]
     python benchmarks/population.py speed
-    python benchmarks/population.py coverage [n_panels]
+
+    python benchmarks/population.py heldout llmfao fixed(1)     (only labels that contain the last word)
 
 Data and folds as in ``../shared/reference/folds.py``; fixed judges have every ridge of a list, and the best of them is shown.
 """
@@ -88,7 +89,8 @@ def predicted(result: hja.HJAResults, test: pd.DataFrame, known: np.ndarray) -> 
 
 
 def heldout(names: list[str]) -> None:
-    for name in names or list(SETS):
+    wanted = [word for word in names if word not in SETS]
+    for name in [word for word in names if word in SETS] or list(SETS):
         load, ranks, highest, n_folds, position = SETS[name]
         data = load().reset_index(drop=True)
         fold = data.fold.to_numpy() if "fold" in data else np.random.default_rng(1).integers(0, 5, len(data))
@@ -98,18 +100,22 @@ def heldout(names: list[str]) -> None:
         for r in ranks:
             fits[f"population({r})"] = lambda d, r=r: hja.PopulationHJAModel.from_comparisons(d, rank=r, position=position).fit(warn_convergence=False)
         for r in range(highest + 1):
-            for alpha in RIDGES:
-                fits[f"fixed({r}) ridge {alpha}"] = lambda d, r=r, alpha=alpha: hja.HJAModel.from_comparisons(
-                    d, rank=r, position=position
-                ).fit_regularized(alpha, terms=True, warn_convergence=False)
+            for terms in (False, True) if position else (False,):
+                for alpha in RIDGES:
+                    label = f"fixed({r}) ridge {alpha}" + (" with terms" if terms else "")
+                    fits[label] = lambda d, r=r, alpha=alpha, terms=terms: hja.HJAModel.from_comparisons(
+                        d, rank=r, position=position
+                    ).fit_regularized(alpha, terms=terms, warn_convergence=False)
         for label, make in fits.items():
+            if wanted and not any(word in label for word in wanted):
+                continue
             start, losses = time.process_time(), []
             for f in range(n_folds):
                 train, test = data[fold != f], data[fold == f]
                 result = make(comparisons(train))
                 known = test.judge.astype(str).isin(train.judge.astype(str)).to_numpy()
                 losses.append(loss(predicted(result, test, known), test.y.to_numpy(float)))
-            print(f"{name:14s} {label:22s} log-loss {np.mean(losses):.4f}  {time.process_time() - start:.0f} s", flush=True)
+            print(f"{name:14s} {label:30s} log-loss {np.mean(losses):.4f}  {time.process_time() - start:.0f} s", flush=True)
 
 
 def many_judges(n_judges: int, n_each: int = 20, n_items: int = 50, seed: int = 0) -> hja.Comparisons:

@@ -209,8 +209,10 @@ class PopulationFit(Fit):
 
     @property
     def absent(self) -> list[str]:
-        """What judges do not differ in: standard deviations that are estimated as zero."""
-        return [name for name, free in zip(self.space_layout.effects, self.found.is_free, strict=True) if not free]
+        """What judges do not differ in: standard deviations that are estimated as zero; sensitivities may still vary with taste."""
+        names = self.space_layout.effects
+        absent = [name for name, free in zip(names, self.found.is_free, strict=True) if not free]
+        return [name for name in absent if name != "gamma" or not self.layout.rank]
 
     # How precise it is
 

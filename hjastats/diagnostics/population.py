@@ -14,6 +14,8 @@ from .findings import NEARLY_SINGULAR, Finding
 FEW_JUDGES = 20
 # Standard deviation of a loading, in log-odds, below which a direction is hardly one.
 SLIGHT = 0.05
+# Spread of sensitivities, whose mean is one, at which that mean is next to zero.
+LARGE = 10.0
 
 
 def find_population(fit: PopulationFit, observed: Observations) -> list[Finding]:
@@ -22,6 +24,12 @@ def find_population(fit: PopulationFit, observed: Observations) -> list[Finding]
 
 
 def _convergence(fit: PopulationFit) -> Finding:
+    if not fit.is_identified and _has_no_consensus(fit):
+        text = (
+            "There is no consensus to speak of: the average sensitivity, which is one by definition, cannot be told from zero, so that scores of "
+            "the average judge run to zero and the spread of sensitivities to infinity. Standard errors are withheld."
+        )
+        return Finding("identification", True, text)
     if not fit.is_identified:
         text = "The information is singular: the data do not determine the population, standard errors are withheld."
         return Finding("identification", True, text)
@@ -31,6 +39,10 @@ def _convergence(fit: PopulationFit) -> Finding:
     if condition > NEARLY_SINGULAR:
         return Finding("identification", True, f"The information is nearly singular (condition number {condition:.2g}).")
     return Finding("convergence", False, f"Converged; information positive definite (condition number {condition:.2g}).")
+
+
+def _has_no_consensus(fit: PopulationFit) -> bool:
+    return fit.reported.sensitivity > LARGE or float(np.abs(fit.population.mu).max()) < 1.0 / LARGE
 
 
 def _quadrature(fit: PopulationFit) -> Finding:
@@ -53,6 +65,9 @@ def _sample(fit: PopulationFit, observed: Observations) -> Finding:
 
 def _zero(fit: PopulationFit) -> list[Finding]:
     """Standard deviations at the boundary."""
+    if fit.layout.rank and not fit.found.is_free[0]:
+        text = "Sensitivities vary with taste only (the boundary): what they vary beyond it is estimated as zero."
+        return [Finding("boundary", False, text)]
     if not fit.absent:
         return []
     text = (
@@ -76,7 +91,7 @@ def _separated(fit: PopulationFit) -> list[Finding]:
     if not apart:
         return []
     text = (
-        f"{apart:,} of {len(fit.layout.judges):,} judges never contradict themselves: scores of their own would have no finite estimate. As a "
-        "sample they do, shrunk to the population."
+        f"{apart:,} of {len(fit.layout.judges):,} judges contradict themselves so little that scores of their own would have no finite "
+        "estimate. That is no problem here: theirs are shrunk to the population."
     )
     return [Finding("separation", False, text)]

@@ -33,7 +33,7 @@ _NO_CONSENSUS = 0.05
 def population_table(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
     """Means and standard deviations of what judges differ in, and correlations; intervals of sds on the log scale, of correlations on Fisher's.
 
-    A standard deviation of zero lies at the boundary and has neither error nor interval.
+    A standard deviation of zero, or a correlation of one, lies at the boundary and has neither error nor interval.
     """
     layout = fit.layout
     names = [name for kind in (*layout.terms.own_names, "sd", "corr") for name in layout.blocks.get(kind, [])]
@@ -44,10 +44,16 @@ def population_table(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
     lower, upper = estimate - half, estimate + half
     is_sd, is_corr = kinds == "sd", kinds == "corr"
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        lower[is_sd], upper[is_sd] = (estimate[is_sd] * np.exp(s * half[is_sd] / estimate[is_sd]) for s in (-1.0, 1.0))
+        # Where an error is as large as what it belongs to, the log scale has no ends worth the name: that of the variance, from zero.
+        is_clear = is_sd & (error < estimate)
+        lower[is_clear], upper[is_clear] = (
+            estimate[is_clear] * np.exp(s * half[is_clear] / estimate[is_clear]) for s in (-1.0, 1.0)
+        )
+        unclear = is_sd & ~is_clear
+        lower[unclear], upper[unclear] = 0.0, np.sqrt(estimate[unclear] ** 2 + 2.0 * half[unclear] * estimate[unclear])
         middle, width = np.arctanh(estimate[is_corr]), half[is_corr] / (1.0 - estimate[is_corr] ** 2)
         lower[is_corr], upper[is_corr] = np.tanh(middle - width), np.tanh(middle + width)
-    is_zero = is_sd & (estimate == 0.0)
+    is_zero = (is_sd & (estimate == 0.0)) | (is_corr & (np.abs(estimate) > 1.0 - 1e-9))
     table = pd.DataFrame(
         {"estimate": estimate, "std_err": error, "ci_lower": lower, "ci_upper": upper}, index=pd.Index(names, name="parameter")
     )
@@ -67,7 +73,11 @@ def _pairs(fit: PopulationFit, first: Any, second: Any) -> tuple[np.ndarray, np.
 
 
 def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 0.05) -> pd.DataFrame:
-    """Share of all judges like these whose scores put the first item above the second, with an interval made on the probit scale."""
+    """Share of all judges like these whose scores put the first item above the second.
+
+    That is ``Phi(gap / spread)``; the interval is made on the scale of the angle whose tangent is the ratio, on which neither a gap nor a
+    spread of zero is far away.
+    """
     (a, b), at, space = _pairs(fit, first, second), fit.population, fit.marginal.space
     gap, taste = at.mu[a] - at.mu[b], at.V[a] - at.V[b]
     spread = np.sqrt((at.sensitivity * gap) ** 2 + np.square(taste).sum(axis=1))
@@ -86,9 +96,10 @@ def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 
             sensitivity=-at.sensitivity * gap[i] ** 3 / spread[i] ** 3,
         )
         errors[i] = np.sqrt(fit.covariance.variances(space.gradient(by)[None])[0])
-    half = stats.norm.ppf(1.0 - alpha / 2.0) * errors
+    angle, half = np.arctan(probit), stats.norm.ppf(1.0 - alpha / 2.0) * errors / (1.0 + probit**2)
     table["share"], table["std_err"] = ndtr(probit), stats.norm.pdf(probit) * errors
-    table["ci_lower"], table["ci_upper"] = ndtr(probit - half), ndtr(probit + half)
+    for name, limit in (("ci_lower", angle - half), ("ci_upper", angle + half)):
+        table[name] = ndtr(np.tan(np.clip(limit, -np.pi / 2, np.pi / 2)))
     return table
 
 
@@ -208,10 +219,12 @@ def choose_population_covariance(
     if cov_type == "nonrobust" and not given:
         said = "Standard errors from the observed information of the marginal likelihood; they count the drawing of these judges."
         return replace(fit, choice=CovarianceChoice("nonrobust", said))
-    if cov_type != "cluster" or set(given) - {"groups"}:
+    if cov_type != "cluster" or set(given) - {"groups", "use_correction"}:
         raise OptionError(
-            f"cov_type must be 'nonrobust' or 'cluster', with cov_kwds={{'groups': ...}}, got {cov_type!r} and {given!r}."
+            f"cov_type must be 'nonrobust', or 'cluster' with cov_kwds={{'groups': ..., 'use_correction': True}}, got {cov_type!r} and "
+            f"{words.quoted(given)}."
         )
+    corrects = bool(given.get("use_correction", True))
     observed = observations()
     data = observed.data
     ways = read_clusters(given.get("groups", "judge"), data)
@@ -224,29 +237,31 @@ def choose_population_covariance(
         raise OptionError("judges are clusters already: name one other way in which rows hang together.")
     if judges.n < 2:
         raise IdentificationError("clustering needs at least two clusters, got one.")
-    meat = _meat(fit, observed, judges)
+    meat = _meat(fit, observed, judges, corrects)
     if others:
-        meat = meat + _meat(fit, observed, others[0]) - _meat(fit, observed, judges.within(others[0]))
+        both = judges.within(others[0])
+        meat = meat + _meat(fit, observed, others[0], corrects) - _meat(fit, observed, both, corrects)
         values, vectors = np.linalg.eigh(meat)
         meat = (vectors * np.maximum(values, 0.0)) @ vectors.T
     bread = fit.model_covariance.covariance
     by = " and ".join(f"{way.n:,} clusters ({way.name or 'labels'})" for way in (judges, *others))
-    facts = {"groups": given.get("groups", "judge"), "n_groups": judges.n}
+    named: list[Any] = [way.code.tolist() if way.name is None else way.name for way in ways]
+    facts = {"groups": named[0] if len(named) == 1 else named, "use_correction": corrects, "n_groups": judges.n}
     choice = CovarianceChoice(
         "cluster", f"Standard errors are robust to dependence within {by}.", DenseCovariance(bread @ meat @ bread), facts
     )
     return replace(fit, choice=choice)
 
 
-def _meat(fit: PopulationFit, observed: Observations, clusters: Clusters) -> np.ndarray:
-    """Outer products of the expected gradients of clusters, given the verdicts of their judges, times n / (n - 1)."""
+def _meat(fit: PopulationFit, observed: Observations, clusters: Clusters, corrects: bool) -> np.ndarray:
+    """Outer products of the expected gradients of clusters, given the verdicts of their judges; corrected, times n / (n - 1)."""
     order = np.argsort(observed.rows.judge, kind="stable")
     rows = take(observed.rows, order)
     marginal = Marginal(rows, fit.layout.rank, fit.marginal.n_nodes, fit.found.is_free)
     slopes = marginal.rows(fit.found.values)
     code = clusters.code[order]
     scores = cluster_scores(rows, marginal.space, fit.population, slopes, code, clusters.n)
-    return clusters.n / (clusters.n - 1.0) * scores.T @ scores
+    return (clusters.n / (clusters.n - 1.0) if corrects else 1.0) * scores.T @ scores
 
 
 # Tests

@@ -59,8 +59,9 @@ def nodes(n_nodes: int, n_effects: int) -> tuple[np.ndarray, np.ndarray]:
     """
     x, weight = np.polynomial.hermite_e.hermegauss(n_nodes)
     weight = weight / weight.sum()
-    grid = np.array(list(product(x, repeat=n_effects))).reshape(-1, n_effects)
-    weights = np.array(list(product(weight, repeat=n_effects))).reshape(-1, n_effects).prod(axis=1)
+    shape = n_nodes**n_effects, n_effects
+    grid = np.array(list(product(x, repeat=n_effects))).reshape(shape)
+    weights = np.array(list(product(weight, repeat=n_effects))).reshape(shape).prod(axis=1)
     return grid, np.log(weights)
 
 
