@@ -15,6 +15,8 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +26,6 @@ import hjastats as hja
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 RIDGES = (0.05, 0.1, 0.2, 0.5, 1.0)
-Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def _llmfao() -> pd.DataFrame:
@@ -66,7 +67,9 @@ def loss(p: np.ndarray, y: np.ndarray) -> float:
 
 
 def comparisons(rows: pd.DataFrame) -> hja.Comparisons:
-    return hja.Comparisons.from_arrays(rows.judge.astype(str).tolist(), rows["first"].tolist(), rows["second"].tolist(), rows.y.to_numpy(float))
+    return hja.Comparisons.from_arrays(
+        rows.judge.astype(str).tolist(), rows["first"].tolist(), rows["second"].tolist(), rows.y.to_numpy(float)
+    )
 
 
 def predicted(result: hja.HJAResults, test: pd.DataFrame, known: np.ndarray) -> np.ndarray:
@@ -88,25 +91,37 @@ def predicted(result: hja.HJAResults, test: pd.DataFrame, known: np.ndarray) -> 
     return p
 
 
+def candidates(
+    ranks: tuple[int, ...], highest: int, position: str | None
+) -> dict[str, Callable[[hja.Comparisons], hja.HJAResults]]:
+    """What is compared, under its label."""
+
+    def population(data: hja.Comparisons, rank: int) -> hja.HJAResults:
+        model = hja.PopulationHJAModel.from_comparisons(data, rank=rank, position=position)
+        return model.fit(warn_convergence=False)
+
+    def fixed(data: hja.Comparisons, rank: int, alpha: float, terms: bool) -> hja.HJAResults:
+        model = hja.HJAModel.from_comparisons(data, rank=rank, position=position)
+        return model.fit_regularized(alpha, terms=terms, warn_convergence=False)
+
+    def pooled(data: hja.Comparisons) -> hja.HJAResults:
+        return hja.BTLModel.from_comparisons(data, position=position and "common").fit(warn_convergence=False)
+
+    fits: dict[str, Callable[[hja.Comparisons], hja.HJAResults]] = {"BTL": pooled}
+    fits |= {f"population({r})": partial(population, rank=r) for r in ranks}
+    for r, terms, alpha in product(range(highest + 1), (False, True) if position else (False,), RIDGES):
+        label = f"fixed({r}) ridge {alpha}" + (" with terms" if terms else "")
+        fits[label] = partial(fixed, rank=r, alpha=alpha, terms=terms)
+    return fits
+
+
 def heldout(names: list[str]) -> None:
     wanted = [word for word in names if word not in SETS]
     for name in [word for word in names if word in SETS] or list(SETS):
         load, ranks, highest, n_folds, position = SETS[name]
         data = load().reset_index(drop=True)
         fold = data.fold.to_numpy() if "fold" in data else np.random.default_rng(1).integers(0, 5, len(data))
-        fits: dict[str, Callable[[hja.Comparisons], hja.HJAResults]] = {
-            "BTL": lambda d: hja.BTLModel.from_comparisons(d, position=position and "common").fit(warn_convergence=False)
-        }
-        for r in ranks:
-            fits[f"population({r})"] = lambda d, r=r: hja.PopulationHJAModel.from_comparisons(d, rank=r, position=position).fit(warn_convergence=False)
-        for r in range(highest + 1):
-            for terms in (False, True) if position else (False,):
-                for alpha in RIDGES:
-                    label = f"fixed({r}) ridge {alpha}" + (" with terms" if terms else "")
-                    fits[label] = lambda d, r=r, alpha=alpha, terms=terms: hja.HJAModel.from_comparisons(
-                        d, rank=r, position=position
-                    ).fit_regularized(alpha, terms=terms, warn_convergence=False)
-        for label, make in fits.items():
+        for label, make in candidates(ranks, highest, position).items():
             if wanted and not any(word in label for word in wanted):
                 continue
             start, losses = time.process_time(), []
@@ -115,7 +130,10 @@ def heldout(names: list[str]) -> None:
                 result = make(comparisons(train))
                 known = test.judge.astype(str).isin(train.judge.astype(str)).to_numpy()
                 losses.append(loss(predicted(result, test, known), test.y.to_numpy(float)))
-            print(f"{name:14s} {label:30s} log-loss {np.mean(losses):.4f}  {time.process_time() - start:.0f} s", flush=True)
+            print(
+                f"{name:14s} {label:30s} log-loss {np.mean(losses):.4f}  {time.process_time() - start:.0f} s",
+                flush=True,
+            )
 
 
 def many_judges(n_judges: int, n_each: int = 20, n_items: int = 50, seed: int = 0) -> hja.Comparisons:
@@ -152,7 +170,8 @@ def speed() -> None:
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         print(
-            f"{label:16s} {len(model.judges):6,d} judges, rank 1 with errors: {cpu:.1f} s of CPU, {wall:.1f} s; peak {memory:.2f} GB; "
+            f"{label:16s} {len(model.judges):6,d} judges, rank 1 with errors: {cpu:.1f} s of CPU, {wall:.1f} s; peak "
+            f"{memory:.2f} GB; "
             f"log-likelihood {result.llf:.3f}, converged {result.converged}",
             flush=True,
         )

@@ -1,6 +1,7 @@
 """A fit of judges as a sample: a :class:`~hjastats.fit.Fit` whose parameters are those of the population judges are drawn from.
 
-Scores and coefficients of single judges (``at``, ``parts``) are predictions: means given their verdicts, at the estimated population.
+Scores and coefficients of single judges (``at``, ``parts``) are predictions: means given their verdicts, at the estimated
+population.
 """
 
 from __future__ import annotations
@@ -111,7 +112,9 @@ class PopulationView(ParameterView):
         self.params = pd.Series(params, layout.names)
         self.mu = pd.Series(params[layout.slices["mu"]], pd.Index(layout.items, name="item"), name="mu")
         self.sd = pd.Series(params[layout.slices["sd"]], list(layout.effects), name="sd")
-        directions = params[layout.slices["V"]].reshape(layout.rank, -1).T if layout.rank else np.zeros((len(self.mu), 0))
+        directions = (
+            params[layout.slices["V"]].reshape(layout.rank, -1).T if layout.rank else np.zeros((len(self.mu), 0))
+        )
         self.V = pd.DataFrame(directions, self.mu.index, range(1, layout.rank + 1))
 
 
@@ -251,7 +254,9 @@ class PopulationFit(Fit):
     def vector(self, kind: str, some: np.ndarray) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
         """Labels, estimates and Jacobian of the consensus."""
         if kind != "mu":
-            raise ContrastError(_NO_CONTRASTS, f"the spread of {kind} is in .population, the judges' predictions in .scores.")
+            raise ContrastError(
+                _NO_CONTRASTS, f"the spread of {kind} is in .population, the judges' predictions in .scores."
+            )
         return super().vector(kind, some)
 
     def estimates(self, kind: str, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from .models.population import PopulationHJAModel
 
 _NOT_OF_A_SAMPLE = (
-    "not available for judges as a sample: single judges have predictions (scores, sensitivity, position), the population has parameters "
+    "not available for judges as a sample: single judges have predictions (scores, sensitivity, position), the "
+    "population has parameters "
     "(population, consensus). HJAModel has parameters for each judge."
 )
 
@@ -54,7 +55,8 @@ def _of_single_judges(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
 class PopulationResults(HJAResults):
     """Results of :meth:`hjastats.PopulationHJAModel.fit`.
 
-    ``params``, ``consensus``, ``ranking``, ``pairwise``, ``contrast`` and tests are about the population judges are drawn from; ``scores``,
+    ``params``, ``consensus``, ``ranking``, ``pairwise``, ``contrast`` and tests are about the population judges are drawn from;
+    ``scores``,
     ``sensitivity``, ``position`` and ``disagreement`` are predictions of the judges at hand, shrunk to it, with conditional errors.
 
     Examples
@@ -68,12 +70,13 @@ class PopulationResults(HJAResults):
     """
 
     _look = ".summary(), .population, .ranking(), .share(), .new_judge()"
-    model: PopulationHJAModel  # type: ignore[assignment]
-    fit: PopulationFit  # type: ignore[assignment]
+    model: PopulationHJAModel
+    fit: PopulationFit
 
     def __dir__(self) -> list[str]:
-        own = [name for name in vars(PopulationResults) if not name.startswith("_")]
-        absent = {name for name in own if getattr(vars(PopulationResults)[name], "fget", vars(PopulationResults)[name]) is _of_single_judges}
+        members = vars(PopulationResults)
+        own = [name for name in members if not name.startswith("_")]
+        absent = {name for name in own if _of_single_judges in (members[name], getattr(members[name], "fget", None))}
         return sorted({*super().__dir__(), *own} - absent - {"model", "info_criteria", "llr_pvalue"})
 
     def _relatives(self) -> None:
@@ -83,9 +86,11 @@ class PopulationResults(HJAResults):
 
     @property
     def population(self) -> pd.DataFrame:
-        """Means and standard deviations of what judges differ in, with 95% intervals; sd on the log scale, correlations on Fisher's.
+        """Means and standard deviations of what judges differ in, with 95% intervals.
 
-        Loadings U are those on directions V of length sqrt(n_items), orthogonal to mu. A standard deviation of zero lies at the boundary
+        Those of standard deviations are made on the log scale, of correlations on Fisher's.
+        Loadings U are those on directions V of length sqrt(n_items), orthogonal to mu. A standard deviation of zero lies at the
+        boundary
         and has no interval.
 
         Examples
@@ -121,7 +126,9 @@ class PopulationResults(HJAResults):
         return share_of_judges(self.fit, first, second, alpha)
 
     def new_judge(self, alpha: float = 0.05) -> pd.DataFrame:
-        """Scores of a judge nobody has seen yet, with prediction intervals: the spread of judges and the error of the estimate together.
+        """Scores of a judge nobody has seen yet, with prediction intervals.
+
+        They hold the spread of judges and the error of the estimate together.
 
         Examples
         --------
@@ -162,7 +169,9 @@ class PopulationResults(HJAResults):
         n: int = 99,
         rng: int | np.random.Generator | None = 0,
     ) -> RankTest:
-        """Test that the number of directions is enough, against one more, by parametric bootstrap: with rank 0, whether judges have tastes.
+        """Test that the number of directions is enough, against one more, by parametric bootstrap.
+
+        With rank 0, whether judges have tastes.
 
         Parameters
         ----------
@@ -202,7 +211,7 @@ class PopulationResults(HJAResults):
         index = pd.Index(self.fit.layout.judges, name="judge")
         return pd.DataFrame(self.fit.score_errors, index, pd.Index(self.fit.layout.items, name="item"))
 
-    def predict(  # type: ignore[override]
+    def predict(
         self,
         exog: Any = None,
         *,
@@ -224,7 +233,8 @@ class PopulationResults(HJAResults):
         judge, item_a, item_b : label or array_like of labels, optional
             New comparisons; the data themselves when left out. Without judge, those of a new one.
         of : {"known", "new", "average"}, optional
-            Known judges, given what they said; judges nobody has seen yet; or one whose effects are all average, which is not what judges
+            Known judges, given what they said; judges nobody has seen yet; or one whose effects are all average, which is not
+            what judges
             say on average.
 
         Examples
@@ -260,7 +270,7 @@ class PopulationResults(HJAResults):
         values = _AVERAGES[who](self.fit, rows, summarise)
         return pd.DataFrame(dict(zip(response.verdicts, values, strict=True))) if which == "probs" else values
 
-    def get_prediction(self, exog: Any = None, **kwargs: Any) -> Any:  # type: ignore[override]
+    def get_prediction(self, exog: Any = None, **kwargs: Any) -> Any:
         """Expected preference of a judge nobody has seen yet, with intervals made on the logit scale.
 
         Parameters
@@ -283,7 +293,9 @@ class PopulationResults(HJAResults):
         """
         position, alpha = kwargs.pop("position", True), kwargs.pop("alpha", 0.05)
         if kwargs.get("judge") is not None:
-            raise OptionError("intervals are those of a new judge: leave judge out; predict(judge=...) has those at hand.")
+            raise OptionError(
+                "intervals are those of a new judge: leave judge out; predict(judge=...) has those at hand."
+            )
         if kwargs.get("item_a") is not None:
             kwargs["judge"] = self.model.judges[0]
         rows = self.model.prediction_rows(
@@ -299,7 +311,9 @@ class PopulationResults(HJAResults):
     def ranking(self, judge: str | None = None, **kwargs: Any) -> pd.DataFrame:  # type: ignore[override]
         """Places of the consensus with intervals and tied groups; see :meth:`hjastats.HJAResults.ranking`."""
         if judge is not None:
-            raise OptionError("places are those of the consensus: scores and score_errors have the predictions of single judges.")
+            raise OptionError(
+                "places are those of the consensus: scores and score_errors have the predictions of single judges."
+            )
         return ranking(self.fit, **kwargs)
 
     # What else is the fit's
@@ -325,9 +339,7 @@ class PopulationResults(HJAResults):
         item
         model-I      1.09     0.39
         """
-        fit = choose_population_covariance(
-            replace(self.fit), cov_type, cov_kwds, lambda: self.model.observations
-        )
+        fit = choose_population_covariance(replace(self.fit), cov_type, cov_kwds, lambda: self.model.observations)
         return type(self)(self.model, fit)
 
     @cached_property
@@ -341,7 +353,7 @@ class PopulationResults(HJAResults):
         return float("nan")
 
     def info_criteria(self, crit: str, dk_params: float = 0) -> float:
-        """An information criterion of the marginal likelihood; those that take a number of observations take the number of judges."""
+        """An information criterion of the marginal likelihood; BIC takes the number of judges."""
         check_option("crit", crit, ("aic", "bic"))
         weight = 2.0 if crit == "aic" else float(np.log(len(self.fit.layout.judges)))
         return -2.0 * self.llf + weight * (self.df_model + dk_params)
@@ -366,6 +378,14 @@ class PopulationResults(HJAResults):
         }
         document["checksum"] = checksum(document)
         return text_or_file(json.dumps(document, allow_nan=False), path)
+
+    def compare_lr_test(self, restricted: HJAResults, method: str = "chi2", **kwargs: Any) -> Any:
+        """Likelihood-ratio test of a restricted model of the same sample; see :meth:`hjastats.HJAResults.compare_lr_test`.
+
+        Spreads and directions are no such test, but :meth:`spread_test` and :meth:`rank_test`.
+        """
+        check_option("method", method, ("chi2",))
+        return super().compare_lr_test(restricted)
 
     judges = property(_of_single_judges)
     bootstrap = diagnose = contrast_formula = _of_single_judges

@@ -39,7 +39,13 @@ def _fit(rng: np.random.Generator) -> hja.PopulationResults:
     return hja.PopulationHJAModel.from_comparisons(draw(rng)).fit(warn_convergence=False)
 
 
-@claim("P1", "coverage", "differences of mu of a population: 60 judges with 15 verdicts each on 8 items", n=2000, n_quick=100)
+@claim(
+    "P1",
+    "coverage",
+    "differences of mu of a population: 60 judges with 15 verdicts each on 8 items",
+    n=2000,
+    n_quick=100,
+)
 def consensus(rng: np.random.Generator) -> Told:
     return _differences(_fit(rng))
 

@@ -26,7 +26,8 @@ def find_population(fit: PopulationFit, observed: Observations) -> list[Finding]
 def _convergence(fit: PopulationFit) -> Finding:
     if not fit.is_identified and _has_no_consensus(fit):
         text = (
-            "There is no consensus to speak of: the average sensitivity, which is one by definition, cannot be told from zero, so that scores of "
+            "There is no consensus to speak of: the average sensitivity, which is one by definition, cannot be told "
+            "from zero, so that scores of "
             "the average judge run to zero and the spread of sensitivities to infinity. Standard errors are withheld."
         )
         return Finding("identification", True, text)
@@ -37,8 +38,12 @@ def _convergence(fit: PopulationFit) -> Finding:
         return Finding("convergence", True, f"The fit did not converge in {fit.optimum.iterations} iterations.")
     condition = fit.model_covariance.condition
     if condition > NEARLY_SINGULAR:
-        return Finding("identification", True, f"The information is nearly singular (condition number {condition:.2g}).")
-    return Finding("convergence", False, f"Converged; information positive definite (condition number {condition:.2g}).")
+        return Finding(
+            "identification", True, f"The information is nearly singular (condition number {condition:.2g})."
+        )
+    return Finding(
+        "convergence", False, f"Converged; information positive definite (condition number {condition:.2g})."
+    )
 
 
 def _has_no_consensus(fit: PopulationFit) -> bool:
@@ -58,7 +63,9 @@ def _sample(fit: PopulationFit, observed: Observations) -> Finding:
     n, per_judge = len(fit.layout.judges), observed.data.n_comparisons / len(fit.layout.judges)
     told = f"{n:,} judges with {per_judge:.3g} verdicts each on average"
     if n < FEW_JUDGES:
-        text = f"{told}: so few say little about how judges differ, and intervals that count their drawing are too short."
+        text = (
+            f"{told}: so few say little about how judges differ, and intervals that count their drawing are too short."
+        )
         return Finding("sample", True, text)
     return Finding("sample", False, f"{told}; errors count the drawing of these judges.")
 
@@ -71,7 +78,8 @@ def _zero(fit: PopulationFit) -> list[Finding]:
     if not fit.absent:
         return []
     text = (
-        f"Judges do not differ in {quoted(fit.absent)}: the standard deviation is estimated as zero, the boundary, and has no error. All judges "
+        f"Judges do not differ in {quoted(fit.absent)}: the standard deviation is estimated as zero, the boundary, and "
+        f"has no error. All judges "
         "may be alike there, or differ too little for these data to tell."
     )
     return [Finding("boundary", False, text)]
@@ -91,7 +99,8 @@ def _separated(fit: PopulationFit) -> list[Finding]:
     if not apart:
         return []
     text = (
-        f"{apart:,} of {len(fit.layout.judges):,} judges contradict themselves so little that scores of their own would have no finite "
+        f"{apart:,} of {len(fit.layout.judges):,} judges contradict themselves so little that scores of their own would "
+        f"have no finite "
         "estimate. That is no problem here: theirs are shrunk to the population."
     )
     return [Finding("separation", False, text)]

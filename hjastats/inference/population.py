@@ -1,4 +1,4 @@
-"""What a fit of judges as a sample says beyond its parameters: spreads, shares of judges, new judges, clusters, and tests of no spread."""
+"""What a fit of judges as a sample says beyond its parameters: spreads, shares of judges, new judges, clusters, tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _NO_CONSENSUS = 0.05
 
 
 def population_table(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
-    """Means and standard deviations of what judges differ in, and correlations; intervals of sds on the log scale, of correlations on Fisher's.
+    """Means and standard deviations of what judges differ in, and correlations.
+
+    Intervals of standard deviations are made on the log scale, of correlations on Fisher's.
 
     A standard deviation of zero, or a correlation of one, lies at the boundary and has neither error nor interval.
     """
@@ -44,7 +46,8 @@ def population_table(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
     lower, upper = estimate - half, estimate + half
     is_sd, is_corr = kinds == "sd", kinds == "corr"
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        # Where an error is as large as what it belongs to, the log scale has no ends worth the name: that of the variance, from zero.
+        # Where an error is as large as what it belongs to, the log scale has no ends worth the name: that of the variance,
+        # from zero.
         is_clear = is_sd & (error < estimate)
         lower[is_clear], upper[is_clear] = (
             estimate[is_clear] * np.exp(s * half[is_clear] / estimate[is_clear]) for s in (-1.0, 1.0)
@@ -55,7 +58,8 @@ def population_table(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
         lower[is_corr], upper[is_corr] = np.tanh(middle - width), np.tanh(middle + width)
     is_zero = (is_sd & (estimate == 0.0)) | (is_corr & (np.abs(estimate) > 1.0 - 1e-9))
     table = pd.DataFrame(
-        {"estimate": estimate, "std_err": error, "ci_lower": lower, "ci_upper": upper}, index=pd.Index(names, name="parameter")
+        {"estimate": estimate, "std_err": error, "ci_lower": lower, "ci_upper": upper},
+        index=pd.Index(names, name="parameter"),
     )
     table.loc[is_zero, ["std_err", "ci_lower", "ci_upper"]] = np.nan
     return table
@@ -75,7 +79,8 @@ def _pairs(fit: PopulationFit, first: Any, second: Any) -> tuple[np.ndarray, np.
 def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 0.05) -> pd.DataFrame:
     """Share of all judges like these whose scores put the first item above the second.
 
-    That is ``Phi(gap / spread)``; the interval is made on the scale of the angle whose tangent is the ratio, on which neither a gap nor a
+    That is ``Phi(gap / spread)``; the interval is made on the scale of the angle whose tangent is the ratio, on which neither a
+    gap nor a
     spread of zero is far away.
     """
     (a, b), at, space = _pairs(fit, first, second), fit.population, fit.marginal.space
@@ -120,13 +125,19 @@ def _nothing(at: Population) -> Population:
 
 
 def new_judge_scores(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
-    """Prediction intervals of the scores of a judge nobody has seen yet: spread of the judges and error of the estimate together."""
+    """Prediction intervals of the scores of a judge nobody has seen yet: spread of judges and error of the estimate together."""
     at, layout = fit.population, fit.layout
     spread = (at.sensitivity * at.mu) ** 2 + np.square(at.V).sum(axis=1)
     where = layout.slices["mu"]
     error = fit.errors(np.arange(where.start, where.stop))
     half = stats.norm.ppf(1.0 - alpha / 2.0) * np.sqrt(spread + error**2)
-    columns = {"estimate": at.mu, "sd": np.sqrt(spread), "std_err": error, "pi_lower": at.mu - half, "pi_upper": at.mu + half}
+    columns = {
+        "estimate": at.mu,
+        "sd": np.sqrt(spread),
+        "std_err": error,
+        "pi_lower": at.mu - half,
+        "pi_upper": at.mu + half,
+    }
     return pd.DataFrame(columns, index=pd.Index(layout.items, name="item")).iloc[fit.best_first[0]]
 
 
@@ -171,7 +182,8 @@ def _root(matrices: np.ndarray) -> np.ndarray:
 def new_judge_probabilities(fit: PopulationFit, rows: Design, alpha: float = 0.05) -> pd.DataFrame:
     """Expected preference of a judge nobody has seen yet for the first item, with intervals on the logit scale.
 
-    By Stein's identity the expectation moves with the covariance of the predictors by half its expected second derivatives; in terms of
+    By Stein's identity the expectation moves with the covariance of the predictors by half its expected second derivatives; in
+    terms of
     loadings, by the expected slope times the effect.
     """
     at, response = fit.population, rows.response
@@ -221,7 +233,8 @@ def choose_population_covariance(
         return replace(fit, choice=CovarianceChoice("nonrobust", said))
     if cov_type != "cluster" or set(given) - {"groups", "use_correction"}:
         raise OptionError(
-            f"cov_type must be 'nonrobust', or 'cluster' with cov_kwds={{'groups': ..., 'use_correction': True}}, got {cov_type!r} and "
+            f"cov_type must be 'nonrobust', or 'cluster' with cov_kwds={{'groups': ..., 'use_correction': True}}, got "
+            f"{cov_type!r} and "
             f"{words.quoted(given)}."
         )
     corrects = bool(given.get("use_correction", True))
@@ -248,7 +261,10 @@ def choose_population_covariance(
     named: list[Any] = [way.code.tolist() if way.name is None else way.name for way in ways]
     facts = {"groups": named[0] if len(named) == 1 else named, "use_correction": corrects, "n_groups": judges.n}
     choice = CovarianceChoice(
-        "cluster", f"Standard errors are robust to dependence within {by}.", DenseCovariance(bread @ meat @ bread), facts
+        "cluster",
+        f"Standard errors are robust to dependence within {by}.",
+        DenseCovariance(bread @ meat @ bread),
+        facts,
     )
     return replace(fit, choice=choice)
 
@@ -321,7 +337,9 @@ def check_spread(fit: PopulationFit, effect: str) -> int:
     # The last score follows from the others.
     test = wald_test(fit, np.eye(len(layout.names))[where.start : where.stop - 1])
     if float(test.pvalue) > _NO_CONSENSUS:
-        raise ContrastError("the consensus cannot be told from none, and sensitivities to none mean nothing: not testable.")
+        raise ContrastError(
+            "the consensus cannot be told from none, and sensitivities to none mean nothing: not testable."
+        )
     return 0
 
 

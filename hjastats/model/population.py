@@ -208,7 +208,9 @@ class Reported:
         """Loadings of judges with some effects (..., n_effects), shape (..., rank)."""
         return effects[..., 1 : 1 + at.rank] @ self.turn * self.loadings
 
-    def derivative(self, at: Population, mu: np.ndarray, V: np.ndarray, sensitivity: np.ndarray) -> tuple[np.ndarray, ...]:
+    def derivative(
+        self, at: Population, mu: np.ndarray, V: np.ndarray, sensitivity: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
         """Change of V, the sd of gamma, the sds of U and their correlations along m movements of mu, V and the sensitivity.
 
         Shapes (m, n_items), (m, n_items, rank) and (m,) in; (m, n_items, rank), (m,), (m, rank) and (m, rank) out.

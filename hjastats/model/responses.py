@@ -357,7 +357,8 @@ def typical(response: Response, here: Derivatives, n: np.ndarray) -> Derivatives
 def third_derivatives(response: Response, here: Derivatives, n: np.ndarray) -> np.ndarray:
     """Third derivatives of the negative log-likelihood by all predictors, shape (p, p, p, n_cells); of natural predictors only.
 
-    They are the third cumulants of what the verdicts add to the predictors, which the slopes of single verdicts are around their mean.
+    They are the third cumulants of what the verdicts add to the predictors, which the slopes of single verdicts are around their
+    mean.
 
     Examples
     --------

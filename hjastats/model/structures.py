@@ -500,7 +500,8 @@ class LowRank:
 class Sampled(LowRank):
     """Judges drawn from a population of low-rank scores: they are integrated out, and the population is what is reported.
 
-    Scores are those predicted for the judges at hand. The parameters are in :mod:`~hjastats.model.population`, the likelihood and its
+    Scores are those predicted for the judges at hand. The parameters are in :mod:`~hjastats.model.population`, the likelihood
+    and its
     maximum in ``solve/population.py``.
     """
 

@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
-
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 from .. import limits
@@ -34,9 +33,11 @@ NODES = {0: 1, 1: 11, 2: 7, 3: 5, 4: 5, 5: 3}
 class PopulationHJAModel(HJAModel):
     """Judges as a sample: crowds, experts, students, voters, of whom there are many with few verdicts each.
 
-    ``S_k = gamma_k mu + V U_k`` as in :class:`HJAModel`, but sensitivities ``gamma_k ~ N(1, sd^2)``, loadings U_k and effects that judges
+    ``S_k = gamma_k mu + V U_k`` as in :class:`HJAModel`, but sensitivities ``gamma_k ~ N(1, sd^2)``, loadings U_k and effects
+    that judges
     have for themselves are drawn from a population. They are integrated out; mu, V and the standard deviations are estimated by
-    maximum marginal likelihood. Light judges shrink to the consensus, standard errors count the drawing of these judges, and there are
+    maximum marginal likelihood. Light judges shrink to the consensus, standard errors count the drawing of these judges, and
+    there are
     predictions for judges nobody has seen yet.
 
     Parameters
@@ -101,7 +102,8 @@ class PopulationHJAModel(HJAModel):
         Examples
         --------
         >>> import hjastats as hja
-        >>> beaten = {"judge": list("jjkk"), "first": list("abab"), "second": list("bcbc"), "winner": ["first", "first", "second", "first"]}
+        >>> winner = ["first", "first", "second", "first"]
+        >>> beaten = {"judge": list("jjkk"), "first": list("abab"), "second": list("bcbc"), "winner": winner}
         >>> model = hja.PopulationHJAModel.from_comparisons(hja.read_comparisons(beaten, first="first", second="second"))
         >>> model.check_estimable()
         Traceback (most recent call last):
@@ -116,13 +118,16 @@ class PopulationHJAModel(HJAModel):
             rest = [item for item in self.items if item not in low]
             up, down = (low, rest) if _beats(data, low) else (rest, low)
             raise IdentificationError(
-                f"all verdicts of all judges together put {quoted(up)} above {quoted(down)} without exception, so the average judge's "
-                "scores have no finite estimate (a single judge who never contradicts itself is no problem here). Leave out the items "
+                f"all verdicts of all judges together put {quoted(up)} above {quoted(down)} without exception, so the "
+                f"average judge's "
+                "scores have no finite estimate (a single judge who never contradicts itself is no problem here). Leave "
+                "out the items "
                 "that always win or lose, or use BTLModel(...).fit_regularized()."
             )
         if np.bincount(data.judge_index, data.weight, data.n_judges).max() <= 1.0:
             raise IdentificationError(
-                "every judge gave one verdict: how judges differ cannot be told from chance. Use BTLModel, which is about the average "
+                "every judge gave one verdict: how judges differ cannot be told from chance. Use BTLModel, which is "
+                "about the average "
                 "verdict."
             )
 
@@ -146,13 +151,15 @@ class PopulationHJAModel(HJAModel):
         start_params : array_like, optional
             Reported parameters to start from.
         n_quadrature : int, optional
-            Nodes of the adaptive Gauss-Hermite quadrature for each effect of a judge; by default 11 for one effect, 7 for two, 5 for three and
+            Nodes of the adaptive Gauss-Hermite quadrature for each effect of a judge; by default 11 for one effect, 7 for two, 5
+            for three and
             four, 3 for more. One is Laplace's method, which is quick and, with few verdicts, biased.
         maxiter : int, optional
             Steps of each start (default 200).
         cov_type : {"nonrobust", "cluster"}
         cov_kwds : dict, optional
-            ``{"groups": "judge"}`` for standard errors that hold when the model of a judge's verdicts does not; ``{"groups": "prompt"}`` for
+            ``{"groups": "judge"}`` for standard errors that hold when the model of a judge's verdicts does not; ``{"groups":
+            "prompt"}`` for
             clusters by prompt, in addition to judges.
         n_random : int
             Random starts beside the one that looks for the strongest direction, with rank 1 or more.
@@ -176,16 +183,27 @@ class PopulationHJAModel(HJAModel):
             raise TypeError(f"{type(self).__name__}.fit takes no option called {quoted(kwargs)}.")
         self.check_estimable()
         if not self.response.is_natural:
-            raise OptionError(f"judges as a sample are not available with ties={self.ties!r}: use 'half', 'drop' or 'davidson'.")
+            raise OptionError(
+                f"judges as a sample are not available with ties={self.ties!r}: use 'half', 'drop' or 'davidson'."
+            )
         n_nodes = self._nodes(n_quadrature)
         start = None if start_params is None else self._coordinates(start_params)
         found = search_population(
-            self.design, self.rank, n_nodes, start=start, n_random=n_random, rng=rng, maxiter=200 if maxiter is None else maxiter
+            self.design,
+            self.rank,
+            n_nodes,
+            start=start,
+            n_random=n_random,
+            rng=rng,
+            maxiter=200 if maxiter is None else maxiter,
         )
         fit = assess_population(self.population_layout, self.design, found, n_nodes)
         if n_nodes == 1 and warn_convergence:
             warnings.warn(
-                CovarianceWarning("one node is Laplace's method, whose estimates are biased where judges have few verdicts."), stacklevel=2
+                CovarianceWarning(
+                    "one node is Laplace's method, whose estimates are biased where judges have few verdicts."
+                ),
+                stacklevel=2,
             )
         return self.with_errors(fit, cov_type, cov_kwds, warn_convergence=warn_convergence)
 
@@ -196,7 +214,8 @@ class PopulationHJAModel(HJAModel):
             raise OptionError(f"n_quadrature must be a positive integer, got {n_quadrature!r}.")
         if chosen**n_effects > limits.MOST_NODES:
             raise OptionError(
-                f"{chosen} nodes for each of {n_effects} effects of a judge are {chosen**n_effects:,}, more than {limits.MOST_NODES:,}: take a "
+                f"{chosen} nodes for each of {n_effects} effects of a judge are {chosen**n_effects:,}, more than "
+                f"{limits.MOST_NODES:,}: take a "
                 "lower rank, position='common', or a smaller n_quadrature (1 is Laplace's method)."
             )
         return int(chosen)
@@ -216,7 +235,11 @@ class PopulationHJAModel(HJAModel):
         """The fit with the covariance asked for, as the user holds it."""
         fit = choose_population_covariance(fit, cov_type, cov_kwds, lambda: self.observations)
         if warn_convergence and not fit.converged:
-            why = "the information is singular" if not fit.is_identified else f"not stationary after {fit.optimum.iterations} steps"
+            why = (
+                "the information is singular"
+                if not fit.is_identified
+                else f"not stationary after {fit.optimum.iterations} steps"
+            )
             warnings.warn(f"the fit did not converge ({why}); summary() tells more.", ConvergenceWarning, stacklevel=3)
         return PopulationResults(self, fit)
 
@@ -243,9 +266,11 @@ class PopulationHJAModel(HJAModel):
         """Fit with as many nodes as another fit, without warnings."""
         return self.fit(n_quadrature=fit.marginal.n_nodes, warn_convergence=False)
 
-    def fit_regularized(self, *args: Any, **kwargs: Any) -> NoReturn:  # type: ignore[override]
+    def fit_regularized(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Refuse a penalty: the population is what shrinks its judges."""
-        raise NotImplementedError("not available: judges shrink to the population already, by as much as the data tell.")
+        raise NotImplementedError(
+            "not available: judges shrink to the population already, by as much as the data tell."
+        )
 
     # Likelihood in the reported parameters
 
@@ -277,7 +302,8 @@ class PopulationHJAModel(HJAModel):
 
     def _no_such(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(
-            "not available for judges as a sample: loglike(params) is the marginal likelihood; its gradient and information are in result.fit."
+            "not available for judges as a sample: loglike(params) is the marginal likelihood; its gradient and "
+            "information are in result.fit."
         )
 
     loglikeobs = score = score_obs = hessian = score_free = score_obs_free = hessian_free = information = _no_such
@@ -318,7 +344,9 @@ class PopulationHJAModel(HJAModel):
         judges, items = np.asarray(self.judges, dtype=object), np.asarray(self.items, dtype=object)
         columns = (self.comparisons.columns if design is None else design.reset_index(drop=True)).iloc[index]
         outcome = draw_outcomes(self.response, chances, rng)
-        return Comparisons.from_arrays(judges[rows.judge], items[rows.first], items[rows.second], outcome, columns=columns)
+        return Comparisons.from_arrays(
+            judges[rows.judge], items[rows.first], items[rows.second], outcome, columns=columns
+        )
 
 
 def _beats(data: Comparisons, items: Any) -> bool:
@@ -326,5 +354,3 @@ def _beats(data: Comparisons, items: Any) -> bool:
     inside = np.isin(np.asarray(data.items, dtype=object), list(items))
     first, second = inside[data.first_index], inside[data.second_index]
     return bool(((first & ~second & (data.outcome > 0)) | (second & ~first & (data.outcome < 1))).any())
-
-

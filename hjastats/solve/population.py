@@ -1,7 +1,9 @@
 """The likelihood of judges who are a sample: their effects integrated out by adaptive Gauss-Hermite quadrature, and its maximum.
 
-For each judge ``log int exp(f(z)) phi(z) dz``, where f is the log-likelihood of its verdicts, with nodes at ``zhat + C x``: zhat is the mode of the
-integrand and ``C C'`` the inverse of its curvature there (Pinheiro and Bates 1995). One node is Laplace's method. Gradients are those
+For each judge ``log int exp(f(z)) phi(z) dz``, where f is the log-likelihood of its verdicts, with nodes at ``zhat + C x``: zhat
+is the mode of the
+integrand and ``C C'`` the inverse of its curvature there (Pinheiro and Bates 1995). One node is Laplace's method. Gradients are
+those
 of this very approximation: nodes move with the parameters. Judges are stacked; nothing loops over them.
 """
 
@@ -37,9 +39,10 @@ _SAME = 1e-5
 _FIRST_SPREAD = 0.5
 _FEW_NODES = 3
 _ROUGH = 0.05
-# Steps in standard errors: short enough for the information to stay as it is, and longest, each coordinate; how often one is halved, and
+# Steps in standard errors: short enough for the information to stay as it is, and longest, each coordinate; how often one is
+# halved, and
 # how many there are at the end.
-_NEAR = 0.02
+_NEAR = 0.03
 _LONGEST = 3.0
 # Distance from the maximum, in standard errors, at which it is found.
 FOUND = 1e-6
@@ -183,7 +186,7 @@ class Marginal:
         self, part: _Part, base: np.ndarray, loading: np.ndarray
     ) -> tuple[np.ndarray, Derivatives, np.ndarray]:
         """Modes (k, d), cells and curvatures (k, d, d) there: damped Newton steps of strictly concave functions, all at once."""
-        design, mode = part.design, self.modes[part.judges].copy()
+        mode = self.modes[part.judges].copy()
         value, here = self._integrand(part, base, loading, mode)
         for _ in range(_MODE_STEPS):
             slope = part.by_judge(_weighted(loading, _slopes(here)), axis=0) - mode
@@ -318,7 +321,8 @@ class Marginal:
     def information(self, values: np.ndarray) -> np.ndarray:
         """Observed information by Louis' identity: expected curvature given the verdicts, less the variance of the slopes.
 
-        That of the integral, which the quadrature approximates; with one node, differences of the exact gradient of Laplace's method.
+        That of the integral, which the quadrature approximates; with one node, differences of the exact gradient of Laplace's
+        method.
         """
         if len(self.x) == 1 and self.is_free.any():
             return self._laplace_information(values)
@@ -382,7 +386,9 @@ class Marginal:
             cells = np.arange(ends[first], ends[last])
             judge = part.judge[cells] - first
             z = np.zeros((last - first, len(around.x), len(self.is_free)))
-            z[:, :, self.is_free] = around.mode[first:last, None] + around.x @ around.root[first:last].transpose(0, 2, 1)
+            z[:, :, self.is_free] = around.mode[first:last, None] + around.x @ around.root[first:last].transpose(
+                0, 2, 1
+            )
             scores = channels.scores(cells, judge, last - first, slopes[:, :, cells], z)
             weight = around.posterior[:, first:last].T
             scores -= np.matmul(weight[:, None], scores)
@@ -463,8 +469,12 @@ def _in_coordinates(matrix: np.ndarray, space: Space) -> np.ndarray:
     """From the order of the channels, items uncentred, to that of the coordinates."""
     n_items, r, where = space.n_items, space.rank, space.slices
     blocks = (1 + r) * n_items
-    rest = np.concatenate([np.arange(s.start, s.stop) for s in (where[k] for k in ("sensitivity", "shared", "means", "sds"))])
-    order = np.concatenate([np.arange(where["mu"].start, where["mu"].stop), np.arange(where["V"].start, where["V"].stop), rest])
+    rest = np.concatenate(
+        [np.arange(s.start, s.stop) for s in (where[k] for k in ("sensitivity", "shared", "means", "sds"))]
+    )
+    order = np.concatenate(
+        [np.arange(where["mu"].start, where["mu"].stop), np.arange(where["V"].start, where["V"].stop), rest]
+    )
 
     def centred(rows: np.ndarray) -> np.ndarray:
         items = in_centred_basis(rows[:, :blocks].reshape(-1, n_items)).reshape(len(rows), -1)
@@ -794,26 +804,25 @@ def _at_the_boundary(marginal: Marginal, climb: _Climb, maxiter: int) -> tuple[M
 
 
 def _finish(marginal: Marginal, climb: _Climb, others: tuple[float, ...]) -> PopulationOptimum:
-    """Newton steps to the last digits, and the information there."""
-    values, iterations, distance, moved = climb.values, climb.iterations, np.nan, np.inf
-    loglike, gradient = marginal.value(values)
+    """Newton steps to the last digits, with another information once they have led away from where it was taken."""
+    values, (loglike, gradient), iterations, moved = (
+        climb.values,
+        marginal.value(climb.values),
+        climb.iterations,
+        np.inf,
+    )
     for _ in range(_LAST_STEPS):
         if moved > _NEAR:
-            information, fixed = marginal.information(values), fixed_movements(marginal, values)
-            inverse, moved = _inverse(information, fixed), 0.0
+            inverse, moved = _inverse(marginal.information(values), fixed_movements(marginal, values)), 0.0
         if inverse is None:
             break
         step = inverse @ gradient
         distance = float(np.sqrt(max(gradient @ step, 0.0)))
-        if distance < FOUND:
-            break
-        there, slope = marginal.value(values + step)
+        there, slope = marginal.value(values + step) if distance >= FOUND else (-np.inf, gradient)
         if there < loglike - 1e-9 * abs(loglike):
             break
         values, loglike, gradient, iterations, moved = values + step, there, slope, iterations + 1, moved + distance
-    return PopulationOptimum(
-        values, loglike, gradient, information, fixed, marginal.is_free, distance, inverse is not None, iterations, others
-    )
+    return replace(optimum_at(marginal, values, iterations), others=others)
 
 
 def optimum_at(marginal: Marginal, values: np.ndarray, iterations: int = 0) -> PopulationOptimum:

@@ -38,7 +38,8 @@ def test_derivatives_of_the_report_agree_with_differences(rank):
     layout, values = layout_and_values(rank)
     space, step = layout.space, 1e-6
     found = [
-        (layout.report(space.unpack(values + step * unit)) - layout.report(space.unpack(values - step * unit))) / (2 * step)
+        (layout.report(space.unpack(values + step * unit)) - layout.report(space.unpack(values - step * unit)))
+        / (2 * step)
         for unit in np.eye(space.n)
     ]
     np.testing.assert_allclose(layout.report_jacobian(space.unpack(values)), np.array(found).T, atol=1e-7)

@@ -19,8 +19,14 @@ def panel(n_judges=40, n_each=20, n_items=5, *, sd=0.5, taste=0.0, position=0.0,
     first = rng.integers(0, n_items, n)
     second = (first + 1 + rng.integers(0, n_items - 1, n)) % n_items
     mu, V = np.linspace(-1.2, 1.2, n_items), taste * np.cos(2.0 * np.arange(n_items))
-    gamma, loading, own = 1.0 + sd * rng.standard_normal(n_judges), rng.standard_normal((2, n_judges))[0], rng.standard_normal(n_judges)
-    odds = gamma[judge] * (mu[first] - mu[second]) + loading[judge] * (V[first] - V[second]) + position * (1 + own[judge])
+    gamma, loading, own = (
+        1.0 + sd * rng.standard_normal(n_judges),
+        rng.standard_normal((2, n_judges))[0],
+        rng.standard_normal(n_judges),
+    )
+    odds = (
+        gamma[judge] * (mu[first] - mu[second]) + loading[judge] * (V[first] - V[second]) + position * (1 + own[judge])
+    )
     wins = (rng.random(n) < expit(odds)).astype(float)
     prompt = rng.integers(0, 30, n)
     names = ([f"{name}{i}" for i in code] for name, code in (("j", judge), ("i", first), ("i", second)))
@@ -64,7 +70,9 @@ def test_the_order_of_rows_and_names_of_judges_change_nothing(data, result):
 def test_rows_with_weights_are_as_many_rows():
     data = panel(20, 10)
     frame = data.to_frame()
-    twice = hja.Comparisons.from_arrays(*(pd.concat([frame[c], frame[c]]) for c in ("judge", "first", "second", "outcome")))
+    twice = hja.Comparisons.from_arrays(
+        *(pd.concat([frame[c], frame[c]]) for c in ("judge", "first", "second", "outcome"))
+    )
     weighted = hja.Comparisons.from_arrays(
         frame.judge, frame["first"], frame["second"], frame.outcome, weight=np.full(len(frame), 2.0), counts=False
     )
@@ -78,7 +86,9 @@ def test_reported_parameters_lead_back_to_the_likelihood(result):
 
 def test_light_judges_shrink_to_the_consensus_and_heavy_ones_do_not():
     light, heavy = (hja.PopulationHJAModel.from_comparisons(panel(40, n)).fit() for n in (4, 80))
-    spreads = [fit.sensitivity["estimate"].std() / fit.population.loc["sd[gamma]", "estimate"] for fit in (light, heavy)]
+    spreads = [
+        fit.sensitivity["estimate"].std() / fit.population.loc["sd[gamma]", "estimate"] for fit in (light, heavy)
+    ]
     assert spreads[0] < 0.75 < spreads[1]
 
 
@@ -123,7 +133,10 @@ def test_errors_of_derived_quantities_agree_with_differences(result, what):
         return expit(gap + at.means[0] + np.hypot(spread, at.sds[0]) * x) @ weight / weight.sum()
 
     slope = np.array(
-        [(value(fit.found.values + 1e-5 * unit) - value(fit.found.values - 1e-5 * unit)) / 2e-5 for unit in np.eye(space.n)]
+        [
+            (value(fit.found.values + 1e-5 * unit) - value(fit.found.values - 1e-5 * unit)) / 2e-5
+            for unit in np.eye(space.n)
+        ]
     )
     expected = np.sqrt(slope @ fit.covariance.covariance @ slope)
     found = {
@@ -139,7 +152,11 @@ def test_clusters_by_judge_are_outer_products_of_the_judges_gradients(data):
     fit, K = result.fit, len(result.model.judges)
     gradients = np.array(
         [
-            (fit.marginal.loglike(fit.found.values + 1e-5 * unit) - fit.marginal.loglike(fit.found.values - 1e-5 * unit)) / 2e-5
+            (
+                fit.marginal.loglike(fit.found.values + 1e-5 * unit)
+                - fit.marginal.loglike(fit.found.values - 1e-5 * unit)
+            )
+            / 2e-5
             for unit in np.eye(len(fit.found.values))
         ]
     ).T
@@ -163,7 +180,9 @@ def test_a_file_gives_the_same_results(result, tmp_path):
     again = hja.load_results(tmp_path / "fit.json")
     assert isinstance(again, hja.PopulationResults)
     pd.testing.assert_series_equal(again.params, result.params, atol=1e-9)
-    pd.testing.assert_frame_equal(again.share("i4", "i0"), result.with_covariance("cluster").share("i4", "i0"), atol=1e-9)
+    pd.testing.assert_frame_equal(
+        again.share("i4", "i0"), result.with_covariance("cluster").share("i4", "i0"), atol=1e-9
+    )
 
 
 def test_a_changed_file_is_refused(result):
@@ -269,7 +288,9 @@ def test_sensitivity_to_no_consensus_is_not_tested(result):
         result.spread_test("gamma")
     rng = np.random.default_rng(2)
     frame = panel(40, 10).to_frame()
-    noise = hja.Comparisons.from_arrays(frame.judge, frame["first"], frame["second"], rng.integers(0, 2, len(frame)) * 1.0)
+    noise = hja.Comparisons.from_arrays(
+        frame.judge, frame["first"], frame["second"], rng.integers(0, 2, len(frame)) * 1.0
+    )
     fit = hja.PopulationHJAModel.from_comparisons(noise).fit()
     with pytest.raises(hja.ContrastError, match="consensus cannot be told from none"):
         fit.spread_test("gamma")

@@ -37,7 +37,9 @@ def small_panel(seed, *, ties="half", n_judges=6, n_items=4, n_rows=50):
 
 
 def differences(function, at, step=1e-5):
-    return np.array([(function(at + step * unit) - function(at - step * unit)) / (2 * step) for unit in np.eye(len(at))])
+    return np.array(
+        [(function(at + step * unit) - function(at - step * unit)) / (2 * step) for unit in np.eye(len(at))]
+    )
 
 
 @pytest.mark.parametrize("ties", ["half", "davidson"])
@@ -115,7 +117,9 @@ def test_pieces_of_the_judges_add_up(set_limits):
 def test_nodes_integrate_a_normal_vector():
     x, log_weight = nodes(5, 2)
     assert np.exp(log_weight).sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(np.exp(log_weight) @ (x[:, :, None] * x[:, None]).reshape(len(x), -1), np.eye(2).ravel(), atol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(log_weight) @ (x[:, :, None] * x[:, None]).reshape(len(x), -1), np.eye(2).ravel(), atol=1e-12
+    )
 
 
 # German parties: R's TMB, simulated likelihood and glmer
