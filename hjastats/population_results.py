@@ -55,9 +55,9 @@ def _of_single_judges(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
 class PopulationResults(HJAResults):
     """Results of :meth:`hjastats.PopulationHJAModel.fit`.
 
-    ``params``, ``consensus``, ``ranking``, ``pairwise``, ``contrast`` and tests are about the population judges are drawn from;
-    ``scores``,
-    ``sensitivity``, ``position`` and ``disagreement`` are predictions of the judges at hand, shrunk to it, with conditional errors.
+    ``params``, ``consensus``, ``ranking``, ``pairwise``, ``contrast`` and tests are about the population that judges are drawn
+    from; ``scores``, ``sensitivity``, ``position`` and ``disagreement`` are predictions of the judges at hand, shrunk to it, with
+    conditional errors.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class PopulationResults(HJAResults):
     >>> result.contrast("mu[model-I] - mu[model-H]").summary_frame()[["estimate", "std_err"]].round(2)
                                estimate  std_err
     contrast
-    mu[model-I] - mu[model-H]      0.37     0.25
+    mu[model-I] - mu[model-H]      0.48     0.17
     """
 
     _look = ".summary(), .population, .ranking(), .share(), .new_judge()"
@@ -89,9 +89,8 @@ class PopulationResults(HJAResults):
         """Means and standard deviations of what judges differ in, with 95% intervals.
 
         Those of standard deviations are made on the log scale, of correlations on Fisher's.
-        Loadings U are those on directions V of length sqrt(n_items), orthogonal to mu. A standard deviation of zero lies at the
-        boundary
-        and has no interval.
+        Loadings U are those on directions V of length sqrt(n_items), orthogonal to mu. A standard deviation of zero
+        lies at the boundary and has no interval.
 
         Examples
         --------
@@ -100,7 +99,7 @@ class PopulationResults(HJAResults):
         >>> result.population.round(2)
                    estimate  std_err  ci_lower  ci_upper
         parameter
-        sd[gamma]      0.75     0.22      0.42      1.34
+        sd[gamma]      0.71     0.26      0.35      1.47
         """
         return population_table(self.fit)
 
@@ -120,8 +119,8 @@ class PopulationResults(HJAResults):
         >>> result.share("model-I", ["model-H", "model-J"]).round(2)
                          share  std_err  ci_lower  ci_upper
         first   second
-        model-I model-H   0.75     0.16      0.35      0.96
-                model-J   0.94     0.07      0.63      1.00
+        model-I model-H   0.95     0.06      0.81       1.0
+                model-J   0.95     0.06      0.81       1.0
         """
         return share_of_judges(self.fit, first, second, alpha)
 
@@ -137,8 +136,8 @@ class PopulationResults(HJAResults):
         >>> result.new_judge().head(2).round(2)
                  estimate    sd  std_err  pi_lower  pi_upper
         item
-        model-I      1.18  0.79     0.29     -0.47      2.84
-        model-H      0.81  0.54     0.21     -0.32      1.95
+        model-I      1.35  0.84     0.31     -0.40      3.10
+        model-H      0.87  0.55     0.21     -0.28      2.02
         """
         return new_judge_scores(self.fit, alpha)
 
@@ -157,7 +156,7 @@ class PopulationResults(HJAResults):
         >>> import hjastats as hja
         >>> result = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
         >>> result.spread_test("position")
-        Test that all judges have the same position: LR = 191.613, half chi2(0) and half chi2(1), p = 7e-44
+        Test that all judges have the same position: LR = 201.808, half chi2(0) and half chi2(1), p = 4.21e-46
         """
         place = check_spread(self.fit, effect)
         return spread_test(self.fit, self.model.without_spread(place, self.fit), effect)
@@ -233,9 +232,8 @@ class PopulationResults(HJAResults):
         judge, item_a, item_b : label or array_like of labels, optional
             New comparisons; the data themselves when left out. Without judge, those of a new one.
         of : {"known", "new", "average"}, optional
-            Known judges, given what they said; judges nobody has seen yet; or one whose effects are all average, which is not
-            what judges
-            say on average.
+            Known judges, given what they said; judges nobody has seen yet; or one whose effects are all average, which is
+            not what judges say on average.
 
         Examples
         --------
@@ -243,7 +241,7 @@ class PopulationResults(HJAResults):
         >>> result = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
         >>> pair = {"item_a": "model-I", "item_b": "model-H", "position": False}
         >>> [float(result.predict(**pair, **who)[0].round(2)) for who in ({"judge": "judge-1"}, {"of": "new"}, {"of": "average"})]
-        [0.71, 0.58, 0.59]
+        [0.75, 0.62, 0.62]
         """
         check_option("of", of, (None, "known", "new", "average"))
         check_option("which", which, ("mean", "linear", "decided", "probs"))
@@ -289,7 +287,7 @@ class PopulationResults(HJAResults):
         >>> result = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
         >>> result.get_prediction(item_a="model-I", item_b="model-H", position=False).round(3)
            predicted     se  ci_lower  ci_upper
-        0      0.576  0.046     0.485     0.663
+        0      0.615  0.038     0.539     0.686
         """
         position, alpha = kwargs.pop("position", True), kwargs.pop("alpha", 0.05)
         if kwargs.get("judge") is not None:
@@ -337,7 +335,7 @@ class PopulationResults(HJAResults):
         >>> robust.consensus.head(1)[["estimate", "std_err"]].round(2)
                  estimate  std_err
         item
-        model-I      1.09     0.39
+        model-I      1.09     0.33
         """
         fit = choose_population_covariance(replace(self.fit), cov_type, cov_kwds, lambda: self.model.observations)
         return type(self)(self.model, fit)

@@ -34,11 +34,9 @@ class PopulationHJAModel(HJAModel):
     """Judges as a sample: crowds, experts, students, voters, of whom there are many with few verdicts each.
 
     ``S_k = gamma_k mu + V U_k`` as in :class:`HJAModel`, but sensitivities ``gamma_k ~ N(1, sd^2)``, loadings U_k and effects
-    that judges
-    have for themselves are drawn from a population. They are integrated out; mu, V and the standard deviations are estimated by
-    maximum marginal likelihood. Light judges shrink to the consensus, standard errors count the drawing of these judges, and
-    there are
-    predictions for judges nobody has seen yet.
+    that judges have for themselves are drawn from a population. They are integrated out; mu, V and the standard deviations are
+    estimated by maximum marginal likelihood. Light judges shrink to the consensus, standard errors count the drawing of these
+    judges, and there are predictions for judges nobody has seen yet.
 
     Parameters
     ----------
@@ -63,9 +61,9 @@ class PopulationHJAModel(HJAModel):
     >>> result.population[["estimate", "ci_lower", "ci_upper"]].round(2)
                   estimate  ci_lower  ci_upper
     parameter
-    position          0.36     -0.23      0.95
-    sd[gamma]         0.77      0.43      1.37
-    sd[position]      0.85      0.52      1.41
+    position          0.43     -0.12      0.99
+    sd[gamma]         0.63      0.32      1.25
+    sd[position]      0.80      0.47      1.34
     """
 
     results_class = PopulationResults
@@ -108,7 +106,7 @@ class PopulationHJAModel(HJAModel):
         >>> model.check_estimable()
         Traceback (most recent call last):
             ...
-        hjastats.errors.IdentificationError: all verdicts of all judges together put 'a' and 'b' above 'c'...
+        hjastats.errors.IdentificationError: all verdicts of all judges together put 'a', 'b' above 'c' without...
         """
         super().check_estimable()
         data = self.comparisons
@@ -152,15 +150,13 @@ class PopulationHJAModel(HJAModel):
             Reported parameters to start from.
         n_quadrature : int, optional
             Nodes of the adaptive Gauss-Hermite quadrature for each effect of a judge; by default 11 for one effect, 7 for two, 5
-            for three and
-            four, 3 for more. One is Laplace's method, which is quick and, with few verdicts, biased.
+            for three and four, 3 for more. One is Laplace's method, which is quick and, with few verdicts, biased.
         maxiter : int, optional
             Steps of each start (default 200).
         cov_type : {"nonrobust", "cluster"}
         cov_kwds : dict, optional
-            ``{"groups": "judge"}`` for standard errors that hold when the model of a judge's verdicts does not; ``{"groups":
-            "prompt"}`` for
-            clusters by prompt, in addition to judges.
+            ``{"groups": "judge"}`` for standard errors that hold when the model of a judge's verdicts does not;
+            ``{"groups": "prompt"}`` for clusters by prompt, in addition to judges.
         n_random : int
             Random starts beside the one that looks for the strongest direction, with rank 1 or more.
         rng : int or numpy.random.Generator
@@ -177,7 +173,7 @@ class PopulationHJAModel(HJAModel):
         >>> model = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge")
         >>> result = model.fit()
         >>> result.converged, round(result.llf, 1), result.df_model
-        (True, -1631.2, 21.0)
+        (True, -1647.2, 21.0)
         """
         if kwargs:
             raise TypeError(f"{type(self).__name__}.fit takes no option called {quoted(kwargs)}.")
@@ -258,7 +254,7 @@ class PopulationHJAModel(HJAModel):
         >>> import hjastats as hja
         >>> model = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel())
         >>> [round(model.with_rank(rank).fit().bic) for rank in (0, 1)]
-        [3806, 3654]
+        [3809, 3598]
         """
         return PopulationHJAModel(**self._same_data(), rank=rank)
 
