@@ -181,8 +181,9 @@ class PopulationResults(HJAResults):
         --------
         >>> import hjastats as hja
         >>> result = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel()).fit()
-        >>> result.rank_test(n=9).p_value      # doctest: +SKIP
-        0.1
+        >>> result.rank_test(n=4)
+        Rank test (bootstrap): population JA against population HJA(1)
+          LR = 229.613, p = 0.2 (Monte-Carlo error 0.2, 4 replications)
         """
         check_option("method", method, ("bootstrap",))
         generator, model = np.random.default_rng(rng), self.model
@@ -206,7 +207,15 @@ class PopulationResults(HJAResults):
 
     @property
     def score_errors(self) -> pd.DataFrame:
-        """Conditional standard errors of the predicted scores: those of the judges' effects at the estimated population."""
+        """Conditional standard errors of the predicted scores: those of the judges' effects at the estimated population.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+        >>> result.score_errors.loc["judge-noise", ["model-I", "model-E"]].round(2).to_dict()
+        {'model-I': 0.11, 'model-E': 0.02}
+        """
         index = pd.Index(self.fit.layout.judges, name="judge")
         return pd.DataFrame(self.fit.score_errors, index, pd.Index(self.fit.layout.items, name="item"))
 
