@@ -14,6 +14,7 @@ from .. import limits
 from ..data.cells import take
 from ..data.comparisons import Comparisons
 from ..errors import CovarianceWarning, IdentificationError, OptionError
+from ..inference.clusters import Clusters
 from ..inference.population import choose_population_covariance, simulate_population
 from ..model.layout import Layout
 from ..model.population import PopulationLayout
@@ -22,7 +23,7 @@ from ..model.structures import Sampled, ScoreStructure
 from ..model.terms import Terms
 from ..population import PopulationFit, assess_population
 from ..population_results import PopulationResults
-from ..solve.population import Marginal, optimum_at, search_population
+from ..solve.population import Marginal, held_out_loss, optimum_at, search_population
 from ..words import quoted
 from .family import HJAModel
 
@@ -257,6 +258,19 @@ class PopulationHJAModel(HJAModel):
         [3809, 3598]
         """
         return PopulationHJAModel(**self._same_data(), rank=rank)
+
+    def row_folds(self, groups: Any, n_folds: int, rng: np.random.Generator) -> list[np.ndarray]:
+        """Rows to hold out, fold by fold, as masks; what hangs together is held out together."""
+        code = np.arange(self.comparisons.n_rows) if groups is None else Clusters.of(groups, self.comparisons).code
+        n = int(code.max()) + 1
+        if not 2 <= n_folds <= n:
+            raise OptionError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")
+        fold = rng.permutation(np.arange(n) % n_folds)[code]
+        return [fold == f for f in range(n_folds)]
+
+    def held_out(self, is_test: np.ndarray) -> float:
+        """Log-loss per comparison of some rows, predicted from the others; whole judges by their joint likelihood."""
+        return held_out_loss(self.row_design(), is_test, self.rank, self._nodes(None))
 
     def fit_like(self, fit: Any) -> PopulationResults:
         """Fit with as many nodes as another fit, without warnings."""

@@ -39,15 +39,13 @@ _SAME = 1e-5
 _FIRST_SPREAD = 0.5
 _FEW_NODES = 3
 _ROUGH = 0.05
-# Steps in standard errors: short enough for the information to stay as it is, and longest, each coordinate; how often one is
-# halved, and
-# how many there are at the end.
+# In standard errors: a step that ends a climb, the longest step of each coordinate, and the distance at which a maximum is found.
 _NEAR = 0.03
 _LONGEST = 3.0
-# Distance from the maximum, in standard errors, at which it is found.
 FOUND = 1e-6
+# How often a step is halved, and how often the information is taken anew on the last steps.
 _HALVINGS = 30
-_LAST_STEPS = 20
+_LAST_ROUNDS = 6
 
 
 @lru_cache(maxsize=16)
@@ -666,7 +664,7 @@ def search_population(
     marginal = Marginal(design, rank, n_nodes, is_free)
     climb = _climb(marginal, best.values, maxiter, metric=metric)
     marginal, climb = _at_the_boundary(marginal, climb, maxiter)
-    return _finish(marginal, climb, others)
+    return _finish(marginal, climb, maxiter, others)
 
 
 def _rough_climbs(
@@ -763,7 +761,8 @@ def _climb(
         step *= min(1.0, _LONGEST * np.sqrt(len(values)) / distance)
         for _ in range(_HALVINGS):
             there, slope = marginal.value(values + step)
-            if there >= loglike + 1e-4 * (gradient @ step):
+            # Up to rounding: near the maximum there is nothing more to gain.
+            if there >= loglike + 1e-4 * (gradient @ step) - 1e-12 * abs(loglike):
                 break
             step = 0.5 * step
         else:
@@ -803,26 +802,16 @@ def _at_the_boundary(marginal: Marginal, climb: _Climb, maxiter: int) -> tuple[M
     return marginal, climb
 
 
-def _finish(marginal: Marginal, climb: _Climb, others: tuple[float, ...]) -> PopulationOptimum:
-    """Newton steps to the last digits, with another information once they have led away from where it was taken."""
-    values, (loglike, gradient), iterations, moved = (
-        climb.values,
-        marginal.value(climb.values),
-        climb.iterations,
-        np.inf,
-    )
-    for _ in range(_LAST_STEPS):
-        if moved > _NEAR:
-            inverse, moved = _inverse(marginal.information(values), fixed_movements(marginal, values)), 0.0
-        if inverse is None:
+def _finish(marginal: Marginal, climb: _Climb, maxiter: int, others: tuple[float, ...]) -> PopulationOptimum:
+    """Steps in the metric of the information itself to the last digits, and the information there."""
+    found = optimum_at(marginal, climb.values, climb.iterations)
+    for _ in range(_LAST_ROUNDS):
+        if found.distance < FOUND:
             break
-        step = inverse @ gradient
-        distance = float(np.sqrt(max(gradient @ step, 0.0)))
-        there, slope = marginal.value(values + step) if distance >= FOUND else (-np.inf, gradient)
-        if there < loglike - 1e-9 * abs(loglike):
-            break
-        values, loglike, gradient, iterations, moved = values + step, there, slope, iterations + 1, moved + distance
-    return replace(optimum_at(marginal, values, iterations), others=others)
+        metric = found.information if found.is_maximum else None
+        last = _climb(marginal, found.values, maxiter, FOUND, metric)
+        found = optimum_at(marginal, last.values, found.iterations + last.iterations)
+    return replace(found, others=others)
 
 
 def optimum_at(marginal: Marginal, values: np.ndarray, iterations: int = 0) -> PopulationOptimum:
@@ -834,6 +823,51 @@ def optimum_at(marginal: Marginal, values: np.ndarray, iterations: int = 0) -> P
     return PopulationOptimum(
         values, loglike, gradient, information, fixed, marginal.is_free, distance, inverse is not None, iterations
     )
+
+
+# Prediction of what was held out
+
+
+def held_out_loss(rows: Design, is_test: np.ndarray, rank: int, n_nodes: int) -> float:
+    """Log-loss per comparison of held-out rows under the population fitted to the others.
+
+    Verdicts of judges who are known from other rows are predicted given those. Judges who are held out whole are predicted jointly:
+    the loss is their marginal likelihood, in which what a judge said first tells about what it said next.
+    """
+    train, known = _part_of(rows, ~is_test)
+    test, judges = _part_of(rows, is_test)
+    found = search_population(train, rank, n_nodes, n_random=0)
+    is_known = np.isin(judges, known)[test.judge]
+    losses = 0.0
+    if not is_known.all():
+        new, _ = _part_of(test, ~is_known)
+        losses -= float(Marginal(new, rank, n_nodes, found.is_free).loglike(found.values).sum())
+    if is_known.any():
+        old = take(test, np.flatnonzero(is_known))
+        place = np.searchsorted(known, judges[old.judge])
+        losses -= _predictive(Marginal(train, rank, n_nodes, found.is_free), found.values, old, place)
+    return losses / float(test.n.sum())
+
+
+def _predictive(marginal: Marginal, values: np.ndarray, rows: Design, judge: np.ndarray) -> float:
+    """Log-likelihood of rows by averages of their probabilities over the effects of known judges."""
+    z, weights = marginal.draws(values, np.arange(marginal.design.n_judges))
+    base, loading = predictors(rows, marginal.space.unpack(values))
+    chances: np.ndarray | float = 0.0
+    for q in range(z.shape[1]):
+        at = base + _times(loading, z[judge, q])
+        chances = chances + weights[judge, q] * rows.response.probabilities(at[0], _own(at))
+    ties = rows.counts.sum(axis=1)
+    counts = [rows.y - 0.5 * ties, *([ties] if rows.counts.shape[1] else []), rows.n - rows.y - 0.5 * ties]
+    return float(np.sum(np.array(counts) * np.log(np.maximum(chances, 1e-300))))
+
+
+def _part_of(rows: Design, kept: np.ndarray) -> tuple[Design, np.ndarray]:
+    """Some rows in the order of their judges, who are numbered anew, and which judges these were."""
+    index = np.flatnonzero(kept)
+    some = take(rows, index[np.argsort(rows.judge[index], kind="stable")])
+    judges, code = np.unique(some.judge, return_inverse=True)
+    return replace(some, judge=code, n_judges=len(judges)), judges
 
 
 def fixed_movements(marginal: Marginal, values: np.ndarray) -> np.ndarray:

@@ -315,3 +315,39 @@ def test_the_report_and_the_summary_speak_of_the_population(result):
     assert "sd[gamma]" in text
     assert "adaptive Gauss-Hermite" in " ".join(text.split())
     assert "sd[gamma]" in result.report()
+
+
+# Selection
+
+
+def test_held_out_rows_of_known_judges_are_predicted_as_results_predict_them(data):
+    model = hja.PopulationHJAModel.from_comparisons(data, rank=1, position="judge")
+    held = model.row_folds(None, 5, np.random.default_rng(0))[0]
+    trained = hja.PopulationHJAModel.from_comparisons(data.subset(~held), rank=1, position="judge").fit(n_random=0)
+    rows = data.to_frame()[held]
+    p = trained.predict(judge=rows.judge.to_numpy(), item_a=rows["first"].to_numpy(), item_b=rows["second"].to_numpy())
+    expected = -np.mean(rows.outcome * np.log(p) + (1 - rows.outcome) * np.log1p(-p))
+    assert model.held_out(held) == pytest.approx(expected, abs=1e-8)
+
+
+def test_judges_held_out_whole_are_scored_by_their_marginal_likelihood(data):
+    model = hja.PopulationHJAModel.from_comparisons(data, position="judge")
+    held = model.row_folds("judge", 4, np.random.default_rng(0))[1]
+    assert set(data.to_frame()[held].judge).isdisjoint(data.to_frame()[~held].judge)
+    trained = hja.PopulationHJAModel.from_comparisons(data.subset(~held), position="judge").fit()
+    others = hja.PopulationHJAModel.from_comparisons(data.subset(held), position="judge")
+    expected = -others.loglike(trained.params) / held.sum()
+    assert model.held_out(held) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("criterion", "groups"), [("bic", None), ("cv", None), ("cv", "judge")])
+def test_the_rank_of_a_sample_is_found(criterion, groups):
+    data = panel(60, 20, taste=1.0)
+    selection = hja.select_rank(data, (0, 1), criterion, judges="sample", groups=groups, n_folds=3)
+    assert selection.best == 1
+    assert isinstance(selection.result, hja.PopulationResults)
+
+
+def test_a_sample_has_no_bootstrap_of_ranks_in_selection(data):
+    with pytest.raises(hja.OptionError, match="criterion"):
+        hja.select_rank(data, criterion="loglik-bootstrap", judges="sample")
