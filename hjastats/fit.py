@@ -47,7 +47,7 @@ from .solve.precision import (
 from .solve.ridge import NO_RIDGE
 from .solve.search import Search
 from .solve.trust import Optimum
-from .words import quoted
+from .words import counted, quoted
 
 # Standard errors by which the strengths of two directions must differ for their loadings to be told apart.
 DISTINCT_STRENGTHS = 3.0
@@ -123,7 +123,7 @@ class Restriction:
         return len(self.gradient)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
     """Everything that is known after a fit.
 
@@ -165,6 +165,12 @@ class Fit:
     restriction: Restriction | None = None
     start_params: np.ndarray | None = None
     n_held: int = 0
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.layout.description}: {self.n_comparisons:,.10g} comparisons of {len(self.layout.items)} items by "
+            f"{counted(len(self.layout.judges), 'judge')}, log-likelihood {self.loglike:.1f} with {self.df:g} parameters"
+        )
 
     # Where it is
 

@@ -19,58 +19,78 @@ from .fit import DISTINCT_STRENGTHS, CovarianceChoice, Fit
 from .model.decomposition import Decomposition
 from .model.design import Coefficients, Design
 from .model.population import Population, PopulationLayout, Reported
-from .model.quantities import ParameterView, Quantities
+from .model.quantities import LENGTHS, ParameterView, Quantities
 from .model.responses import Response
 from .model.structures import Pooled
 from .solve.population import Marginal, PopulationOptimum
 from .solve.precision import FreeCovariance, invert_along
 from .solve.search import Search
 from .solve.trust import Optimum
-from .words import quoted
 
 _NO_CONTRASTS = "judges are a sample here, and single ones have predictions, no parameters to compare: "
 
 
 class PopulationQuantities(Quantities):
-    """Everything a contrast can mention about a population: its parameters."""
+    """Everything a contrast can mention about a population: its parameters.
 
-    def __init__(self, layout: PopulationLayout, population: Population, response: Response) -> None:
-        nothing = Coefficients(np.zeros((0, len(layout.items))), np.zeros((0, 0)), population.shared)
-        super().__init__(layout, nothing, None, response)
-        self.population_layout, self.population = layout, population
+    Parameters
+    ----------
+    at : Coefficients
+        Predictions of the judges at hand, of which tables show sizes; contrasts do not know them.
+    told : Decomposition
+        The same in parts.
+    """
+
+    def __init__(
+        self,
+        layout: PopulationLayout,
+        population: Population,
+        response: Response,
+        at: Coefficients,
+        told: Decomposition,
+    ) -> None:
+        super().__init__(layout, at, None, response)
+        self.population_layout, self.population, self._told = layout, population, told
         self.params = layout.report(population)
 
-    @property
+    @cached_property
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """Indexed kinds and what indexes them."""
         kinds: dict[str, tuple[str, ...]] = {"mu": ("item",), "sd": ("effect",)}
-        return kinds | ({"V": ("item", "direction"), "corr": ("effect", "effect")} if self.layout.rank else {})
+        return kinds | ({"V": ("item", "direction"), "corr": ("sensitivity", "loading")} if self.layout.rank else {})
+
+    @property
+    def parts(self) -> Decomposition:
+        """Consensus and directions of the population, predicted sensitivities and loadings of the judges."""
+        return self._told
 
     @property
     def plain_names(self) -> tuple[str, ...]:
         """Coefficients of all judges, and means of those judges have for themselves."""
         return (*self.layout.terms.shared_names, *self.layout.terms.own_names)
 
-    def _position(self, kind: str, role: str, label: str) -> int:
-        if role != "effect":
-            return super()._position(kind, role, label)
-        known = self.population_layout.effects
-        if label not in known:
-            raise ContrastError(f"{kind} needs {quoted(known, len(known))}, got {label!r}.")
-        return known.index(label)
+    @cached_property
+    def _positions(self) -> dict[str, dict[str, int]]:
+        effects = {name: i for i, name in enumerate(self.population_layout.effects)}
+        loadings = {name: i for name, i in effects.items() if 1 <= i <= self.layout.rank}
+        return {**super()._positions, "effect": effects, "sensitivity": {"gamma": 0}, "loading": loadings}
+
+    def label(self, kind: str, index: tuple[int, ...]) -> str:
+        """The name of one parameter."""
+        return self.layout.names[self._place(kind, index)]
 
     def _place(self, kind: str, index: tuple[int, ...]) -> int:
         start = self.layout.slices[kind].start
         if kind == "V":
             return start + index[1] * len(self.layout.items) + index[0]
         if kind == "corr":
-            if index[0] != 0 or not 1 <= index[1] <= self.layout.rank:
-                raise ContrastError("corr is that of the sensitivity with a loading: corr[gamma, U1].")
             return start + index[1] - 1
         return start + (index[0] if index else 0)
 
     def value(self, kind: str, index: tuple[int, ...] = ()) -> float:
-        """Value of one parameter."""
+        """Value of one parameter, or size of a judge's predicted disagreement."""
+        if kind in LENGTHS:
+            return super().value(kind, index)
         return float(self.params[self._place(kind, index)])
 
     @cached_property
@@ -89,7 +109,7 @@ class PopulationQuantities(Quantities):
     def moved(self, free: np.ndarray) -> PopulationQuantities:
         """The same at other coordinates."""
         there = self.population_layout.space.unpack(free)
-        return PopulationQuantities(self.population_layout, there, self.response)
+        return PopulationQuantities(self.population_layout, there, self.response, self.at, self._told)
 
     def view(self) -> ParameterView:
         """As a user's function sees them."""
@@ -187,7 +207,7 @@ class PopulationFit(Fit):
     @property
     def quantities(self) -> Quantities:
         """Everything a contrast can mention."""
-        return PopulationQuantities(self.space_layout, self.population, self.design.response)
+        return PopulationQuantities(self.space_layout, self.population, self.design.response, self.at, self.parts)
 
     @property
     def bic(self) -> float:

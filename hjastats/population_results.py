@@ -259,11 +259,13 @@ class PopulationResults(HJAResults):
             if who == "known":
                 raise ComparisonError("of='known' needs the judge.")
             judge = self.model.judges[0]
-        rows = self.model.prediction_rows(exog, judge, item_a, item_b, judge_exog, offset)
-        rows = rows if position else rows.without("position")
-        return self._expected(rows, who, which)
+        new = self.model.labelled_rows(exog, judge, item_a, item_b, judge_exog, offset)
+        values = self._expected(new.rows if position else new.rows.without("position"), who, which)
+        if which == "probs":
+            return pd.DataFrame(dict(zip(self.model.response.verdicts, values, strict=True)), new.labels)
+        return new.series(values)
 
-    def _expected(self, rows: Design, who: str, which: str) -> Any:
+    def _expected(self, rows: Design, who: str, which: str) -> np.ndarray:
         response = self.model.response
 
         def summarise(at: np.ndarray) -> np.ndarray:
@@ -274,8 +276,7 @@ class PopulationResults(HJAResults):
             chances = response.probabilities(at[0], at[1:] if len(at) > 1 else None)
             return chances if which == "probs" else expected_outcome(response, chances)
 
-        values = _AVERAGES[who](self.fit, rows, summarise)
-        return pd.DataFrame(dict(zip(response.verdicts, values, strict=True))) if which == "probs" else values
+        return _AVERAGES[who](self.fit, rows, summarise)
 
     def get_prediction(self, exog: Any = None, **kwargs: Any) -> Any:
         """Expected preference of a judge nobody has seen yet, with intervals made on the logit scale.
@@ -305,15 +306,16 @@ class PopulationResults(HJAResults):
             )
         if kwargs.get("item_a") is not None:
             kwargs["judge"] = self.model.judges[0]
-        rows = self.model.prediction_rows(
+        new = self.model.labelled_rows(
             exog, kwargs.pop("judge", None), kwargs.pop("item_a", None), kwargs.pop("item_b", None), **kwargs
         )
-        return new_judge_probabilities(self.fit, rows if position else rows.without("position"), alpha)
+        table = new_judge_probabilities(self.fit, new.rows if position else new.rows.without("position"), alpha)
+        return table if new.labels is None else table.set_axis(new.labels)
 
     @property
-    def fittedvalues(self) -> np.ndarray:
+    def fittedvalues(self) -> pd.Series:
         """Expected preference for the first item of the rows, given all that the judges said."""
-        return self._expected(self.model.row_design(), "known", "mean")
+        return self.predict()
 
     def ranking(self, judge: str | None = None, **kwargs: Any) -> pd.DataFrame:  # type: ignore[override]
         """Places of the consensus with intervals and tied groups; see :meth:`hjastats.HJAResults.ranking`."""
@@ -394,8 +396,14 @@ class PopulationResults(HJAResults):
         check_option("method", method, ("chi2",))
         return super().compare_lr_test(restricted)
 
+    def conf_int(self, alpha: Any = 0.05, cols: Any = None, *, method: str = "wald") -> pd.DataFrame:
+        """Confidence limits of the parameters, or of contrasts, by standard errors; see :meth:`hjastats.HJAResults.conf_int`."""
+        check_option("method", method, ("wald",))
+        return super().conf_int(alpha, cols)
+
     judges = property(_of_single_judges)
-    bootstrap = diagnose = contrast_formula = _of_single_judges
+    bootstrap = diagnose = contrast_formula = drop_terms = fragility = _of_single_judges
+    resid_pearson = resid_dev = property(_of_single_judges)
 
 
 # Over whom a prediction is taken.

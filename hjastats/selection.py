@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from .data.arrays import check_option
+from .data.arrays import check_option, generator
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
-from .errors import IdentificationError
+from .errors import IdentificationError, OptionError
 from .inference.rank_tests import bootstrap_ratio_test
+from .looks import Piece, Shown, Table, Title
 from .model.decomposition import max_rank
 from .model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
 from .models import HJAModel, PopulationHJAModel
@@ -22,7 +23,6 @@ from .show import plots
 from .solve.ridge import Ridge
 from .solve.search import one_direction_more, search
 from .solve.validation import FOLD_RIDGE, held_out_losses
-from .words import frame_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ BTL = "BTL"
 
 
 @dataclass(frozen=True, repr=False)
-class RankSelection:
+class RankSelection(Shown):
     """What each rank costs and gains, and BTL, in which all judges are alike.
 
     Attributes
@@ -67,7 +67,7 @@ class RankSelection:
     >>> selection.choices
     {'bic': 1, 'aic': 2}
     >>> selection.verdict
-    'Rank 1 by BIC; the criteria disagree: AIC takes 2. Look at what the further directions are.'
+    'Rank 1 by BIC; the criteria disagree: AIC takes 2 or more. Look at what the further directions are.'
     """
 
     criterion: str
@@ -96,7 +96,7 @@ class RankSelection:
         name = self.best if self.best == BTL else f"rank {self.best}"
         text = f"{name[:1].upper()}{name[1:]} by {names[self.criterion]}"
         others = {names[name]: rank for name, rank in self.choices.items() if name != self.criterion}
-        differing = [f"{name} takes {rank}" for name, rank in others.items() if rank != self.best]
+        differing = [f"{name} takes {rank}{self._or_more(rank)}" for name, rank in others.items() if rank != self.best]
         if differing:
             text = f"{text}; the criteria disagree: {', '.join(differing)}. Look at what the further directions are."
         else:
@@ -108,6 +108,13 @@ class RankSelection:
                 "where position effects run away."
             )
         return text
+
+    def _or_more(self, choice: Choice) -> str:
+        """Whether a criterion's choice is the largest rank that was tried, and not the largest there is."""
+        model = self.result.model
+        largest = max_rank(len(model.judges), len(model.items))
+        ranks = [rank for rank in self.results if not isinstance(rank, str)]
+        return " or more" if choice == max(ranks) < largest else ""
 
     def plot(self) -> Figure:
         """Every criterion against the rank, its smallest value marked (matplotlib).
@@ -133,17 +140,14 @@ class RankSelection:
         """
         return plots.plot_scree(self.strengths, rank=None if isinstance(self.best, str) else self.best, ax=ax)
 
-    def __repr__(self) -> str:
-        table = self.table.copy()
-        for name in {"cv", "cv_se", "p_value"} & set(table.columns):
-            table[name] = table[name].map("{:.4f}".format)
-        lines = [self.verdict, frame_text(table), f"strengths of the judge-wise residual: {_listed(self.strengths)}"]
-        if "cv_ridge" in table and table["cv_ridge"].any():
-            lines.insert(
-                2,
-                f"cv_ridge: folds without maximum likelihood estimate, predicted by a ridge of weight {FOLD_RIDGE:g} instead",
+    def _shown(self) -> list[Piece]:
+        forms = dict.fromkeys(("cv", "cv_se", "p_value"), "{:.4f}".format)
+        pieces: list[Piece] = [Title(self.verdict), Table(self.table, forms, "{:.2f}".format, missing="")]
+        if "cv_ridge" in self.table and self.table["cv_ridge"].any():
+            pieces.append(
+                f"cv_ridge: folds without maximum likelihood estimate, predicted by a ridge of weight {FOLD_RIDGE:g} instead"
             )
-        return "\n".join(lines)
+        return [*pieces, f"strengths of the judge-wise residual: {_listed(self.strengths)}"]
 
 
 def select_rank(
@@ -214,7 +218,7 @@ def select_rank(
         return _of_a_sample(model, sampled, criterion, groups, n_folds, np.random.default_rng(rng))
     candidates = _candidates(ranks, data)
     patience = PATIENCE if ranks is None else None
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     model = HJAModel.from_comparisons(
         data, exog, rank=candidates[0], position=position, ties=ties, tie=tie, judge_exog=judge_exog, offset=offset
     )
@@ -266,6 +270,9 @@ def _candidates(ranks: Iterable[int] | None, data: Comparisons) -> list[int]:
     largest = max_rank(data.n_judges, data.n_items)
     if ranks is None:
         return list(range(largest + 1))
+    ranks = list(ranks)
+    if not all(isinstance(rank, int | np.integer) for rank in ranks):
+        raise OptionError(f"ranks must be whole numbers, got {ranks!r}.")
     candidates = sorted({int(rank) for rank in ranks})
     if not candidates or candidates[0] < 0 or candidates[-1] > largest:
         raise IdentificationError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .data.arrays import generator
 from .data.comparisons import Comparisons
 from .errors import IdentificationError
 from .model.decomposition import Decomposition, first_nonzero_sign, max_rank
@@ -31,7 +32,7 @@ def heterogeneous_panel(
     """
     if not 0 <= rank <= max_rank(n_judges, n_items):
         raise IdentificationError(f"rank must lie between 0 and {max_rank(n_judges, n_items)}, got {rank}.")
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     mu = rng.standard_normal(n_items)
     mu = mu - mu.mean()
     gamma = n_judges * rng.dirichlet(np.ones(n_judges))
@@ -67,7 +68,7 @@ def near_balanced_design(
     >>> np.bincount(judge).sum(), bool((first < second).all())
     (np.int64(9), True)
     """
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     low, high = np.triu_indices(n_items, 1)
     n_cells = n_judges * len(low)
     count = np.full(n_cells, n_comparisons // n_cells)
@@ -107,7 +108,7 @@ def simulate_comparisons(
     >>> simulate_comparisons(panel.scores, near_balanced_design(4, 8, 400, rng=1), rng=2).n_comparisons
     400.0
     """
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     judge, first, second = design
     if shuffle_order:
         swap = rng.random(len(judge)) < 0.5

@@ -18,6 +18,21 @@ LINE_WIDTH = 80
 SMALLEST_P = 1e-300
 
 
+# Of terminals and of the direction of writing: letters that change what is seen of others.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""The text with control characters spelt out; lines and tabs stay.
+
+    Examples
+    --------
+    >>> visible("red \x1b[31m ink")
+    'red \\x1b[31m ink'
+    """
+    return _CONTROLS.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+
+
 def quoted(names: Iterable[object], limit: int = 5) -> str:
     """Quote the first few names, and count the others.
 
@@ -75,7 +90,7 @@ def shortened(label: object, width: int = LABEL_WIDTH, gap: str = "…") -> str:
     >>> shortened("two\nlines")
     'two lines'
     """
-    text = " ".join(str(label).split())
+    text = visible(" ".join(str(label).split()))
     if len(text) <= width:
         return text
     tail = (width - len(gap)) // 2
@@ -92,7 +107,7 @@ def shortened_apart(labels: Sequence[object], width: int = LABEL_WIDTH, gap: str
     >>> shortened_apart(["a" * 10 + "1" + "b" * 10, "a" * 10 + "2" + "b" * 10], width=12)
     ['...1...', '...2...']
     """
-    texts = [" ".join(str(label).split()) for label in labels]
+    texts = [visible(" ".join(str(label).split())) for label in labels]
     short = [shortened(text, width, gap) for text in texts]
     if len(set(short)) == len(set(texts)):
         return short
@@ -186,7 +201,8 @@ def frame_text(frame: pd.DataFrame) -> str:
     BTL  4321.99 1.0e-09
     JA             0.200
     """
-    return frame.to_string(formatters={"p_value": p_value}, float_format=lambda value: f"{value:.2f}", na_rep="")
+    told = frame.to_string(formatters={"p_value": p_value}, float_format=lambda value: f"{value:.2f}", na_rep="")
+    return visible(told)
 
 
 def mentions(text: str, name: object) -> bool:

@@ -18,6 +18,7 @@ NEEDS = {
     "../shared/data": (ROOT.parent / "shared" / "data").is_dir(),
     "../shared/oracles": (ROOT.parent / "shared" / "oracles").is_dir(),
     "import choix": find_spec("choix") is not None,
+    "from stargazer": find_spec("stargazer") is not None,
     "import evalica": find_spec("evalica") is not None,
     "from arena_rank": find_spec("arena_rank") is not None,
 }

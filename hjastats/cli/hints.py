@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Container, Mapping
 
 from ..errors import Hint, Message, spelled
+from ..words import visible
 
 # Hints that are options of another name, and what has to follow it.
 OTHER_NAMES = {
@@ -34,7 +35,8 @@ def told(message: BaseException | str, options: Container[str]) -> str:
     'x=1' is no verdict: pass --codes 'x=1=first' ... or keep=[...]
     """
     pieces = message.args if isinstance(message, Message) else [message]
-    return " ".join(line.strip() for line in spelled(pieces, lambda hint: as_option(hint, options)).splitlines())
+    text = visible(spelled(pieces, lambda hint: as_option(hint, options)))
+    return " ".join(line.strip() for line in text.splitlines())
 
 
 def as_option(hint: Hint, options: Container[str]) -> str:

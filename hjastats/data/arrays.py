@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from patsy import PatsyError, dmatrix
 
 from ..errors import ComparisonError, Hint, OptionError
 from ..words import either, quoted
@@ -258,6 +258,32 @@ def check_option(name: str, value: Any, known: tuple[Any, ...]) -> None:
         raise OptionError(f"{name} must be {either([*map(repr, known)])}, got {value!r}.")
 
 
+def generator(rng: Any) -> np.random.Generator:
+    """The generator of random numbers that ``rng`` is, or that begins with it.
+
+    Raises
+    ------
+    OptionError
+    """
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"rng must be a whole number from 0, a numpy.random.Generator, or None for another one every time, got {rng!r}."
+        ) from None
+
+
+def check_alpha(alpha: Any) -> None:
+    """Refuse what is no probability of an error.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
+        raise OptionError(f"alpha must lie between 0 and 1, got {alpha!r}.")
+
+
 def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFrame | None:
     """Covariates of the rows of the data, given as numbers or as names of its columns.
 
@@ -333,17 +359,12 @@ def new_covariates(name: str, covariates: Any, n_rows: int, known: list[str]) ->
 
 
 def judge_columns(judge_exog: Any, data: pd.DataFrame) -> pd.DataFrame | None:
-    """Covariates with judge-specific slopes, from columns of the data or the right side of a formula.
+    """Covariates with judge-specific slopes, from columns of the data or as an array with one row for each of theirs.
 
     Raises
     ------
     ComparisonError
     """
-    if isinstance(judge_exog, str) and judge_exog not in data.columns:
-        try:
-            return dmatrix(judge_exog, data, return_type="dataframe", NA_action="raise")
-        except PatsyError as error:
-            raise ComparisonError(f"cannot build judge_exog={judge_exog!r}: {str(error).splitlines()[0]}") from None
     covariates = _named_columns(judge_exog, data)
     frame = numeric_frame(covariates)
     if frame is None:

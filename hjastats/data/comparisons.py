@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ComparisonError
+from ..looks import Facts, Piece, Shown, Title
 from ..words import counted, percent, quoted, wrapped
 from .cells import Cells, collapse
 from .graph import Connectivity
@@ -35,7 +36,7 @@ _NOTHING_DROPPED = pd.DataFrame({"judge": [], "label": [], "count": []}).astype(
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparisons:
+class Comparisons(Shown):
     """Pairwise verdicts of several judges, coded and checked.
 
     One row is one verdict (or ``weight`` identical ones): a judge saw ``first`` and ``second``, in this order, and
@@ -419,37 +420,43 @@ class Comparisons:
     def __len__(self) -> int:
         return self.n_rows
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         ties = float(self.weight[self.outcome == 0.5].sum())
         soft = int(((self.outcome > 0) & (self.outcome < 1) & (self.outcome != 0.5)).sum())
         per_judge = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
         remarks = [counted(ties, "tie") if ties else "no ties"]
         if soft:
             remarks.append(f"{soft:,} soft preferences")
-        lines = [
+        title = (
             f"Comparisons: {self.n_comparisons:,.0f} comparisons of {self.n_items} items by "
-            f"{counted(self.n_judges, 'judge')} ({', '.join(remarks)})",
-            f"  judges      {quoted(self.judges)}",
-            f"  items       {quoted(self.items)}",
-            f"  per judge   {per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
-            f"  first item preferred in {percent(np.average(self.outcome, weights=self.weight))} of the comparisons",
+            f"{counted(self.n_judges, 'judge')} ({', '.join(remarks)})"
+        )
+        first = percent(np.average(self.outcome, weights=self.weight))
+        told = [
+            ("judges", quoted(self.judges)),
+            ("items", quoted(self.items)),
+            (
+                "per judge",
+                f"{per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
+            ),
+            ("first item", f"preferred in {first} of the comparisons"),
         ]
         if not self.has_whole_weights:
-            lines.append("  weights     no whole numbers: importance, not frequencies")
+            told.append(("weights", "no whole numbers: importance, not frequencies"))
         if not self.columns.empty:
-            lines.append(f"  columns     {quoted(self.columns.columns)}")
+            told.append(("columns", quoted(self.columns.columns)))
         for role, known in (("judges", self.judge_metadata), ("items", self.item_metadata)):
             if known is not None:
-                lines.append(f"  metadata    of {role}: {quoted(known.columns)}")
+                told.append(("metadata", f"of {role}: {quoted(known.columns)}"))
         if len(self.dropped):
             worst = self.dropped.groupby("judge")["count"].sum().sort_values(ascending=False)
             listed = ", ".join(f"'{name}' {count}" for name, count in worst.head(3).items())
             more = f" and {len(worst) - 3} more judges" if len(worst) > 3 else ""
             labels, total = quoted(self.dropped["label"].unique()), int(worst.sum())
-            lines.append(f"  dropped     {counted(total, 'verdict')} labelled {labels}: {listed}{more}")
+            told.append(("dropped", f"{counted(total, 'verdict')} labelled {labels}: {listed}{more}"))
         if self.n_empty:
-            lines.append(f"  left out    {counted(self.n_empty, 'row')} of weight 0")
-        return "\n".join(part for line in lines for part in wrapped(line, 100, indent=14))
+            told.append(("left out", f"{counted(self.n_empty, 'row')} of weight 0"))
+        return [Title("\n".join(wrapped(title, 100, indent=14))), Facts(told, width=12)]
 
 
 def checked_comparisons(

@@ -12,12 +12,13 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from .. import limits
+from ..looks import Shown
 from ..words import quoted
 from .cells import Cells
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Connectivity:
+class Connectivity(Shown):
     """What the comparison graphs allow to be estimated; each answer is worked out when asked for.
 
     Attributes
@@ -99,7 +100,7 @@ class Connectivity:
         """Whether the pooled Bradley-Terry-Luce estimate exists."""
         return len(self.winning_groups) == 1
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[str]:
         lines = [f"Connectivity of {len(self.items)} items and {len(self.judges)} judges: the pooled comparisons "]
         if self.is_connected:
             lines[0] += "link all items."
@@ -124,7 +125,7 @@ class Connectivity:
                 lines.append(f"  never beaten: {quoted(self.undefeated)}")
             if self.winless:
                 lines.append(f"  never won: {quoted(self.winless)}")
-        return "\n".join(lines)
+        return lines
 
 
 def levels_of_wins(cells: Cells) -> np.ndarray:

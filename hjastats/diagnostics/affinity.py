@@ -13,12 +13,13 @@ from ..errors import ContrastError, IdentificationError
 from ..fit import Fit
 from ..inference.contrasts import Contrast
 from ..inference.hypotheses import wald_statistic
+from ..looks import Piece, Shown, Table, Title
 from ..solve.precision import Covariance
 from ..words import quoted, shortened
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Affinity:
+class Affinity(Shown):
     """Residual disagreement on items of the own family minus that on other items.
 
     Attributes
@@ -41,25 +42,26 @@ class Affinity:
     joint_test: Any
     left_out: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        def text(frame: pd.DataFrame) -> str:
-            shapes = {name: lambda p: f"{p:.3g}" for name in ("p_value", "p_holm")}
-            return frame.rename(index=shortened).to_string(float_format=lambda value: f"{value:.3f}", formatters=shapes)
+    def _shown(self) -> list[Piece]:
+        def table(frame: pd.DataFrame) -> Table:
+            forms = dict.fromkeys(("p_value", "p_holm"), "{:.3g}".format)
+            return Table(frame.rename(index=shortened), forms, missing="NaN")
 
-        lines = ["Own-family items minus other items, in residual disagreement (log-odds)", text(self.families)]
+        title = Title("Own-family items minus other items, in residual disagreement (log-odds)")
+        pieces: list[Piece] = [title, table(self.families)]
         if self.joint_test is None:
-            lines.append("No joint test: the model fixes these contrasts or they have no standard errors.")
+            pieces.append("No joint test: the model fixes these contrasts or they have no standard errors.")
         else:
             test = self.joint_test
-            lines.append(
+            pieces.append(
                 f"Test that no family favours its own: chi2({int(test.df_denom)}) = {float(test.statistic):.2f}, "
                 f"p = {float(test.pvalue):.3g}"
             )
         mean = self.overall
-        lines.append(f"Mean over {len(self.judges)} judges: {mean['estimate']:.3f} (se {mean['std_err']:.3f})")
+        pieces.append(f"Mean over {len(self.judges)} judges: {mean['estimate']:.3f} (se {mean['std_err']:.3f})")
         if self.left_out:
-            lines.append(f"No own or no other items to compare: {quoted(self.left_out)}")
-        return "\n".join([*lines, "", text(self.judges)])
+            pieces.append(f"No own or no other items to compare: {quoted(self.left_out)}")
+        return [*pieces, "", table(self.judges)]
 
 
 def family_labels(family: Any, role: str, labels: Sequence[str], known: pd.DataFrame | None) -> list[str | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 
 from .. import limits
 from ..errors import ContrastError
+from ..looks import Facts, Piece, Shown, Title
 from ..words import shortened
 
 # Largest number of groups chosen by itself: more are no summary.
@@ -17,7 +17,7 @@ MOST_GROUPS = 6
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Bicluster:
+class Bicluster(Shown):
     """Two-way clustering of a judges-by-items matrix.
 
     Attributes
@@ -40,15 +40,16 @@ class Bicluster:
     judge_tree: np.ndarray
     item_tree: np.ndarray
 
-    def __repr__(self) -> str:
-        lines = []
+    def _shown(self) -> list[Piece]:
+        pieces: list[Piece] = []
         for role, groups in (("judges", self.judge_groups), ("items", self.item_groups)):
-            lines.append(f"{role} by group")
+            told = []
             for group, members in groups.groupby(groups, sort=True):
                 names = ", ".join(shortened(label) for label in members.index[: limits.PRINTED_LABELS])
                 names += f" and {len(members) - limits.PRINTED_LABELS:,} more" * (len(members) > limits.PRINTED_LABELS)
-                lines += textwrap.wrap(f"{group}  {names}", 100, initial_indent="  ", subsequent_indent="     ")
-        return "\n".join(lines)
+                told.append((str(group), names))
+            pieces += [Title(f"{role} by group"), Facts(told, width=3)]
+        return pieces
 
 
 def bicluster(frame: pd.DataFrame, n_groups: int | tuple[int, int] | None = None) -> Bicluster:

@@ -15,6 +15,7 @@ from ..data.swaps import swap_report
 from ..fit import Fit, Observations
 from ..inference.contrasts import FIXED, two_sided
 from ..inference.estimates import effects, leverage, scores, sensitivity
+from ..looks import Facts, Piece, Shown, Title
 from ..words import LINE_WIDTH, number, shortened
 from .adjusted import holm
 from .consistency import (
@@ -121,7 +122,7 @@ def judge_card(fit: Fit, observed: Observations, judge: str) -> JudgeCard:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class JudgeCard:
+class JudgeCard(Shown):
     """One judge, in numbers and in a sentence.
 
     Attributes
@@ -140,33 +141,24 @@ class JudgeCard:
     sentence: str
     nearest: tuple[tuple[str, float], ...]
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         facts = self.facts
-        lines = [shortened(self.judge, LINE_WIDTH), *_wrapped(self.sentence), ""]
         unswapped = "no pair judged in both orders"
-        lines += [
-            _line("comparisons", f"{facts['comparisons']:,.0f}, {_tied(facts)}, {facts['dropped_rate']:.1%} unusable"),
-            _line("sensitivity", _with_error(facts["sensitivity"], facts["sensitivity_se"])),
-            _line("position", _position(facts)),
-            _line("flips", number(facts["flip_rate"], ".1%", unswapped) + _if(facts["flip_rate"], " when swapped")),
-            _line("cycles", _cycles(facts["cycle_rate"])),
-            _line("infit, outfit", f"{_rounded(facts['infit'])}, {_rounded(facts['outfit'])} (1 is expected)"),
-            _line("disagreement", _disagreement(facts)),
-            _line("information", _information(facts["information_share"])),
+        told = [
+            ("comparisons", f"{facts['comparisons']:,.0f}, {_tied(facts)}, {facts['dropped_rate']:.1%} unusable"),
+            ("sensitivity", _with_error(facts["sensitivity"], facts["sensitivity_se"])),
+            ("position", _position(facts)),
+            ("flips", number(facts["flip_rate"], ".1%", unswapped) + _if(facts["flip_rate"], " when swapped")),
+            ("cycles", _cycles(facts["cycle_rate"])),
+            ("infit, outfit", f"{_rounded(facts['infit'])}, {_rounded(facts['outfit'])} (1 is expected)"),
+            ("disagreement", _disagreement(facts)),
+            ("information", _information(facts["information_share"])),
         ]
         near = ", ".join(f"{shortened(name, 20)} ({r:.2f})" for name, r in self.nearest[:2])
         otherwise = "withheld" if np.isnan(facts["h"]) else "all judges rank alike in this model"
-        lines.append(_line("judges like", near or otherwise))
-        return "\n".join(lines)
-
-
-def _line(name: str, text: str) -> str:
-    return f"  {name:<15}{shortened(text, LINE_WIDTH - 17)}"
-
-
-def _wrapped(sentence: str) -> list[str]:
-    lines = textwrap.wrap(sentence, LINE_WIDTH, max_lines=4, placeholder=" …")
-    return lines or [""]
+        told.append(("judges like", near or otherwise))
+        sentence = textwrap.fill(self.sentence, LINE_WIDTH, max_lines=4, placeholder=" …")
+        return [Title(shortened(self.judge, LINE_WIDTH)), sentence, "", Facts(told, width=15, is_cut=True)]
 
 
 def _if(value: float, text: str) -> str:

@@ -10,12 +10,13 @@ import pandas as pd
 from .. import limits
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
+from ..looks import Piece, Shown, Table, Warned
 from .findings import Finding
 from .order import decided_shares, has_order
 
 
 @dataclass(frozen=True, repr=False)
-class Diagnosis:
+class Diagnosis(Shown):
     """What speaks for and against a fit.
 
     Attributes
@@ -38,19 +39,20 @@ class Diagnosis:
         """The findings that should make one hesitate."""
         return [finding.text for finding in self.findings if finding.is_warning]
 
-    def __repr__(self) -> str:
-        lines = [f"! {text}" for text in self.warnings] or ["Nothing was found that speaks against the fit."]
-        lines += [f"  {finding.text}" for finding in self.findings if not finding.is_warning]
+    def _shown(self) -> list[Piece]:
+        pieces: list[Piece] = [Warned(text) for text in self.warnings]
+        pieces = pieces or ["Nothing was found that speaks against the fit."]
+        pieces += [f"  {finding.text}" for finding in self.findings if not finding.is_warning]
         if self.position_test is not None:
             statistic, p_value, df = self.position_test
-            lines.append(
+            pieces.append(
                 f"  Likelihood ratio of position effects per judge: {statistic:.1f} on {df} df, p = {p_value:.3g}."
             )
-        table = self.judges.head(limits.PRINTED_JUDGES).to_string(float_format=lambda value: f"{value:.3f}", na_rep="-")
         more = [f"and {len(self.judges) - limits.PRINTED_JUDGES:,} more in .judges"] * (
             len(self.judges) > limits.PRINTED_JUDGES
         )
-        return "\n".join([*lines, "", table, *more])
+        forms = dict.fromkeys(("comparisons", "dropped"), "{:,.10g}".format)
+        return [*pieces, "", Table(self.judges.head(limits.PRINTED_JUDGES), forms), *more]
 
 
 def judge_facts(data: Comparisons, position: pd.DataFrame | None) -> pd.DataFrame:

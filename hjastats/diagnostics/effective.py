@@ -10,13 +10,14 @@ import pandas as pd
 from .. import limits
 from ..data.cells import Cells
 from ..fit import Fit
+from ..looks import Piece, Shown
 from ..model.likelihood import evaluate
 from ..solve.precision import invert
 from ..words import shortened
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class EffectiveJudges:
+class EffectiveJudges(Shown):
     """Effective number of judges.
 
     Attributes
@@ -37,16 +38,16 @@ class EffectiveJudges:
     note: str = ""
     independent: float = np.nan
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         if self.note:
-            return f"Effective number of judges: not available. {self.note}"
+            return [f"Effective number of judges: not available. {self.note}"]
         digits = 0 if self.shares.iloc[0] >= 0.1 else 1 if self.shares.iloc[0] >= 0.01 else 2
         top = ", ".join(f"{shortened(judge, 28)} {share:.{digits}%}" for judge, share in self.shares.head(3).items())
         repeated = f" ({self.independent:.1f} if they were independent)" * (self.number < self.independent)
-        return (
+        return [
             f"Effective number of judges: {self.number:.1f} of {len(self.shares)}{repeated}. "
             f"Largest shares of what is known about the consensus: {top}."
-        )
+        ]
 
 
 def information_shares(cells: Cells, curvature: np.ndarray, gamma: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from scipy import special
 from .. import limits
 from ..data.cells import collapse, distinct_rows, take
 from ..fit import Fit, Observations
+from ..looks import Piece, Shown, Table, Title
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate
 from ..model.responses import BINARY, is_soft
@@ -33,7 +34,7 @@ _NORMAL, _SURE, _FOLLOWED, _MANY = 1e6, 0.2, 0.99, 10.0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Goodness:
+class Goodness(Shown):
     """Goodness of fit, of all judges and of each.
 
     Attributes
@@ -91,13 +92,13 @@ class Goodness:
         n_tested, n_judges = int(self.table[column].iloc[1:].notna().sum()), len(self.table) - 1
         return "every judge" if n_tested == n_judges else f"{n_tested} of {counted(n_judges, 'judge')}"
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         if self.note:
-            return self.note
+            return [self.note]
         forms = dict.fromkeys(("p_value", "p_holm", "p_circular", "p_circular_holm"), p_value)
         shown = self.table.head(limits.PRINTED_JUDGES + 1)
-        text = shown.to_string(formatters=forms, float_format=lambda value: f"{value:.2f}", na_rep="-")
-        return "\n".join(["Goodness of fit on pairs of items (1 is expected)", text, self.text])
+        title = Title("Goodness of fit on pairs of items (1 is expected)")
+        return [title, Table(shown, forms, "{:.2f}".format), self.text]
 
 
 ALL = "all judges"

@@ -14,6 +14,7 @@ from .. import limits
 from ..data.cells import take
 from ..errors import IdentificationError, SizeError
 from ..fit import Fit
+from ..looks import Piece, Shown, Table, Title
 from ..model.decomposition import max_rank
 from ..model.likelihood import evaluate
 from ..solve.ridge import NO_RIDGE
@@ -55,7 +56,7 @@ class Without:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Influence:
+class Influence(Shown):
     """What leaving out each judge does to the consensus.
 
     Attributes
@@ -75,18 +76,16 @@ class Influence:
     table: pd.DataFrame
     consensus: pd.DataFrame
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         how = "one Newton step" if self.method == "one-step" else "refitting"
         table = self.table.drop(columns=["spearman", "note"]).rename(index=shortened)
         table["largest_item"] = table["largest_item"].map(lambda item: shortened(item, 20))
         table["new_leader"] = table["new_leader"].map(lambda item: shortened(item, 20))
         table.columns = ["relative", "rms", "largest", "of", "kendall", "places", "new leader", "gain"]
-        text = table.to_string(
-            float_format=lambda value: f"{value:.3f}",
-            formatters={"gain": lambda v: f"{v:.2g}", "places": lambda v: f"{v:.0f}"},
-        )
+        forms = {"gain": "{:.2g}".format, "places": "{:.0f}".format}
         notes = [f"{shortened(judge)}: {note}" for judge, note in self.table["note"].items() if note]
-        return "\n".join([f"Consensus without each judge, by {how}", text, *notes])
+        title = Title(f"Consensus without each judge, by {how}")
+        return [title, Table(table, forms, missing="NaN"), *notes]
 
 
 def influence_table(

@@ -17,6 +17,7 @@ from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column
 from ..fit import Fit, Observations
 from ..inference.clusters import Clusters, read_clusters
+from ..looks import Piece, Shown, Table, Title
 from ..model.likelihood import evaluate
 from ..words import p_value, percent, quoted, shortened, told_p
 from .adjusted import holm
@@ -29,7 +30,7 @@ _COPIES, _PANEL = 0.05, 0.01
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Redundancy:
+class Redundancy(Shown):
     """How far judges say the same, beyond what the model expects of independent ones.
 
     Attributes
@@ -158,9 +159,9 @@ class Redundancy:
         error = f"model-based standard errors of the consensus should be about {self._factor:.2f} times as large"
         return [f"So the panel counts as {number}, and {error}{how}"]
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         if self.note:
-            return self.note
+            return [self.note]
         table = self.pairs.head(limits.PRINTED_LABELS).copy()
         for column in ("judge", "other"):
             table[column] = table[column].map(lambda name: shortened(name, 28))
@@ -170,9 +171,9 @@ class Redundancy:
             "agreement": percent,
             "expected": percent,
         }
-        shown = table.to_string(index=False, formatters=forms, float_format=lambda value: f"{value:.3f}", na_rep="-")
         more = [f"and {len(self.pairs) - len(table):,} more in .pairs"] * (len(self.pairs) > len(table))
-        return "\n".join([f"Judges on shared {self.unit}", shown, *more, self.text, repr(self.effective)])
+        shown = Table(table, forms, has_index=False)
+        return [Title(f"Judges on shared {self.unit}"), shown, *more, self.text, *self.effective._shown()]
 
 
 def near_copies(correlation: np.ndarray, p_copy: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from ..fit import Fit, Observations
 from ..inference.clusters import Clusters
 from ..inference.contributions import Contributions, single
 from ..inference.score_tests import coupling, moved
+from ..looks import Piece, Shown, Table, Title
 from ..model.design import Design
 from ..model.likelihood import evaluate, weighted
 from ..model.responses import Derivatives
@@ -31,7 +32,7 @@ _LEFT = 1e-6
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Stability:
+class Stability(Shown):
     """Score tests that nothing changed half-way.
 
     Attributes
@@ -77,14 +78,14 @@ class Stability:
     def _n_tests(self) -> int:
         return int(self.table["p_value"].notna().sum())
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         if self.note:
-            return self.note
+            return [self.note]
         shown = self.table.sort_values("p_value", kind="stable").head(limits.PRINTED_LABELS)
         forms = {"p_value": p_value, "p_holm": p_value}
-        text = shown.to_string(index=False, formatters=forms, float_format=lambda value: f"{value:.3f}", na_rep="-")
         more = [f"and {len(self.table) - len(shown):,} more in .table"] * (len(self.table) > len(shown))
-        return "\n".join([f"Change from the first to the second half of {self.halves}", text, *more, self.text])
+        title = Title(f"Change from the first to the second half of {self.halves}")
+        return [title, Table(shown, forms, has_index=False), *more, self.text]
 
 
 def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stability:

@@ -12,6 +12,7 @@ from scipy import stats
 
 from ..errors import ContrastError, IdentificationError, OptionError
 from ..fit import Fit, Observations
+from ..looks import Piece, Shown
 from ..model.decomposition import AnchoringError, Decomposition, aligned
 from ..model.design import Coefficients
 from ..model.layout import Layout
@@ -49,7 +50,7 @@ class _Refit:
 
 
 @dataclass(frozen=True, repr=False)
-class Bootstrap:
+class Bootstrap(Shown):
     """Estimates from resampled data.
 
     Attributes
@@ -149,9 +150,9 @@ class Bootstrap:
         low, high = np.quantile(draws, tails)
         return float(low), float(high)
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         failed = f", {self.n_failed} without a finite estimate" if self.n_failed else ""
-        return f"Bootstrap ({self.kind}): {len(self.replications)} replications{failed}"
+        return [f"Bootstrap ({self.kind}): {len(self.replications)} replications{failed}"]
 
 
 def bootstrap(

@@ -12,6 +12,7 @@ from scipy import stats
 from .. import limits
 from ..errors import ContrastError, IdentificationError, SizeError
 from ..fit import CovarianceChoice, Fit, Restriction
+from ..looks import Piece, Shown
 from ..model.decomposition import aligned
 from ..model.design import Coefficients
 from ..model.quantities import Quantities
@@ -33,8 +34,8 @@ class Hypothesis:
     df: int
 
 
-@dataclass(frozen=True)
-class HypothesisTest:
+@dataclass(frozen=True, repr=False)
+class HypothesisTest(Shown):
     """Chi-squared test of a hypothesis.
 
     Attributes
@@ -56,9 +57,9 @@ class HypothesisTest:
     p_value: float
     note: str = ""
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         told = f"{self.method} test of {quoted(self.null, 3)}: chi2({self.df}) = {self.statistic:.4g}, p = {self.p_value:.4g}"
-        return f"{told}\n{self.note}" if self.note else told
+        return [told, self.note] if self.note else [told]
 
 
 def read_hypothesis(fit: Fit, hypothesis: Any) -> Hypothesis:

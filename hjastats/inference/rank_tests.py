@@ -9,6 +9,7 @@ import numpy as np
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
 from ..fit import Fit
+from ..looks import Piece, Shown, Title
 from ..model.decomposition import max_rank
 from ..model.design import Coefficients
 from ..model.structures import ScoreStructure
@@ -19,8 +20,8 @@ from .nesting import Candidate
 from .resampling import ParametricDraw, replicate
 
 
-@dataclass(frozen=True)
-class RankTest:
+@dataclass(frozen=True, repr=False)
+class RankTest(Shown):
     """Test that a number of disagreement directions is enough.
 
     Attributes
@@ -51,13 +52,13 @@ class RankTest:
     replications: np.ndarray | None = None
     note: str = ""
 
-    def __repr__(self) -> str:
+    def _shown(self) -> list[Piece]:
         if self.df is not None:
             how = f"chi2({self.df}), p = {self.p_value:.4g}"
         else:
             how = f"p = {self.p_value:.4g} (Monte-Carlo error {self.mc_error:.2g}, {self.n_replications} replications)"
-        text = f"Rank test ({self.method}): {self.null} against {self.alternative}\n  LR = {self.statistic:.3f}, {how}"
-        return f"{text}\n  {self.note}" if self.note else text
+        title = Title(f"Rank test ({self.method}): {self.null} against {self.alternative}")
+        return [title, f"  LR = {self.statistic:.3f}, {how}", *([f"  {self.note}"] if self.note else [])]
 
 
 def saturated_rank_test(small: Candidate, unrestricted: Candidate) -> RankTest:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.arrays import generator
 from ..data.cells import collapse, distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
@@ -61,16 +62,22 @@ class ParametricDraw:
         shares = np.clip(probabilities[order] / np.maximum(left, 1e-300), 0.0, 1.0)
         return cls(cells, outcomes[order], shares)
 
+    def numbers(self, rng: np.random.Generator) -> np.ndarray:
+        """How often each of the outcomes is drawn, shape (n_outcomes, n_cells)."""
+        left, drawn = np.round(self.cells.n).astype(np.int64), []
+        for share in self.shares[:-1]:
+            drawn.append(rng.binomial(left, share))
+            left = left - drawn[-1]
+        return np.array([*drawn, left])
+
+    def filled(self, numbers: np.ndarray) -> Design:
+        """The cells with such numbers of outcomes."""
+        counts = numbers.T @ self.cells.response.counts(self.outcomes)
+        return replace(self.cells, y=self.outcomes @ numbers, counts=counts)
+
     def draw(self, rng: np.random.Generator) -> Design:
         """Cells with new counts."""
-        left = np.round(self.cells.n).astype(np.int64)
-        y, counts = np.zeros(len(left)), np.zeros(self.cells.counts.shape)
-        for outcome, share in zip(self.outcomes, self.shares, strict=True):
-            number = rng.binomial(left, share) if outcome != self.outcomes[-1] else left
-            left = left - number
-            y += outcome * number
-            counts += number[:, None] * self.cells.response.counts(np.array([outcome]))
-        return replace(self.cells, y=y, counts=counts)
+        return self.filled(self.numbers(rng))
 
 
 def _with_ties(
@@ -125,7 +132,7 @@ def replicate(
     label: str = "bootstrap",
 ) -> list[Any]:
     """Run a task with ``n`` independent generators; the results do not depend on the number of jobs."""
-    generators = np.random.default_rng(rng).spawn(n)
+    generators = generator(rng).spawn(n)
     if n_jobs == 1:
         return [task(generator) for generator in _shown(generators, n, progress, label)]
     from joblib import Parallel, delayed

@@ -346,7 +346,7 @@ class PopulationHJAModel(HJAModel):
         3200.0
         """
         rng = np.random.default_rng(rng)
-        rows = self.prediction_rows(design, None, None, None)
+        rows = self.labelled_rows(design, None, None, None).rows
         index = np.repeat(np.arange(len(rows.n)), np.round(rows.n).astype(int))
         rows = take(rows, index)
         there = simulate_population(rows, self.population_layout.population(self._checked(params)), rng)

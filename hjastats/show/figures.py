@@ -17,8 +17,10 @@ from ..diagnostics.findings import outlying
 from ..diagnostics.preferences import comparison_counts, preference_probabilities
 from ..errors import OptionError
 from ..fit import Fit, Observations
+from ..inference.contrasts import Contrast, Spec, contrast
 from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
 from ..inference.ranks import ranking
+from ..looks import Menu
 from ..model.likelihood import log_odds, own_predictors
 from ..model.responses import expected_outcome
 from ..words import quoted
@@ -47,7 +49,7 @@ def in_report(caption: str, *coloured: str) -> Callable[[Method], Method]:
     return mark
 
 
-class FitPlots:
+class FitPlots(Menu):
     """Figures of a fit, as ``result.plot``.
 
     Every one takes ``ax``, the matplotlib axes to draw in (a new figure by default), and returns the axes. Where it takes
@@ -75,6 +77,7 @@ class FitPlots:
         family: Family | str | None = None,
         max_rows: int = limits.FIGURE_ROWS,
         ax: Axes | None = None,
+        rng: int | np.random.Generator | None = 0,
     ) -> Axes:
         """Items, best first, with intervals, comparison intervals and tied groups.
 
@@ -92,6 +95,8 @@ class FitPlots:
         max_rows : int
             Of more items the first and last are shown.
         ax : matplotlib.axes.Axes, optional
+        rng : int or numpy.random.Generator
+            Randomness of the simulated critical value.
 
         Examples
         --------
@@ -100,7 +105,7 @@ class FitPlots:
         >>> [label.get_text() for label in result.plot.ranking("judge-5").get_yticklabels()[:3]]
         ['model-A', 'model-F', 'model-I']
         """
-        table, title = self._ranking_table(judge, level, max_rows)
+        table, title = self._ranking_table(judge, level, max_rows, rng)
         xlabel = "score (log-odds)" if judge is not None else "consensus score (log-odds)"
         if "comparison_lower" in table:
             xlabel += f"; thin lines: {level:.0%} intervals, thick lines: for comparing two items"
@@ -109,6 +114,52 @@ class FitPlots:
             xlabel=xlabel,
             title=("Ranking by the consensus" if judge is None else f"Ranking by {judge}") + title,
             family=self._family(family, "item"),
+            ax=ax,
+        )
+
+    def contrast(
+        self,
+        spec: Spec | Contrast,
+        *,
+        alpha: float = 0.05,
+        simultaneous: bool = False,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Contrasts with their intervals, in the order they were asked for, against what they are tested for.
+
+        Parameters
+        ----------
+        spec : str, callable, dict or list, or Contrast
+            As in :meth:`hjastats.HJAResults.contrast`, or what it returned.
+        alpha : float
+            One minus the level of the intervals.
+        simultaneous : bool
+            Whether all intervals hold at once, as those of ``Contrast.adjusted()``.
+        ax : matplotlib.axes.Axes, optional
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> ax = result.plot.contrast("mu[*] - mu[model-A]", simultaneous=True)
+        >>> [label.get_text() for label in ax.get_yticklabels()][:2]
+        ['mu[model-A] - mu[model-A]', 'mu[model-B] - mu[model-A]']
+        """
+        found = spec if isinstance(spec, Contrast) else contrast(self._fit, spec)
+        table = found.adjusted(alpha=alpha) if simultaneous else found.summary_frame(alpha)
+        nulls, shown = np.unique(found.null), table[["estimate", "ci_lower", "ci_upper"]].to_numpy()
+        finite = shown[np.isfinite(shown)]
+        if len(finite):
+            # An interval without an end runs to the edge of the picture.
+            room = 0.05 * (np.ptp(finite) or 1.0)
+            columns = ["ci_lower", "ci_upper"]
+            table[columns] = table[columns].clip(finite.min() - room, finite.max() + room)
+        return plots.plot_intervals(
+            table,
+            reference=float(nulls[0]) if len(nulls) == 1 else None,
+            xlabel=f"estimate with {'simultaneous ' if simultaneous else ''}{100 * (1 - alpha):g}% intervals",
+            title="Contrasts",
+            sort=False,
             ax=ax,
         )
 
@@ -356,7 +407,9 @@ class FitPlots:
         order, values = self._fit.best_first
         return pd.Series(values, pd.Index([self._fit.layout.items[i] for i in order], name="item"))
 
-    def _ranking_table(self, judge: str | None, level: float, max_rows: int) -> tuple[pd.DataFrame, str]:
+    def _ranking_table(
+        self, judge: str | None, level: float, max_rows: int, rng: int | np.random.Generator | None
+    ) -> tuple[pd.DataFrame, str]:
         fit, values = self._fit, self._best_first
         if judge is not None:
             values = scores(fit).T[self._judge(judge)].sort_values(ascending=False, kind="stable")
@@ -367,7 +420,7 @@ class FitPlots:
         if not is_ranked:
             # Places and groups are those of all items; without a finite score for each there are none.
             return estimates(fit, "mu", list(some.index)).rename(columns={"estimate": "score"}), title
-        table = ranking(fit, judge, level=level).loc[some.index]
+        table = ranking(fit, judge, level=level, rng=rng).loc[some.index]
         # A difference has about the root sum of squares of two quasi-standard errors. With equal ones, half the critical difference
         # is z / sqrt(2) of them: lines of this length part where a pair differs at this level.
         half = stats.norm.ppf(0.5 + level / 2.0) / np.sqrt(2.0) * table["quasi_se"]

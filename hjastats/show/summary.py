@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
-from statsmodels.iolib.summary import Summary
+from statsmodels.iolib.summary import summary_top
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_params
 
@@ -16,6 +16,7 @@ from ..diagnostics.findings import Finding
 from ..fit import Fit
 from ..inference.estimates import estimates, leverage
 from ..inference.population import population_table
+from ..looks import Summary
 from ..population import PopulationFit
 
 
@@ -41,13 +42,11 @@ def summarise(
     fit: Fit, findings: Sequence[Finding], heading: Heading, *, alpha: float = 0.05, max_rows: int = 60
 ) -> Summary:
     """Header, one table for every block of ``BLOCKS``, and the findings in words."""
-    summary = Summary()
     title = heading.title or f"{fit.layout.structure.title} results"
     # No results object is needed: everything is given.
-    summary.add_table_2cols(None, title, _left(fit, heading), _right(fit), yname=heading.outcome, xname=[])
-    summary.tables += [table for block in BLOCKS for table in block(fit, alpha, max_rows)]
-    summary.add_extra_txt(_notes(fit, findings))
-    return summary
+    header = summary_top(None, title, _left(fit, heading), _right(fit), yname=heading.outcome, xname=[])
+    blocks = [table for block in BLOCKS for table in block(fit, alpha, max_rows)]
+    return Summary([header, *blocks], _notes(fit, findings))
 
 
 def _left(fit: Fit, heading: Heading) -> list[tuple[str, list[str] | None]]:
@@ -86,9 +85,25 @@ def _right(fit: Fit) -> list[tuple[str, list[str]]]:
 
 
 def _terms(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
-    """One table for every linear term; what a sample of judges has for themselves is part of the population."""
-    terms = fit.layout.terms.shared if isinstance(fit, PopulationFit) else fit.layout.terms
-    return [_parameters(fit, term.name, term.title, 0.0, alpha, max_rows) for term in terms]
+    """One table for every declared term and for covariates of judges, and one for all others.
+
+    What judges who are a sample have for themselves is part of the population.
+    """
+    shared, terms = fit.layout.terms.covariates("common"), fit.layout.terms
+    rest = [term for term in (terms.shared if isinstance(fit, PopulationFit) else terms) if term.name not in shared]
+    tables = [_covariates(fit, shared, alpha, max_rows)] if shared else []
+    return tables + [_parameters(fit, term.name, term.title, 0.0, alpha, max_rows) for term in rest]
+
+
+def _covariates(fit: Fit, names: list[str], alpha: float, max_rows: int) -> SimpleTable:
+    shown = [names[i] for i in shown_rows(len(names), max_rows)]
+    values = np.vstack([estimates(fit, name)[["estimate", "std_err"]].to_numpy() for name in shown])
+    return _table(names, _rows(values[:, 0], values[:, 1], alpha, 0.0), _tested(alpha), "covariates", max_rows)
+
+
+def _tested(alpha: float) -> list[str]:
+    """Columns of tables with a test."""
+    return ["coef", "std err", "z", "P>|z|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
 
 
 def _population(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
@@ -115,8 +130,7 @@ def _parameters(fit: Fit, kind: str, name: str, null: float, alpha: float, max_r
     if kind == "gamma" and not fit.has_consensus:
         table[:] = np.nan
     rows = _rows(table["estimate"].to_numpy(), table["std_err"].to_numpy(), alpha, null)
-    header = ["coef", "std err", "z", "P>|z|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
-    return _table(list(labels), rows, header, name, max_rows)
+    return _table(list(labels), rows, _tested(alpha), name, max_rows)
 
 
 def _consensus(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
@@ -205,16 +219,11 @@ def _table(labels: list[str], rows: list[list[str]], header: list[str], name: st
     return SimpleTable(rows, header, labels, title=name, txt_fmt=fmt_params)
 
 
-def _notes(fit: Fit, findings: Sequence[Finding]) -> list[str]:
+def _notes(fit: Fit, findings: Sequence[Finding]) -> dict[str, list[str]]:
     warnings = [finding.text for finding in findings if finding.is_warning]
     fine = [finding.text for finding in findings if not finding.is_warning]
-    lines = ["Warnings:"] if warnings else ["Warnings: none."]
-    for number, text in enumerate(warnings, start=1):
-        lines += words.wrapped(text, first=f"[{number}] ")
-    lines.append("Notes:")
-    for text in [*fine, fit.choice.description, _constraints(fit)]:
-        lines += words.wrapped(text, first="  - ")
-    return lines
+    heading = "Warnings:" if warnings else "Warnings: none."
+    return {heading: warnings, "Notes:": [*fine, fit.choice.description, _constraints(fit)]}
 
 
 def _constraints(fit: Fit) -> str:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import limits
+from ..data.arrays import generator
 from ..data.graph import levels_of_wins
 from ..errors import Hint, IdentificationError
 from ..model.design import Coefficients, Design
@@ -128,7 +129,7 @@ def search(
     optima = _Optima(cells, structure, ridge, maxiter)
     if starts is not None:
         return optima.after(stacked(starts))
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     n_free = structure.n_free(cells.n_judges, cells.n_items)
     if not structure.has_sensitivities or n_free > limits.MANY_STARTS_FREE:
         return optima.after(no_terms(cells, starting_scores(cells, structure, 0, rng)[:2]))

@@ -202,6 +202,17 @@ def test_a_bug_has_exit_code_one_and_a_traceback_only_on_request(verdicts, capsy
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_compare_counts_clusters_on_request(verdicts, capsys):
+    table = pd.read_csv(verdicts)
+    table.assign(question_id=np.arange(len(table)) // 40).to_csv(verdicts, index=False)
+    assert main(["compare", verdicts, "--groups", "question_id", "--json"]) == 0
+    notes = {row["model"]: row["note"] for row in json.loads(capsys.readouterr().out)}
+    assert notes["JA"].startswith("Rao-Scott, ")
+    assert notes["JA"].endswith(" by question_id")
+    assert main(["compare", verdicts, "--groups", "nowhere"]) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
 def test_compare_names_the_smallest_criteria(verdicts, capsys):
     assert main(["compare", verdicts]) == 0
     text = capsys.readouterr().out
@@ -288,3 +299,18 @@ def test_importance_weights_are_warned_of_with_the_option_that_helps(tmp_path, c
     assert "do not hold. Use --groups row." in capsys.readouterr().err
     assert main([*command, "--groups", "row"]) == 0
     assert "do not hold" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_control_characters_of_labels_do_not_reach_the_terminal(tmp_path, capsys, command):
+    frame = hja.datasets.load_panel().to_frame()
+    frame["winner"] = np.where(frame["outcome"] == 1, "a", "b")
+    frame = frame.replace({"model-I": "\x1b[31mred\x07", "judge-1": "\u202ejudge"})
+    path = tmp_path / "verdicts.csv"
+    frame.rename(columns={"first": "model_a", "second": "model_b"})[["judge", "model_a", "model_b", "winner"]].to_csv(
+        path
+    )
+    assert main([command, str(path)]) == 0
+    printed = "".join(capsys.readouterr())
+    assert "\\x1b[31mred" in printed
+    assert not {"\x1b", "\x07", "\u202e"} & set(printed)

@@ -244,7 +244,7 @@ def test_the_printed_form_tells_sizes_ties_and_shares():
         "  judges      'j', 'k'",
         "  items       'a', 'b', 'c'",
         "  per judge   1 to 1 comparisons (median 1)",
-        "  first item preferred in 75.0% of the comparisons",
+        "  first item  preferred in 75.0% of the comparisons",
     ]
 
 

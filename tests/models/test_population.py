@@ -351,3 +351,25 @@ def test_the_rank_of_a_sample_is_found(criterion, groups):
 def test_a_sample_has_no_bootstrap_of_ranks_in_selection(data):
     with pytest.raises(hja.OptionError, match="criterion"):
         hja.select_rank(data, criterion="loglik-bootstrap", judges="sample")
+
+
+# Contrasts
+
+
+def test_contrasts_may_mention_every_parameter_of_the_population(result):
+    names = ["sd[gamma]", "corr[gamma, U1]", "V[i1, 1]", "position", "mu[i0] - mu[i1]"]
+    found = result.contrast(names)
+    assert found.estimate[0] == pytest.approx(result.params["sd[gamma]"])
+    assert found.estimate[1] == pytest.approx(result.params["corr[gamma,U1]"])
+    np.testing.assert_allclose(found.std_err[:4], result.bse[["sd[gamma]", "corr[gamma,U1]", "V[i1,1]", "position"]])
+    assert len(result.contrast("mu[*]")) == 5
+    by_function = result.contrast(lambda view: view.mu["i4"] / view.sd["gamma"])
+    by_text = result.contrast("mu[i4] / sd[gamma]")
+    assert by_function.std_err[0] == pytest.approx(by_text.std_err[0], rel=1e-5)
+
+
+def test_what_is_no_parameter_of_the_population_is_refused_by_name(result):
+    with pytest.raises(hja.ContrastError, match="gamma"):
+        result.contrast("sd[taste]")
+    with pytest.raises(hja.ContrastError):
+        result.contrast("gamma[j1]")
