@@ -72,3 +72,11 @@ def share(rng: np.random.Generator) -> Told:
     # With rank 0 it is the same for all pairs.
     table = result.share("i7", "i0")
     return _covered(table["ci_lower"], ndtr(1.0 / SD), table["ci_upper"])
+
+
+@claim(
+    "P2", "size", "judges said to differ in position who do not: 60 judges with 15 verdicts each", n=2000, n_quick=300
+)
+def no_spread_of_position(rng: np.random.Generator) -> Told:
+    result = hja.PopulationHJAModel.from_comparisons(draw(rng), position="judge").fit(warn_convergence=False)
+    return float(result.spread_test("position").p_value < 0.05), 1.0

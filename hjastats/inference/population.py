@@ -79,9 +79,8 @@ def _pairs(fit: PopulationFit, first: Any, second: Any) -> tuple[np.ndarray, np.
 def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 0.05) -> pd.DataFrame:
     """Share of all judges like these whose scores put the first item above the second.
 
-    That is ``Phi(gap / spread)``; the interval is made on the scale of the angle whose tangent is the ratio, on which neither a
-    gap nor a
-    spread of zero is far away.
+    That is ``Phi(gap / spread)``. The interval is made on a scale that is the log of the ratio where that is large, and its own
+    where the gap is small (asinh); where the spread cannot be told from zero, on that of the angle whose tangent is the ratio.
     """
     (a, b), at, space = _pairs(fit, first, second), fit.population, fit.marginal.space
     gap, taste = at.mu[a] - at.mu[b], at.V[a] - at.V[b]
@@ -101,10 +100,14 @@ def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 
             sensitivity=-at.sensitivity * gap[i] ** 3 / spread[i] ** 3,
         )
         errors[i] = np.sqrt(fit.covariance.variances(space.gradient(by)[None])[0])
-    angle, half = np.arctan(probit), stats.norm.ppf(1.0 - alpha / 2.0) * errors / (1.0 + probit**2)
     table["share"], table["std_err"] = ndtr(probit), stats.norm.pdf(probit) * errors
-    for name, limit in (("ci_lower", angle - half), ("ci_upper", angle + half)):
-        table[name] = ndtr(np.tan(np.clip(limit, -np.pi / 2, np.pi / 2)))
+    quantile, size = stats.norm.ppf(1.0 - alpha / 2.0), np.hypot(1.0, probit)
+    is_clear = errors < size
+    for name, side in (("ci_lower", -quantile), ("ci_upper", quantile)):
+        with np.errstate(invalid="ignore"):
+            far = np.sinh(np.arcsinh(probit) + side * errors / size)
+            near = np.tan(np.clip(np.arctan(probit) + side * errors / size**2, -np.pi / 2, np.pi / 2))
+        table[name] = ndtr(np.where(is_clear, far, near))
     return table
 
 
