@@ -11,12 +11,14 @@ from .errors import (
     CovarianceWarning,
     IdentificationError,
     InputError,
+    LabelWarning,
     LocalOptimaWarning,
     NonRegularWarning,
     OptionError,
     SeparationWarning,
     SizeError,
 )
+from .front import fit
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel
 from .persistence import load_results
 from .population_results import PopulationResults
@@ -37,6 +39,7 @@ __all__ = [
     "InputError",
     "JAModel",
     "JudgewiseBTLModel",
+    "LabelWarning",
     "LocalOptimaWarning",
     "NonRegularWarning",
     "OptionError",
@@ -47,6 +50,7 @@ __all__ = [
     "SizeError",
     "compare",
     "datasets",
+    "fit",
     "load_results",
     "read_comparisons",
     "select_rank",

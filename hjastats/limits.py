@@ -106,6 +106,14 @@ CONTRAST_DEPTH = 60
 # Numbers in the gradients of the groups of a contrast string.
 CONTRAST_NUMBERS = 50_000_000
 
+# Choices that are made for a user
+
+# Verdicts of a judge below which it has no parameters of its own by default: three for each of sensitivity, position and ties leave
+# too few surprises to tell them from chance.
+LIGHT_JUDGE = 30
+# Seconds of work before a progress bar shows.
+SILENT_SECONDS = 2.0
+
 # Diagnostics and what is shown
 
 # Shared verdicts below which two judges cannot be told to be copies, and verdicts on an item in each half below which it cannot be

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,13 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
     found = Search(best, *counts, outermost=fit.get("outermost"))
     record = assess(layout, design, found, method=fit["method"], information=fit["information"], penalty=penalty)
     chosen = choose_covariance(record, fit["cov_type"], dict(fit["cov_kwds"]), lambda: model.observations)
-    return model.results_class(model, chosen)
+    return model.results_class(model, chosen, _choices(document))
+
+
+def _choices(document: dict[str, Any]) -> pd.DataFrame | None:
+    """What the front door chose; files written before there were choices have none."""
+    lines = document.get("choices")
+    return pd.DataFrame(lines).set_index("what").astype({"number": float}) if lines else None
 
 
 def _population(model: PopulationHJAModel, document: dict[str, Any]) -> PopulationResults:
@@ -129,7 +136,8 @@ def _population(model: PopulationHJAModel, document: dict[str, Any]) -> Populati
         raise ComparisonError(
             f"the file claims a log-likelihood of {loglike:.6f}, its data and estimate give {record.loglike:.6f}: not loaded."
         )
-    return model.with_errors(record, fit["cov_type"], dict(fit["cov_kwds"]))
+    found = model.with_errors(record, fit["cov_type"], dict(fit["cov_kwds"]))
+    return PopulationResults(model, found.fit, _choices(document))
 
 
 def _optimum(model: HJAModel, at: Coefficients, fit: dict[str, Any], penalty: Penalty | None) -> Optimum:
@@ -184,7 +192,13 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
     )
     if (data.judges, data.items) != (tuple(stored["judges"]), tuple(stored["items"])):
         raise IdentificationError("the labels in the file are not those of its comparisons")
-    # Files written before there was metadata have none.
+    # Files written before there was metadata have none, nor do they say what the rows were made of.
+    data = replace(
+        data,
+        has_order=bool(stored.get("has_order", True)),
+        cluster=stored.get("cluster"),
+        made_of=str(stored.get("made_of", "")),
+    )
     return data.with_metadata(
         judges=_frame(stored.get("judge_metadata"), data.judges), items=_frame(stored.get("item_metadata"), data.items)
     )

@@ -349,7 +349,7 @@ class PopulationResults(HJAResults):
         model-I      1.09     0.33
         """
         fit = choose_population_covariance(replace(self.fit), cov_type, cov_kwds, lambda: self.model.observations)
-        return type(self)(self.model, fit)
+        return type(self)(self.model, fit, self.choices.drop(index="errors", errors="ignore"))
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -379,7 +379,9 @@ class PopulationResults(HJAResults):
 
     def to_json(self, path: str | Path | None = None) -> str | None:  # type: ignore[override]
         """Write the data, the estimate and how it was found as JSON, for :func:`hjastats.load_results`."""
-        document = to_document(type(self.model).__name__, self.model.options, self.fit, self.model.observations)
+        model = self.model
+        options = model.options | ({} if model.offset_name is None else {"offset_name": model.offset_name})
+        document = to_document(type(model).__name__, options, self.fit, model.observations, self.choices)
         document["population"] = {
             "values": self.fit.found.values.tolist(),
             "n_quadrature": self.fit.marginal.n_nodes,

@@ -165,6 +165,7 @@ def select_rank(
     groups: Any = None,
     n_folds: int = 5,
     n: int = 199,
+    patience: int = PATIENCE,
     rng: int | np.random.Generator | None = 0,
     n_jobs: int = 1,
     progress: bool = False,
@@ -175,7 +176,7 @@ def select_rank(
     ----------
     data : Comparisons
     ranks : iterable of int, optional
-        Ranks to try beside BTL. By default all from 0 upwards, until the criterion has not improved twice in a row.
+        Ranks to try beside BTL. By default all from 0 upwards, until the criterion has not improved ``patience`` times in a row.
     criterion : {"bic", "aic", "cv", "loglik-bootstrap"}
         BIC and AIC with all free parameters counted (eq. BIC up to a constant); held-out log-loss; or the smallest model that a
         parametric bootstrap does not reject at the 5% level, BTL against rank 0, each rank against one direction more.
@@ -191,6 +192,8 @@ def select_rank(
         Folds of "cv".
     n : int
         Replications of "loglik-bootstrap".
+    patience : int
+        See ``ranks``.
     n_jobs : int
         Parallel jobs of cross-validation and bootstrap.
 
@@ -217,7 +220,7 @@ def select_rank(
         sampled = _candidates((0, 1, 2) if ranks is None else ranks, data)
         return _of_a_sample(model, sampled, criterion, groups, n_folds, np.random.default_rng(rng))
     candidates = _candidates(ranks, data)
-    patience = PATIENCE if ranks is None else None
+    enough = patience if ranks is None else None
     rng = generator(rng)
     model = HJAModel.from_comparisons(
         data, exog, rank=candidates[0], position=position, ties=ties, tie=tie, judge_exog=judge_exog, offset=offset
@@ -225,7 +228,7 @@ def select_rank(
     loss = None
     if criterion == "cv":
         structures: list[ScoreStructure] = [Pooled(), *(LowRank(rank) for rank in candidates)]
-        loss = held_out_losses(model.folds(groups, n_folds, rng), structures, patience=patience, n_jobs=n_jobs)
+        loss = held_out_losses(model.folds(groups, n_folds, rng), structures, patience=enough, n_jobs=n_jobs)
         candidates = candidates[: len(loss.loss) - 1]
     fits = _Fits(model, candidates, progress)
     if criterion == "loglik-bootstrap":
@@ -233,7 +236,7 @@ def select_rank(
         table = fits.table().assign(p_value=pd.Series(p_values))
         accepted = [model for model, p in p_values.items() if not p < LEVEL]
         return RankSelection(criterion, table, accepted[0] if accepted else candidates[-1], fits.results, fits.scree())
-    fits.until_worse("bic" if criterion == "cv" else criterion, None if criterion == "cv" else patience)
+    fits.until_worse("bic" if criterion == "cv" else criterion, None if criterion == "cv" else enough)
     table = fits.table()
     if loss is not None:
         n_folds, error = loss.loss.shape[1], loss.loss.std(axis=1, ddof=1)

@@ -460,6 +460,7 @@ def contrast(
     """
     check_option("alternative", alternative, ALTERNATIVES)
     result = contrast_at(spec, fit.quantities, fit.covariance, null=null, scale=scale)
+    result = replace(result, gradient=fit.along(result.gradient))
     # Two that run away together may have a ratio, of which their own errors say nothing.
     ratios = {i: ratio for i, ratio in result.ratios.items() if not fit.is_open(ratio.gradient).any()}
     return replace(result, ratios=ratios, alternative=alternative).without(fit.is_open(result.gradient))

@@ -37,8 +37,7 @@ class Candidate:
     @property
     def name(self) -> str:
         """Short name of the model, with what its estimate was held to."""
-        held = self.fit.restriction
-        return self.fit.layout.description + ("" if held is None else f" | {', '.join(held.labels)}")
+        return self.fit.name
 
     @property
     def has_soft_preferences(self) -> bool:

@@ -103,7 +103,7 @@ def ranking_table(
     pandas.DataFrame
         Best item first: place, score, std_err, ci_lower, ci_upper (of the single score), place_lower, place_upper, group
         (items that share a letter cannot be told apart), quasi_se (quasi-standard errors:
-        two scores differ by about their root sum of squares).
+        two scores differ by about their root sum of squares), tier (whose items cannot be told from its first).
     """
     n = len(items)
     pairs = pairwise_differences(estimate, covariance)
@@ -125,6 +125,7 @@ def ranking_table(
             "place_upper": n - n_below,
             "group": letter_groups(differs[np.ix_(order, order)])[np.argsort(order)],
             "quasi_se": np.sqrt(quasi_variances(covariance)),
+            "tier": tiers(differs[np.ix_(order, order)])[np.argsort(order)],
         },
         index=pd.Index(items, name="item"),
     ).iloc[order]
@@ -166,6 +167,24 @@ def letter_groups(differs: np.ndarray) -> np.ndarray:
         for i in group:
             positions[i].append(position)
     return np.array([_letters(own) for own in positions], dtype=object)
+
+
+def tiers(differs: np.ndarray) -> np.ndarray:
+    """Numbers of tiers from the best item down: a new one begins with an item that differs from the first of the last.
+
+    Readable for any number of items, where letters are not.
+
+    Examples
+    --------
+    >>> differs = np.array([[False, False, True], [False, False, False], [True, False, False]])
+    >>> tiers(differs).tolist()
+    [1, 1, 2]
+    """
+    found, first = np.ones(len(differs), dtype=int), 0
+    for i in range(1, len(differs)):
+        found[i] = found[i - 1] + differs[first, i]
+        first = i if differs[first, i] else first
+    return found
 
 
 def _not_within_others(parts: list[int], kept: list[int]) -> list[int]:

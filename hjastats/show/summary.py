@@ -19,6 +19,10 @@ from ..inference.population import population_table
 from ..looks import Summary
 from ..population import PopulationFit
 
+# Characters of a column, and of one in a table that would not fit a terminal otherwise.
+WIDE, NARROW = 11, 9
+NARROW_LOOK = fmt_params | {"data_fmts": ["%s"], "colwidths": NARROW - 1}
+
 
 @dataclass(frozen=True)
 class Heading:
@@ -66,7 +70,9 @@ def _left(fit: Fit, heading: Heading) -> list[tuple[str, list[str] | None]]:
 def _method(fit: Fit) -> str:
     if fit.penalty is not None:
         return fit.penalty.title
-    return "Marginal likelihood" if isinstance(fit, PopulationFit) else "Maximum likelihood"
+    if isinstance(fit, PopulationFit):
+        return "Marginal likelihood"
+    return "Maximum likelihood" if fit.restriction is None else "Constrained ML"
 
 
 def _right(fit: Fit) -> list[tuple[str, list[str]]]:
@@ -194,8 +200,8 @@ BLOCKS: list[Callable[[Fit, float, int], list[SimpleTable]]] = [
 
 
 def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) -> list[list[str]]:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = (estimate - null) / error
+    # What is fixed is not tested.
+    z = (estimate - null) / np.where(error > 1e-10, error, np.nan)
     p_value = 2.0 * stats.norm.sf(np.abs(z))
     half = stats.norm.ppf(1 - alpha / 2) * error
     return [
@@ -211,19 +217,22 @@ def shown_rows(n: int, max_rows: int) -> np.ndarray:
 
 def _table(labels: list[str], rows: list[list[str]], header: list[str], name: str, max_rows: int) -> SimpleTable:
     """A table under all its labels, of which only some rows are shown."""
-    labels, hidden = words.shortened_apart(labels), len(labels) - len(rows)
+    labels, hidden, look = words.shortened_apart(labels), len(labels) - len(rows), fmt_params
+    if max(map(len, labels)) + WIDE * len(header) > words.LINE_WIDTH:
+        labels, look = words.shortened_apart(labels, max(words.LINE_WIDTH - NARROW * len(header), 12)), NARROW_LOOK
     if hidden:
         labels, first = [labels[i] for i in shown_rows(len(labels), max_rows)], (max_rows + 1) // 2
         labels.insert(first, f"({hidden:,} more)")
         rows = [*rows[:first], ["..."] * len(header), *rows[first:]]
-    return SimpleTable(rows, header, labels, title=name, txt_fmt=fmt_params)
+    return SimpleTable(rows, header, labels, title=name, txt_fmt=look)
 
 
 def _notes(fit: Fit, findings: Sequence[Finding]) -> dict[str, list[str]]:
     warnings = [finding.text for finding in findings if finding.is_warning]
     fine = [finding.text for finding in findings if not finding.is_warning]
+    held = [] if fit.restriction is None else [f"Fitted under the constraints {', '.join(fit.restriction.labels)}."]
     heading = "Warnings:" if warnings else "Warnings: none."
-    return {heading: warnings, "Notes:": [*fine, fit.choice.description, _constraints(fit)]}
+    return {heading: warnings, "Notes:": [*fine, *held, fit.choice.description, _constraints(fit)]}
 
 
 def _constraints(fit: Fit) -> str:

@@ -373,3 +373,16 @@ def test_what_is_no_parameter_of_the_population_is_refused_by_name(result):
         result.contrast("sd[taste]")
     with pytest.raises(hja.ContrastError):
         result.contrast("gamma[j1]")
+
+
+# The front door
+
+
+def test_the_front_door_takes_judges_as_a_sample(data):
+    result = hja.fit(data, judges="sample")
+    assert isinstance(result, hja.PopulationResults)
+    assert result.choices.loc["judges", "chosen"] == "sample"
+    assert result.model.rank == 1
+    assert hja.fit(data, judges="sample", rank=0, position=None).model.position is None
+    with pytest.raises(hja.OptionError, match="no effect"):
+        hja.fit(data, judges="sample", model="ja")
