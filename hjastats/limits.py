@@ -34,6 +34,8 @@ BASIS_ITEMS = 60
 NODES_AT_ONCE = 500_000
 # Cells beyond which such a fit has no random starts beside the one that looks for the next direction.
 RANDOM_STARTS_CELLS = 100_000
+# Judges below which a sample says little about how judges differ.
+SMALL_SAMPLE = 20
 # Nodes of a judge beyond which a quadrature is refused.
 MOST_NODES = 20_000
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -324,7 +323,7 @@ class PopulationFit(Fit):
 
 
 def assess_population(
-    layout: PopulationLayout, design: Design, found: PopulationOptimum, n_nodes: int, rows: Any = None
+    layout: PopulationLayout, design: Design, found: PopulationOptimum, n_nodes: int
 ) -> PopulationFit:
     """The fit at the optimum of a search."""
     marginal = Marginal(design, layout.rank, n_nodes, found.is_free)

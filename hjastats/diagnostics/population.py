@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import limits
 from ..data.graph import levels_of_wins
 from ..fit import Observations
 from ..population import PopulationFit
 from ..words import counted, quoted
 from .findings import NEARLY_SINGULAR, Finding
 
-# Judges below which a sample says little about how judges differ.
-FEW_JUDGES = 20
 # Standard deviation of a loading, in log-odds, below which a direction is hardly one.
 SLIGHT = 0.05
 # Spread of sensitivities, whose mean is one, at which that mean is next to zero.
@@ -62,7 +61,7 @@ def _quadrature(fit: PopulationFit) -> Finding:
 def _sample(fit: PopulationFit, observed: Observations) -> Finding:
     n, per_judge = len(fit.layout.judges), observed.data.n_comparisons / len(fit.layout.judges)
     told = f"{n:,} judges with {per_judge:.3g} verdicts each on average"
-    if n < FEW_JUDGES:
+    if n < limits.SMALL_SAMPLE:
         text = (
             f"{told}: so few say little about how judges differ, and intervals that count their drawing are too short."
         )
