@@ -86,7 +86,7 @@ class Response(Protocol):
     def loglike(
         self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
     ) -> np.ndarray:
-        """Log-likelihood of every cell, shape (n_cells,)."""
+        """Log-likelihood of every cell, shape (n_cells,); in a stack own predictors are (p, ..., n_cells)."""
 
     def even_odds(self, n: np.ndarray) -> Derivatives:
         """What comparisons would tell if all verdicts were open: curvatures at their largest."""
@@ -516,7 +516,7 @@ class Ordinal(_Graded):
         self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
     ) -> np.ndarray:
         """Numbers of the grades times their log-probabilities."""
-        return np.einsum("cg,gc->c", counts, self._log_probabilities(eta, own))
+        return np.einsum("cg,...gc->...c", counts, self._log_probabilities(eta, _members_first(own)))
 
     def _log_probabilities(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
         assert own is not None
@@ -543,6 +543,12 @@ class Ordinal(_Graded):
         seen = np.maximum(self._zones @ counts.sum(axis=0), 1e-3)
         beyond = np.cumsum(seen[::-1])[-2::-1] / seen.sum()
         return np.log((2.0 - beyond) / beyond)
+
+
+def _members_first(own: np.ndarray | None) -> np.ndarray:
+    """Own predictors (p, ..., n_cells) with the axes of a stack in front."""
+    assert own is not None
+    return np.moveaxis(own, 0, -2)
 
 
 def _merged(own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -630,8 +636,8 @@ class Adjacent(_Graded):
         self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
     ) -> np.ndarray:
         """Numbers of the grades times their log-probabilities."""
-        weights = self._log_weights(eta, own)
-        return np.einsum("cg,gc->c", counts, weights - logsumexp(weights, axis=0))
+        weights = self._log_weights(eta, _members_first(own))
+        return np.einsum("cg,...gc->...c", counts, weights - logsumexp(weights, axis=-2, keepdims=True))
 
     def even_odds(self, n: np.ndarray) -> Derivatives:
         """A quarter of the comparisons for every predictor."""

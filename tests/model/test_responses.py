@@ -410,6 +410,14 @@ def test_typical_curvatures_are_those_of_many_draws(response):
 # Grades
 
 
+@pytest.mark.parametrize("response", [DAVIDSON, *GRADED, *ADJACENTS], ids=named)
+def test_likelihoods_of_cells_take_stacks_with_predictors_first(response):
+    eta, own, n, y, counts = cells_of(response, 9, 8)
+    stack = response.loglike(np.stack([eta, eta + 0.5]), np.stack([own, own + 0.1], axis=1), n, y, counts)
+    np.testing.assert_allclose(stack[0], response.loglike(eta, own, n, y, counts), rtol=1e-12)
+    np.testing.assert_allclose(stack[1], response.loglike(eta + 0.5, own + 0.1, n, y, counts), rtol=1e-12)
+
+
 def test_grades_are_the_coarsest_scale_of_equal_steps():
     for n_grades in (3, 4, 5, 7, 11, 21):
         response = scale(n_grades)

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.optimize import minimize
 
 import hjastats as hja
-from hjastats.errors import ComparisonError, ContrastError
+from hjastats.errors import ComparisonError, ContrastError, OptionError
 
 ITEMS, JUDGES = 5, 4
 MU = np.array([-1.0, -0.4, 0.0, 0.5, 0.9])
@@ -377,3 +377,15 @@ def test_covariates_offsets_and_penalties_stand_beside_thresholds(panel):
     ridge = model.fit_regularized(1.0)
     assert ridge.llf < result.llf
     assert (np.diff(ridge.params[["threshold1", "threshold2"]]) > 0).all()
+
+
+def test_judges_as_a_sample_take_adjacent_categories(panel):
+    three = made_again(panel, np.clip(2 * panel.outcome - 0.5, 0.0, 1.0))
+    davidson, adjacent = (
+        hja.PopulationHJAModel.from_comparisons(three, rank=0, ties=ties).fit() for ties in ("davidson", "adjacent")
+    )
+    assert adjacent.llf == pytest.approx(davidson.llf, abs=DAVIDSON)
+    np.testing.assert_allclose(adjacent.params, davidson.params, atol=DAVIDSON)
+    assert hja.PopulationHJAModel.from_comparisons(panel, rank=0, ties="adjacent").fit().converged
+    with pytest.raises(OptionError, match="not available with ties='ordinal'"):
+        hja.PopulationHJAModel.from_comparisons(panel, rank=0, ties="ordinal").fit()
