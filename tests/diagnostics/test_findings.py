@@ -288,3 +288,21 @@ def test_a_column_of_counts_that_nobody_counted_is_told_and_the_advice_counts_it
         again = hja.BTLModel.from_comparisons(counted).fit(warn_convergence=False)
         assert again.nobs == frame[name].sum()
         assert not [found for found in again.findings if found.topic == "weights"]
+
+
+def test_the_position_effect_of_the_only_judge_is_its_own(panel):
+    frame = panel.to_frame()
+    data = hja.Comparisons.from_arrays("all", frame["first"], frame["second"], frame["outcome"])
+    found = finding(hja.BTLModel.from_comparisons(data, position="common").fit(), "position test")
+    assert found.text == "There is one judge: the position effect is its own."
+
+
+def test_judges_without_parameters_need_not_link_all_items(panel):
+    frame = panel.to_frame()[["judge", "first", "second", "outcome"]]
+    frame.loc[len(frame)] = ["eve", "model-A", "model-B", 1.0]
+    data = hja.Comparisons.from_arrays(*(frame[name] for name in frame))
+    found = finding(hja.BTLModel.from_comparisons(data).fit(), "connectivity")
+    assert not found.is_warning
+    assert found.text == "1 of 9 judges link all items only together with others, as the model takes them."
+    leaning = hja.BTLModel.from_comparisons(data, position="judge").fit_regularized(1.0, terms=True)
+    assert finding(leaning, "connectivity").is_warning
