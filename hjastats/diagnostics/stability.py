@@ -114,7 +114,7 @@ def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stab
         if not has_order(data):
             left[data.n_judges : 2 * data.n_judges] = np.nan
         variance, df = _variance(rows, observed, fit, explained, left)
-        z = slope / np.sqrt(variance)
+        z = np.where(np.isnan(left), np.nan, slope / np.sqrt(variance))
         change, error = slope / left, np.sqrt(variance) / left
     kinds = np.repeat(["sensitivity", "position", "score"], [data.n_judges, data.n_judges, data.n_items])
     p = 2.0 * (special.ndtr(-np.abs(z)) if np.isinf(df) else special.stdtr(df, -np.abs(z)))

@@ -194,3 +194,11 @@ def test_circles_of_winners_and_losers_are_found():
     table = result.judges.goodness_of_fit().table
     assert table.loc["round", "p_circular_holm"] < 1e-6
     assert table.loc["straight", "p_circular_holm"] > 0.05
+
+
+def test_tests_of_positions_that_are_none_do_not_count():
+    known = small_panel()
+    data = replace(known, has_order=False, columns=pd.DataFrame({"prompt_id": np.arange(known.n_rows) // 4}))
+    table = hja.JAModel.from_comparisons(data).fit().judges.stability().table
+    assert set(table["kind"]) == {"sensitivity", "score"}
+    np.testing.assert_allclose(table["p_holm"], holm(table["p_value"].to_numpy()))
