@@ -230,7 +230,8 @@ def _order(known: OrderEvidence) -> Finding:
             "the ranking, not by design."
         )
     else:
-        text = f"{known.n_both:,} of the {known.n_often:,} pairs compared more than once were shown in both orders."
+        text = f"{known.n_both:,} of the {known.n_often:,} pairs compared more than once were shown in both orders"
+        text += "." if known.is_designed else ": so few that a position effect is hardly told from taste."
     return Finding("order", not known.is_designed, text)
 
 

@@ -116,6 +116,16 @@ def test_pairs_compared_once_cannot_be_shown_in_both_orders():
     assert found.text == "30 of the 30 pairs compared more than once were shown in both orders."
 
 
+def test_few_pairs_in_both_orders_are_said_to_be_few():
+    rng = np.random.default_rng(0)
+    pairs = np.array([(i, j) for i in range(6) for j in range(i)] * 20)
+    pairs[0] = pairs[0, ::-1]
+    data = hja.Comparisons.from_arrays("judge", pairs[:, 0], pairs[:, 1], rng.integers(0, 2, len(pairs)).astype(float))
+    found = finding(hja.BTLModel.from_comparisons(data).fit(), "order")
+    assert found.is_warning
+    assert found.text.startswith("1 of the 15 pairs compared more than once were shown in both orders: so few that")
+
+
 def test_of_many_judges_none_is_accused_by_chance(monkeypatch):
     """Judges without any sensitivity to the consensus of the others: some intervals lie below zero, none after adjustment."""
     labels = [f"j{k}" for k in range(60)]
