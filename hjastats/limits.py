@@ -30,6 +30,15 @@ WHOLE_SCORES = 1000
 # Items up to which a product with a basis that is at hand is quicker than reflections.
 BASIS_ITEMS = 60
 
+# Cells times nodes of judges whose effects are integrated out, in memory at the same time: pieces that stay in the cache.
+NODES_AT_ONCE = 500_000
+# Cells beyond which such a fit has no random starts beside the one that looks for the next direction.
+RANDOM_STARTS_CELLS = 100_000
+# Judges below which a sample says little about how judges differ.
+SMALL_SAMPLE = 20
+# Nodes of a judge beyond which a quadrature is refused.
+MOST_NODES = 20_000
+
 # Maximisation
 
 # Entries of the judges' Laplacians up to which starting values solve them as dense matrices: 3.0 times for HJA(1) of the

@@ -96,6 +96,9 @@ class HJAResults(GenericLikelihoodModelResults):
     (0.999, 0.737)
     """
 
+    # Where to look after the first three lines.
+    _look = ".summary(), .ranking(), .plot, .judges"
+
     def __init__(self, model: HJAModel, fit: Fit, choices: pd.DataFrame | None = None) -> None:
         self.model, self.fit = model, fit
         self._choices = (
@@ -1592,5 +1595,5 @@ def _in_three_lines(results: HJAResults) -> str:
     return (
         f"{fit}\n"
         f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
-        f"{errors}; .summary(), .ranking(), .plot, .judges"
+        f"{errors}; {results._look}"
     )

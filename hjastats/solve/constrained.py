@@ -159,7 +159,7 @@ def _returned(
             metric = cho_factor(held(information_at(design, at, tangent, "expected")))
             weighted = cho_solve(metric, stated.gradient.T)
             step = -weighted @ np.linalg.lstsq(stated.gradient @ weighted, stated.distance, rcond=None)[0]
-            found = _closer(layout, equations, at, tangent, step, stated)
+            found = _closer(layout, equations, at, tangent, step, stated) if np.isfinite(step).all() else None
             if found is None:
                 return None
             at, tangent, stated = found
