@@ -113,7 +113,7 @@ class Asked:
             ]
         if self.judges == SAMPLE and self.ridge not in (AUTO, None):
             yield ["ridge", "with ", Hint("judges", SAMPLE), ", which shrinks judges to their population: leave it out"]
-        if self.tie != AUTO and self.ties != "davidson":
+        if self.tie != AUTO and (self.ties == AUTO or not RESPONSES[self.ties].parameters):
             yield ["tie", "unless ties are an outcome: use ", Hint("ties", "davidson"), " with it"]
         if isinstance(self.groups, str) and self.cov_type not in (AUTO, "cluster"):
             yield ["groups", "with ", Hint("cov_type", self.cov_type), ": leave one of them out"]
@@ -157,9 +157,9 @@ def fit(
         Directions of disagreement; 0 is JA. By default BTL, JA and HJA compete.
     position : {"auto", None, "common", "judge"}
         Bonus of the item shown first.
-    ties : {"auto", "half", "drop", "davidson"}
+    ties : {"auto", "half", "drop", "davidson", "ordinal", "adjacent"}
     tie : {"auto", "common", "judge"}
-        Whose the tie propensity is, with ``ties="davidson"``.
+        Whose the tie propensity is with ``ties="davidson"``, the thresholds or propensities of grades with the last two.
     cov_type : {"auto", "nonrobust", "HC0", "HC1", "cluster"}
     groups : str or array_like, optional
         The column to cluster by.

@@ -22,6 +22,8 @@ DENSE_MARGINS = 200
 
 # Likelihood
 
+# Points of a scale up to which outcomes at equal steps are grades, each with a threshold; beyond, they are soft preferences.
+GRADES = 21
 # Entries of the judges' Laplacians up to which they are made as matrices: 1.6 times on MT-Bench, 1.3 on 10 judges and 60 items.
 DENSE_LAPLACIANS = 50_000
 # Entries of a score matrix up to which it is decomposed whole instead of being reduced first: 1.26 times for HJA(1) on MT-Bench,

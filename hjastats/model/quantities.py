@@ -182,7 +182,9 @@ class Quantities:
         if role == "verdict":
             raise ContrastError(f"{kind} needs a verdict, {quoted(known)}, got {label!r}.")
         if label in self._positions[role]:
-            raise ContrastError(f"judge {label!r} never ties: it has no tie propensity to ask about.")
+            raise ContrastError(
+                f"judge {label!r} has no {kind} to ask about: it never gave the verdicts that need one."
+            )
         near = difflib.get_close_matches(label, known, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else f" Known are {quoted(known, 8)}."
         raise ContrastError(f"no {role} is called {label!r}.{hint}")

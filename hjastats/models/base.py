@@ -106,7 +106,7 @@ class ComparisonModel(GenericLikelihoodModel):
             exog, judge_exog, offset = (
                 f if f is None else f[kept].reset_index(drop=True) for f in (exog, judge_exog, offset)
             )
-        self.response.check(comparisons.outcome)
+        self.response = self.response.check(comparisons.outcome)
         self.comparisons: Comparisons = comparisons
         self.judge_exog = judge_exog
         self.offset: np.ndarray | None = None if offset is None else offset.to_numpy()

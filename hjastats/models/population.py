@@ -181,7 +181,7 @@ class PopulationHJAModel(HJAModel):
         self.check_estimable()
         if not self.response.is_natural:
             raise OptionError(
-                f"judges as a sample are not available with ties={self.ties!r}: use 'half', 'drop' or 'davidson'."
+                f"judges as a sample are not available with ties={self.ties!r}: use 'half', 'drop', 'davidson' or 'adjacent'."
             )
         n_nodes = self._nodes(n_quadrature)
         start = None if start_params is None else self._coordinates(start_params)

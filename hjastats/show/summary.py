@@ -96,15 +96,28 @@ def _terms(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     What judges who are a sample have for themselves is part of the population.
     """
     shared, terms = fit.layout.terms.covariates("common"), fit.layout.terms
+    tables = [_together(fit, shared, "covariates", alpha, max_rows)] if shared else []
     rest = [term for term in (terms.shared if isinstance(fit, PopulationFit) else terms) if term.name not in shared]
-    tables = [_covariates(fit, shared, alpha, max_rows)] if shared else []
-    return tables + [_parameters(fit, term.name, term.title, 0.0, alpha, max_rows) for term in rest]
+    titles, under = [term.title for term in rest], dict[str, list[str]]()
+    for term in rest:
+        # Several of one title, such as thresholds, are one table if they are one for all judges.
+        is_one_of_many = term.scope == "judge" and titles.count(term.title) > 1
+        under.setdefault(f"{term.name}: {term.title}" if is_one_of_many else term.title, []).append(term.name)
+    for title, names in under.items():
+        is_one = len(names) == 1
+        tables.append(
+            _parameters(fit, names[0], title, 0.0, alpha, max_rows)
+            if is_one
+            else _together(fit, names, title, alpha, max_rows)
+        )
+    return tables
 
 
-def _covariates(fit: Fit, names: list[str], alpha: float, max_rows: int) -> SimpleTable:
+def _together(fit: Fit, names: list[str], title: str, alpha: float, max_rows: int) -> SimpleTable:
+    """Coefficients that are one for all judges, in one table."""
     shown = [names[i] for i in shown_rows(len(names), max_rows)]
     values = np.vstack([estimates(fit, name)[["estimate", "std_err"]].to_numpy() for name in shown])
-    return _table(names, _rows(values[:, 0], values[:, 1], alpha, 0.0), _tested(alpha), "covariates", max_rows)
+    return _table(names, _rows(values[:, 0], values[:, 1], alpha, 0.0), _tested(alpha), title, max_rows)
 
 
 def _tested(alpha: float) -> list[str]:
