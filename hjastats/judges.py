@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from .data.arrays import check_option
@@ -21,6 +22,7 @@ from .diagnostics.influence import (
     influence_table,
     unavailable,
 )
+from .diagnostics.misfit import Misfit, misfit
 from .diagnostics.redundancy import Redundancy, redundancy
 from .diagnostics.stability import Stability, stability
 from .fit import Fit
@@ -334,6 +336,51 @@ class JudgeQuestions(Menu):
         [0.87, 0.83]
         """
         return goodness_of_fit(self._fit, self._model.observations)
+
+    def misfit(
+        self, of: str = "judges", n: int = 1000, rng: int | np.random.Generator | None = 0, n_jobs: int = 1
+    ) -> Misfit:
+        """Infit and outfit of every judge or item, against what they would be if the model held.
+
+        Mean squares of residuals, about 1 where verdicts are as predictable as the model says: outfit counts every comparison the
+        same and is moved by surprises between unequal items, infit counts it by its information. How far from 1 they go by chance
+        depends on the number of verdicts and, above all, on what was estimated from them: a sensitivity takes most of its judge's
+        misfit. So verdicts are drawn from the fit, the model is fitted to each draw, and its mean squares are the measure
+        (:func:`hjastats.diagnostics.misfit.misfit`).
+
+        Parameters
+        ----------
+        of : {"judges", "items"}
+        n : int
+            Draws from the model.
+        rng : int or numpy.random.Generator, optional
+            Seed of the draws.
+        n_jobs : int
+            Parallel refits (joblib).
+
+        Returns
+        -------
+        Misfit
+            ``table`` with infit, outfit, the range of 95% of the draws and p-values, as they are and adjusted by Holm's method for
+            all that are in the table.
+
+        Raises
+        ------
+        IdentificationError
+            Without a finite estimate, of the data or of most draws.
+        ComparisonError
+            For soft preferences and weights that are no counts.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
+        >>> found = result.judges.misfit(n=200)
+        >>> found.table.loc["judge-noise", ["infit", "infit_lower", "infit_upper"]].round(1).tolist()
+        [1.3, 0.9, 1.1]
+        """
+        check_option("of", of, ("judges", "items"))
+        return misfit(self._fit, self._model.observations, of, n=n, rng=rng, n_jobs=n_jobs)
 
     def stability(self, time: str | None = None) -> Stability:
         """Whether judges and items stay the same from the first half of the verdicts to the second.

@@ -99,6 +99,8 @@ FEW_OF_A_JUDGE = 10
 # Characters and levels of parentheses of a contrast string.
 CONTRAST_LENGTH = 20_000
 CONTRAST_DEPTH = 60
+# Numbers in the gradients of the groups of a contrast string.
+CONTRAST_NUMBERS = 50_000_000
 
 # Diagnostics and what is shown
 
@@ -110,6 +112,8 @@ FEW_SHARED = 10
 # 80 verdicts, 0.5% of judges would go round at a level of 0.3%.
 FEW_REPEATED = 30
 FEW_PER_SCORE = 10
+# Draws below which the tails of infit and outfit cannot be seen.
+FEWEST_DRAWS = 100
 # Newton steps that find a judge's best multiple of a direction.
 SENSITIVITY_STEPS = 12
 # Leaves beyond which their optimal order, which takes the cube of their number, is not looked for.
@@ -132,3 +136,6 @@ PRINTED_JUDGES = 60
 PRINTED_ITEMS = 60
 PRINTED_LABELS = 20
 FIGURE_ROWS = 60
+
+# Items whose distance to the leader is looked at row by row: each takes a product with all rows.
+CHALLENGERS = 10

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
+from patsy import EvalEnvironment
 from scipy import stats
 from statsmodels.base.model import GenericLikelihoodModelResults, LikelihoodModelResults
 from statsmodels.regression.linear_model import CompareLRTestResult
@@ -25,20 +26,23 @@ from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 from .data.arrays import check_alpha, check_option
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Finding, find
+from .diagnostics.fragility import Fragility, fragility
 from .diagnostics.order import has_order
+from .diagnostics.residuals import deviance_residuals, pearson_residuals
 from .errors import ComparisonError, ContrastError, IdentificationError, OptionError
 from .export import text_or_file, to_document
 from .fit import Fit, which_information
 from .inference import estimates as tables
 from .inference.bootstrap import Bootstrap, bootstrap, check_options
-from .inference.contrasts import Contrast, Spec, contrast
+from .inference.contrasts import Contrast, Spec, contrast, is_contrast, wald_intervals
 from .inference.covariances import choose_covariance
 from .inference.decisions import HeadToHead, Places, board, head_to_head, places
 from .inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
 from .inference.hypotheses import t_test, wald_test, wald_test_kinds
-from .inference.likelihood_ratio import compare_lr_test, comparison_table, likelihood_ratio
+from .inference.likelihood_ratio import compare_lr_test, comparison_table, drop_table, likelihood_ratio
 from .inference.nesting import Candidate, check_nested
 from .inference.pairs import pairwise
+from .inference.predictions import predictions
 from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
 from .inference.ranks import ranking
 from .judges import JudgeQuestions
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
     from statsmodels.base._prediction_inference import PredictionResultsMonotonic
     from statsmodels.stats.contrast import MultiCompResult
 
+    from .data.comparisons import Comparisons
     from .models import HJAModel
 
 # What statsmodels' base classes give that holds here; the rest of theirs is not shown.
@@ -276,8 +281,15 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         return self._named(2.0 * stats.norm.sf(np.abs(self.tvalues)))
 
-    def conf_int(self, alpha: float = 0.05, cols: Any = None) -> pd.DataFrame:
-        """Confidence limits of the parameters.
+    def conf_int(self, alpha: Any = 0.05, cols: Any = None, *, method: str = "wald") -> pd.DataFrame:
+        """Confidence limits of the parameters, or of contrasts.
+
+        Parameters
+        ----------
+        alpha : float, or a contrast
+            One minus the level. A contrast, as in :meth:`contrast`, may come first; its alpha is then the second argument.
+        cols : positions of parameters, or a contrast
+        method : {"wald"}
 
         Examples
         --------
@@ -286,7 +298,15 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.conf_int().loc[["position"]].round(3)
                       0     1
         position  0.236  0.39
+        >>> result.conf_int("mu[model-I] - mu[model-H]", 0.1).round(3)
+                                       0      1
+        mu[model-I] - mu[model-H]  0.145  0.535
         """
+        check_option("method", method, ("wald",))
+        if is_contrast(alpha):
+            alpha, cols = (0.05 if cols is None else cols), alpha
+        if is_contrast(cols):
+            return wald_intervals(self.fit, cols, alpha)
         limits = super().conf_int(alpha)
         table = pd.DataFrame(np.asarray(limits), index=self._names)
         return table if cols is None else table.iloc[np.atleast_1d(cols)]
@@ -661,37 +681,52 @@ class HJAResults(GenericLikelihoodModelResults):
     # Contrasts and tests
 
     def contrast(
-        self, spec: Spec, *, null: float | Sequence[float] | None = None, scale: str | None = None
+        self,
+        spec: Spec,
+        *,
+        null: float | Sequence[float] | None = None,
+        scale: str | None = None,
+        alternative: str = "two-sided",
     ) -> Contrast:
         """Any smooth function of the parameters, with standard errors by the delta method.
 
         Parameters
         ----------
-        spec : str, callable, dict or list
+        spec : str, callable, weights, or a dict or list of these
             A string with arithmetic and ``exp, log, sqrt, abs, logit, expit`` over ``mu[item]``, ``gamma[judge]``,
-            ``S[judge, item]`` (scores), ``R[judge, item]`` (residual disagreement), ``p[judge, first, second]`` (probability
-            that the item shown first wins a decided verdict, position effects included), ``prob[verdict, judge, first,
+            ``S[judge, item]`` (scores), ``R[judge, item]`` (residual disagreement), ``h[judge]`` and ``rho[judge]`` (its size,
+            and relative to the consensus part), ``p[judge, first, second]`` (probability
+            that the item shown first wins a decided verdict, position effects included), ``p[first, second]`` (that of the
+            consensus, which knows no position), ``prob[verdict, judge, first,
             second]`` (that the verdict is ``first``, ``second`` or, with ties as an outcome, ``tie``), ``position[judge]``,
-            ``U[judge, 1]``, ``V[item, 1]`` and covariate names; ``"... = value"`` sets the value tested against. Or a function
-            of a :class:`~hjastats.model.quantities.ParameterView`. Or a dict or list of these.
+            ``U[judge, 1]``, ``V[item, 1]`` and covariate names. Several labels, ``gamma[a, b, c]``, or all, ``mu[*]``,
+            ``S[a, *]``, are a group: a contrast for each member, or one value by ``mean, sum, min, max, sd`` (n - 1 below).
+            ``"... = value"`` sets the value tested against; ``"a = b = 1"`` is a chain, and commas separate contrasts.
+
+            Or a function of a :class:`~hjastats.model.quantities.ParameterView`. Or weights: an array with one for each of
+            ``params``, or a dict or Series from names to weights, ``{"mu[a]": 1, "mu[b]": -1}``; a data frame has a contrast in
+            each row.
         null : float or sequence, optional
             Values to test against: one half for probabilities, zero for everything else, unless given.
         scale : {"delta", "log", "logit"}, optional
             On which the contrasts are tested and bounded. What strings spell as a probability has the logit; functions say
             ``scale="logit"`` if theirs is one (``view.p(...)`` and ``1 - view.p(...)`` say so themselves). "log" is for what
             is positive, against one.
+        alternative : {"two-sided", "larger", "smaller"}
+            Of p-values and intervals, which have one limit if it is one-sided.
 
         Returns
         -------
         Contrast
-            With ``summary_frame()``, ``conf_int(alpha, method="delta" | "log" | "logit")``, ``wald_test()``. Ratios are tested
-            and bounded by Fieller's method, whose interval has no end where the denominator may be zero.
+            With ``summary_frame()``, ``conf_int(alpha, method="delta" | "log" | "logit")``, ``wald_test()``,
+            ``equivalence(low, high)``, ``adjusted(method)`` for many at once, and members by name or position, ``found["name"]``.
+            Ratios are tested and bounded by Fieller's method, whose interval has no end where the denominator may be zero.
 
         Raises
         ------
         ContrastError
-            When the string cannot be read or a label does not exist, and for functions that change by steps, such as ranks:
-            those are for :meth:`hjastats.HJAResults.bootstrap`.
+            When the string cannot be read or a label does not exist, where a minimum or maximum is tied, and for functions that
+            change by steps, such as ranks: those are for :meth:`hjastats.HJAResults.bootstrap`.
 
         Examples
         --------
@@ -702,27 +737,40 @@ class HJAResults(GenericLikelihoodModelResults):
         contrast
         gamma[judge-1] / gamma[judge-2] = 1    2.0795 1.0000   0.3025 5.0432 4.58e-07    1.5717    2.7994
 
+        The leader against the mean of the two behind it, and whether it is ahead:
+
+        >>> result.contrast({"lead": "mu[model-I] - mean(mu[model-H, model-A])"}, alternative="larger").summary_frame().round(3)
+                  estimate  std_err      z  p_value  ci_lower  ci_upper
+        contrast
+        lead         0.453    0.106  4.278      0.0     0.279       inf
+
         Where the likelihood keeps rising without limit, contrasts that have no finite value are empty.
         """
-        return contrast(self.fit, spec, null=null, scale=scale)
+        return contrast(self.fit, spec, null=null, scale=scale, alternative=alternative)
 
-    def contrast_formula(self, formula: str, metadata: pd.DataFrame | None = None) -> FormulaContrast:
+    def contrast_formula(
+        self, formula: str, metadata: pd.DataFrame | None = None, *, missing: str = "raise"
+    ) -> FormulaContrast:
         """Regress estimated parameters on metadata of judges or items, with the estimates' full covariance.
 
         Parameters
         ----------
         formula : str
-            ``"gamma ~ provider"``, ``"mu ~ size"``, ``"position ~ provider"`` or, on judge-item metadata,
-            ``"disagreement ~ same_family"`` and ``"scores ~ ..."``; the right side is a patsy formula.
+            ``"gamma ~ provider"``, ``"log(gamma) ~ size"``, ``"mu ~ size"``, ``"position ~ provider"``, ``"U ~ family"`` (every
+            direction), ``"h ~ size"`` or, on judge-item metadata, ``"disagreement ~ same_family"`` and ``"scores ~ ..."``; the
+            right side is a patsy formula, which may call functions of yours.
         metadata : pandas.DataFrame, optional
             One row per judge or item (or per pair of both), labelled by the index or by columns ``judge`` and ``item``. By default
             that of the data (:meth:`Comparisons.with_metadata`); for pairs, a column ``family`` of judges and items is called
             ``judge_family``, ``item_family``, and ``same_family`` says where they agree.
+        missing : {"raise", "drop"}
+            What to do with judges or items without a row, or with missing values in one: refuse, or leave them out and say who.
 
         Returns
         -------
         FormulaContrast
-            Coefficients as contrasts, and ``terms`` with a joint Wald test per term. Inference is for this panel: the
+            Coefficients as contrasts, and ``terms`` with a joint Wald test per term: that it changes nothing. Without an
+            intercept, groups are tested to be equal. Inference is for this panel: the
             uncertainty is that of the parameters, not of having drawn these judges and items.
 
         Examples
@@ -737,7 +785,8 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         if metadata is None:
             metadata = stored_metadata(formula, self.model.observations.data)
-        return contrast_formula(self.fit, formula, metadata)
+        caller = EvalEnvironment.capture(1)
+        return contrast_formula(self.fit, formula, metadata, missing=missing, environment=caller)
 
     def t_test(self, r_matrix: Any, cov_p: Any = None, use_t: bool | None = None) -> ContrastResults:
         """Z tests of linear hypotheses about the reported parameters, one per row.
@@ -803,12 +852,14 @@ class HJAResults(GenericLikelihoodModelResults):
     def wald_test_terms(
         self, skip_single: bool = False, extra_constraints: Any = None, combine_terms: Any = None, scalar: Any = None
     ) -> WaldTestResults:
-        """Joint tests by kind of parameter: no item differs (mu), all judges are equally sensitive (gamma = 1), and so on.
+        """Joint tests by term and kind of parameter: no item differs (mu), all judges are equally sensitive (gamma = 1), and so on.
+
+        The columns that one term of a formula makes are tested together.
 
         Parameters
         ----------
         skip_single : bool
-            Leave out kinds with one parameter.
+            Leave out terms and kinds with one parameter.
 
         Examples
         --------
@@ -822,6 +873,42 @@ class HJAResults(GenericLikelihoodModelResults):
         if extra_constraints is not None or combine_terms is not None:
             raise OptionError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
         return TermTests(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
+
+    def drop_terms(self) -> pd.DataFrame:
+        """Likelihood-ratio tests of the terms, each against the fit without it, as R's ``drop1``.
+
+        Terms are those of the formula, other covariates and the position effect; of interactions only the columns of the term
+        itself are left out.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by the term left out: df, llf, aic, bic of the fit without it, lr, lr_df, p_value, note; as in :func:`compare`.
+
+        Raises
+        ------
+        ContrastError
+            If there are none.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> frame = hja.datasets.load_panel().to_frame()
+        >>> frame["topic"] = ["code", "math", "text", "text"] * 800
+        >>> labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
+        >>> result = hja.JAModel.from_formula("outcome ~ C(topic)", frame, **labels).fit()
+        >>> result.drop_terms()[["lr", "lr_df", "p_value"]].round(3)
+                      lr  lr_df  p_value
+        C(topic)   0.326      2    0.849
+        position  19.795      1    0.000
+        """
+        terms, droppable = self.fit.layout.terms, {None, *self.model.scopes}
+        kinds = {term.name: None if term.kind is None else term.kind.name for term in terms}
+        names = [name for name, columns in terms.grouped().items() if kinds[columns[0]] in droppable]
+        if not names:
+            raise ContrastError("there is no term to leave out: the model has neither covariates nor position effects.")
+        others = {name: self.model.without_term(name).fit_like(self.fit)._candidate for name in names}
+        return drop_table(self._candidate, others)
 
     def t_test_pairwise(
         self, term_name: str, method: str = "hs", alpha: float = 0.05, factor_labels: Sequence[str] | None = None
@@ -1034,14 +1121,95 @@ class HJAResults(GenericLikelihoodModelResults):
         return self.model.predict(self.fit.params, exog, *args, **kwargs)
 
     @property
-    def fittedvalues(self) -> np.ndarray:
+    def fittedvalues(self) -> pd.Series:
         """Fitted values of the rows: the expected preference for the first item."""
         return self.model.predict(self.fit.params)
 
     @property
-    def resid(self) -> np.ndarray:
+    def resid(self) -> pd.Series:
         """Outcome minus fitted probability of the rows."""
         return self.model.observations.data.outcome - self.fittedvalues
+
+    @property
+    def resid_pearson(self) -> pd.Series:
+        """Residuals of the rows in standard deviations of their verdict, as of a GLM.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.resid_pearson.abs().nlargest(2).round(2).to_dict()      # the verdicts that surprise most
+        {292: 2.74, 306: 2.74}
+        """
+        return pd.Series(pearson_residuals(self.fit, self.model.observations), self.model.data.row_labels)
+
+    @property
+    def resid_dev(self) -> pd.Series:
+        """Deviance residuals of the rows: signed roots of twice the log-likelihood that each verdict lacks.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> bool(abs((result.resid_dev**2).sum() + 2 * result.llf) < 1e-8)
+        True
+        """
+        return pd.Series(deviance_residuals(self.fit, self.model.observations), self.model.data.row_labels)
+
+    def simulate(self, design: Any = None, *, rng: int | np.random.Generator | None = None) -> Comparisons:
+        """Draw verdicts from the fit; see :meth:`hjastats.HJAModel.simulate`.
+
+        Parameters
+        ----------
+        design : pandas.DataFrame, optional
+            Comparisons to judge, as for :meth:`hjastats.HJAResults.predict`; those of the data when left out.
+        rng : int or numpy.random.Generator
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> again = hja.JAModel.from_comparisons(result.simulate(rng=1)).fit()
+        >>> list(again.consensus.index[:3])
+        ['model-I', 'model-H', 'model-A']
+        """
+        return self.model.simulate(self.fit.params, design, rng=rng)
+
+    def fragility(self) -> Fragility:
+        """How few comparisons the lead hangs on: those without which another item would lead.
+
+        Comparisons are ordered by their influence on the difference to the challenger that needs fewest of them (one Newton step
+        each; Broderick, Giordano and Meager 2020). The shortest beginning of this order that changes the leader is found by
+        fitting without it. It is a bound from above: other sets of the same size are not tried.
+
+        Returns
+        -------
+        Fragility
+            leader, challenger, n_comparisons, share, rows (which comparisons), challengers (the number for each, by influence).
+
+        Raises
+        ------
+        IdentificationError
+            If the estimate does not exist.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> found = result.fragility()
+        >>> found
+        model-I leads; without 45 of 3,200 comparisons (1.4%) model-H would, as fitting again confirms.
+        >>> found.rows["judge"].value_counts().head(2).to_dict()
+        {'judge-6': 8, 'judge-noise': 8}
+        """
+
+        def without(removed: np.ndarray) -> Fit | None:
+            with warnings.catch_warnings(), suppress(IdentificationError, ComparisonError):
+                warnings.simplefilter("ignore")
+                return self.model.without_comparisons(removed).fit_like(self.fit).fit
+            return None
+
+        return fragility(self.fit, self.model.observations, without)
 
     def get_prediction(
         self,
@@ -1054,25 +1222,25 @@ class HJAResults(GenericLikelihoodModelResults):
         offset: Any = None,
         position: bool = True,
         which: str = "mean",
+        average: bool | str | Sequence[str] = False,
+        row_labels: Any = None,
     ) -> PredictionResultsMonotonic:
         """What :meth:`hjastats.HJAResults.predict` gives, with intervals made on the logit scale.
 
         Parameters
         ----------
-        exog : array_like or pandas.DataFrame, optional
-            Covariates of the new comparisons. Without judge and items, a frame with columns judge, item_a (or first), item_b
-            (or second) and the covariates.
-        judge, item_a, item_b : label or array_like of labels, optional
-            New comparisons; the data themselves when left out.
-        judge_exog : array_like, optional
-            Covariates with judge-specific slopes.
-        offset : float, array_like or str, optional
-            As in :meth:`hjastats.HJAModel.predict`.
+        exog, judge, item_a, item_b, judge_exog, offset
+            New comparisons, as in :meth:`hjastats.HJAModel.predict`; the data themselves when left out. ``"*"`` stands for all
+            judges or items: the grid of all of them, under the same covariates (one row of ``exog``).
         position : bool
             Whether the item shown first has the advantage the model gives it.
-        which : {"mean", "decided", "first", "second", "tie"}
+        which : {"mean", "decided", "linear", "first", "second", "tie", "probs"}
             Expected preference for the first item, ties counting one half; probability that it wins a decided verdict, ``p`` in
-            contrasts; or probability of a verdict. All but "tie" and "second" are the same unless ties are an outcome.
+            contrasts; log-odds; probability of a verdict, or of all of them, one below the other.
+        average : bool or {"judge", "item_a", "item_b"} or list of these
+            Average the predictions over all comparisons, or over judges or items.
+        row_labels : array_like, optional
+            Index of the table; by default that of the frame, or the labels of the grid.
 
         Returns
         -------
@@ -1088,9 +1256,19 @@ class HJAResults(GenericLikelihoodModelResults):
            predicted     se  ci_lower  ci_upper
         0      0.810  0.066     0.648     0.908
         1      0.999  0.001     0.997     1.000
+
+        What the panel says on average, whichever item is shown first:
+
+        >>> grid = {"judge": "*", "item_a": "model-I", "item_b": ["model-H", "model-A"], "position": False}
+        >>> result.get_prediction(**grid, average="judge").summary_frame().round(3)
+                         predicted     se  ci_lower  ci_upper
+        item_a  item_b
+        model-I model-H      0.618  0.029     0.561     0.673
+                model-A      0.674  0.025     0.624     0.721
         """
-        rows = self.model.prediction_rows(exog, judge, item_a, item_b, judge_exog, offset)
-        return tables.predictions(self.fit, rows if position else rows.without("position"), which)
+        new = self.model.labelled_rows(exog, judge, item_a, item_b, judge_exog, offset)
+        rows = new.rows if position else new.rows.without("position")
+        return predictions(self.fit, rows, which, average, new.labels, row_labels)
 
     # Words and figures
 
@@ -1356,7 +1534,7 @@ CRITERIA = {"aic": aic, "bic": bic, "aicc": aicc, "hqic": hqic}
 HIDDEN = {
     *("bsejac", "bsejhj", "covjac", "covjhj", "cov_params_default", "df_modelwc", "normalized_cov_params"),
     *("llnull", "llr", "llr_pvalue", "mle_retvals", "mle_settings", "prsquared", "t_test_pairwise"),
-    *("get_nlfun", "info_criteria", "pseudo_rsquared", "summary2"),
+    *("get_nlfun", "info_criteria", "pseudo_rsquared", "resid_dev", "resid_pearson", "summary2"),
 }
 
 

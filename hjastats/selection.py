@@ -67,7 +67,7 @@ class RankSelection(Shown):
     >>> selection.choices
     {'bic': 1, 'aic': 2}
     >>> selection.verdict
-    'Rank 1 by BIC; the criteria disagree: AIC takes 2. Look at what the further directions are.'
+    'Rank 1 by BIC; the criteria disagree: AIC takes 2 or more. Look at what the further directions are.'
     """
 
     criterion: str
@@ -96,7 +96,7 @@ class RankSelection(Shown):
         name = self.best if self.best == BTL else f"rank {self.best}"
         text = f"{name[:1].upper()}{name[1:]} by {names[self.criterion]}"
         others = {names[name]: rank for name, rank in self.choices.items() if name != self.criterion}
-        differing = [f"{name} takes {rank}" for name, rank in others.items() if rank != self.best]
+        differing = [f"{name} takes {rank}{self._or_more(rank)}" for name, rank in others.items() if rank != self.best]
         if differing:
             text = f"{text}; the criteria disagree: {', '.join(differing)}. Look at what the further directions are."
         else:
@@ -108,6 +108,13 @@ class RankSelection(Shown):
                 "where position effects run away."
             )
         return text
+
+    def _or_more(self, choice: Choice) -> str:
+        """Whether a criterion's choice is the largest rank that was tried, and not the largest there is."""
+        model = self.result.model
+        largest = max_rank(len(model.judges), len(model.items))
+        ranks = [rank for rank in self.results if not isinstance(rank, str)]
+        return " or more" if choice == max(ranks) < largest else ""
 
     def plot(self) -> Figure:
         """Every criterion against the rank, its smallest value marked (matplotlib).

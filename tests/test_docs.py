@@ -28,7 +28,7 @@ RECORDS = (Fit, Observations)
 INTERNAL = {
     *("Comparisons.cells", "Comparisons.ordered_cells", "Comparisons.row_cells"),
     *("HJAModel.folds", "HJAModel.initialize", "HJAModel.results_class", "HJAModel.observations"),
-    *("HJAModel.row_design", "HJAModel.prediction_rows"),
+    *("HJAModel.row_design", "HJAModel.labelled_rows", "HJAModel.covariate_formula"),
     *("HJAResults.cov_params_default", "HJAResults.normalized_cov_params", "HJAResults.df_modelwc"),
     # Refused with a sentence that says what to use instead.
     *("HJAResults.bsejac", "HJAResults.bsejhj", "HJAResults.covjac", "HJAResults.covjhj", "HJAResults.get_nlfun"),

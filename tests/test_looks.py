@@ -90,6 +90,7 @@ OBJECTS = {
     "card": lambda fit: fit.judges.card(HOSTILE["judge-1"]),
     "redundancy": lambda fit: fit.judges.redundancy(),
     "goodness": lambda fit: fit.judges.goodness_of_fit(),
+    "misfit": lambda fit: fit.judges.misfit(n=100),
     "stability": lambda fit: fit.judges.stability(),
     "influence": lambda fit: fit.judges.influence(),
     "affinity": lambda fit: fit.judges.affinity(),

@@ -99,6 +99,14 @@ def test_disagreeing_criteria_are_named():
     assert "the criteria disagree: AIC takes" in selection.verdict
 
 
+def test_a_criterion_that_takes_the_largest_rank_tried_may_take_more():
+    panel = heterogeneous_panel(6, 8, 2, heterogeneity=0.12, rng=12)
+    weak = simulate_comparisons(panel.scores, near_balanced_design(6, 8, 1500, rng=2), rng=1)
+    aic = hja.select_rank(weak, ranks=range(5)).choices["aic"]
+    assert f"AIC takes {aic} or more." in hja.select_rank(weak, ranks=range(aic + 1)).verdict
+    assert f"AIC takes {aic}." in hja.select_rank(weak, ranks=range(aic + 2)).verdict
+
+
 def test_a_rank_whose_estimate_does_not_exist_can_be_best_and_is_said_not_to():
     panel = heterogeneous_panel(4, 8, 2, rng=np.random.default_rng([4, 12800, 1000, 2]))
     data = simulate_comparisons(3 * panel.scores, near_balanced_design(4, 8, 1500, rng=2), rng=1)

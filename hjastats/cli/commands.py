@@ -63,7 +63,7 @@ def run_demo(chosen: argparse.Namespace) -> None:
     """Print the data, the comparison of the nested models, and the summary of HJA with position effects."""
     data = datasets.load_panel()
     print(data, end="\n\n")
-    fits = _nested(data, ranks=[1])
+    fits = _nested(data, ranks=[1], groups=None)
     print(
         "Nested models (simulated data: six judges with one direction of disagreement, one position-biased, one noisy)"
     )
@@ -71,13 +71,14 @@ def run_demo(chosen: argparse.Namespace) -> None:
     print(fits[-1].summary())
 
 
-def _nested(data: Comparisons, ranks: list[int], **terms: Any) -> list[HJAResults]:
+def _nested(data: Comparisons, ranks: list[int], groups: str | None, **terms: Any) -> list[HJAResults]:
     """BTL, JA and HJA without and with position effects; for a single judge, JA is BTL."""
+    covariance: dict[str, Any] = {} if groups is None else {"cov_type": "cluster", "cov_kwds": {"groups": groups}}
     kinds: list[tuple[type[HJAModel], dict[str, Any]]] = [(BTLModel, {})]
     kinds += [(JAModel, {})] if data.n_judges > 1 else []
     kinds += [(HJAModel, {"rank": rank}) for rank in ranks]
     return [
-        model.from_comparisons(data, **rank, position=position, **terms).fit(warn_convergence=False)
+        model.from_comparisons(data, **rank, position=position, **terms).fit(warn_convergence=False, **covariance)
         for position in (None, "judge")
         for model, rank in kinds
     ]
@@ -142,6 +143,7 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser)
     parser.add_argument("--ranks", nargs="+", type=int, metavar="N", help="ranks of HJA (default 1)")
     options.add_terms(parser, ["ties"])
+    parser.add_argument("--groups", metavar="COLUMN", help="p-values that count correlation within this column")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -155,12 +157,12 @@ def run_compare(chosen: argparse.Namespace) -> None:
         raise options.UsageError(f"--ranks {possible} for these data, got {chosen.ranks}.")
     with said(chosen):
         try:
-            table = compare(*_nested(data, ranks, **options.terms(chosen)))
+            table = compare(*_nested(data, ranks, chosen.groups, **options.terms(chosen)))
         except IdentificationError:
             # The data may show no direction of disagreement; only who asked for one by its rank is told so.
             if chosen.ranks is not None:
                 raise
-            table = compare(*_nested(data, [], **options.terms(chosen)))
+            table = compare(*_nested(data, [], chosen.groups, **options.terms(chosen)))
     if chosen.json:
         print(json.dumps(records(table, "model"), indent=1, allow_nan=False))
         return

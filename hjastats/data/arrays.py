@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from patsy import PatsyError, dmatrix
 
 from ..errors import ComparisonError, Hint, OptionError
 from ..words import either, quoted
@@ -360,17 +359,12 @@ def new_covariates(name: str, covariates: Any, n_rows: int, known: list[str]) ->
 
 
 def judge_columns(judge_exog: Any, data: pd.DataFrame) -> pd.DataFrame | None:
-    """Covariates with judge-specific slopes, from columns of the data or the right side of a formula.
+    """Covariates with judge-specific slopes, from columns of the data or as an array with one row for each of theirs.
 
     Raises
     ------
     ComparisonError
     """
-    if isinstance(judge_exog, str) and judge_exog not in data.columns:
-        try:
-            return dmatrix(judge_exog, data, return_type="dataframe", NA_action="raise")
-        except PatsyError as error:
-            raise ComparisonError(f"cannot build judge_exog={judge_exog!r}: {str(error).splitlines()[0]}") from None
     covariates = _named_columns(judge_exog, data)
     frame = numeric_frame(covariates)
     if frame is None:

@@ -42,6 +42,26 @@ def engine_frame(source: object) -> EngineFrame | None:
     return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame) else None
 
 
+def pandas_frame(source: Any) -> Any:
+    """A frame of any engine, or a dict of columns, as one of pandas; anything else as it is.
+
+    Examples
+    --------
+    >>> pandas_frame({"x": [1, 2]})["x"].tolist()
+    [1, 2]
+    """
+    if isinstance(source, dict):
+        return pd.DataFrame(source)
+    if source is None or isinstance(source, pd.DataFrame | pd.Series | np.ndarray | list | tuple | str):
+        return source
+    frame = engine_frame(source)
+    if frame is None:
+        return source
+    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    # Value by value: no engine's own way to pandas is needed.
+    return pd.DataFrame({column.name: pd.Series(column.to_list()) for column in frame.iter_columns()})
+
+
 def count_rows(frame: EngineFrame, keys: Sequence[Any], weight: Any) -> CountedRows:
     """Count the distinct rows inside the engine of the frame.
 

@@ -17,13 +17,13 @@ from ..inference.contrasts import two_sided
 from ..inference.score_tests import moved
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, log_odds, own_predictors, weighted
-from ..model.responses import expected_outcome
+from ..model.responses import Derivatives, expected_outcome
 from ..model.terms import LOG_ODDS
 from .adjusted import holm
 
 
-def mean_squares(rows: Design, at: Coefficients) -> tuple[np.ndarray, np.ndarray]:
-    """Infit and outfit mean squares of the judges, each of shape (n_judges,).
+def mean_squares(rows: Design, at: Coefficients, of: str = "judges") -> tuple[np.ndarray, np.ndarray]:
+    """Infit and outfit mean squares of the judges or the items, each of shape (n_judges,) or (n_items,).
 
     As in Rasch measurement: with the outcome y, its expectation E and variance V under the model, outfit is the mean of
     ``(y - E)^2 / V`` over a judge's comparisons and infit is ``sum (y - E)^2 / sum V``, the same with each comparison counted by
@@ -38,6 +38,8 @@ def mean_squares(rows: Design, at: Coefficients) -> tuple[np.ndarray, np.ndarray
     ----------
     rows : Design
         One cell per row of the data.
+    of : {"judges", "items"}
+        A comparison belongs to one judge and to two items.
 
     Examples
     --------
@@ -48,13 +50,35 @@ def mean_squares(rows: Design, at: Coefficients) -> tuple[np.ndarray, np.ndarray
     [[1.0], [1.0]]
     """
     here = evaluate(rows, at)
-    squared = here.slope**2
-    n_judges = rows.n_judges
+    return ratios(rows, here.slope**2 / rows.n, here.curvature, of)
+
+
+def ratios(cells: Cells, squares: np.ndarray, variance: np.ndarray, of: str) -> tuple[np.ndarray, np.ndarray]:
+    """Infit and outfit from the squared residuals of every cell and what is expected of them, shape (n_cells,) each."""
     with np.errstate(divide="ignore", invalid="ignore"):
         # Where the model is certain beyond rounding error, an expected verdict is no surprise and any other an infinite one.
-        surprise = np.where(squared > 0, squared / here.curvature, 0.0)
-        outfit = np.bincount(rows.judge, surprise, n_judges) / np.bincount(rows.judge, rows.n, n_judges)
-        infit = np.bincount(rows.judge, squared / rows.n, n_judges) / np.bincount(rows.judge, here.curvature, n_judges)
+        surprise = np.where(squares > 0, cells.n * squares / variance, 0.0)
+        infit = summed(cells, squares, of) / summed(cells, variance, of)
+        outfit = summed(cells, surprise, of) / summed(cells, cells.n, of)
+    return infit, outfit
+
+
+def summed(cells: Cells, values: np.ndarray, of: str) -> np.ndarray:
+    """Sums of values of the cells over every judge's, shape (n_judges,), or over every item's, shape (n_items,)."""
+    if of == "judges":
+        return np.bincount(cells.judge, values, cells.n_judges)
+    return np.bincount(cells.first, values, cells.n_items) + np.bincount(cells.second, values, cells.n_items)
+
+
+def known_variances(cells: Design, here: Derivatives, of: str) -> tuple[np.ndarray, np.ndarray]:
+    """Variances of infit and outfit if the parameters were known, each of shape (n_judges,) or (n_items,)."""
+    probabilities = cells.response.probabilities(here.eta, here.own)
+    values = np.array(list(cells.response.verdicts.values()))[:, None]
+    variance = here.curvature / cells.n
+    fourth = np.sum(probabilities * ((values - np.sum(values * probabilities, axis=0)) ** 2 - variance) ** 2, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        infit = summed(cells, cells.n * fourth, of) / summed(cells, here.curvature, of) ** 2
+        outfit = summed(cells, cells.n * fourth / variance**2, of) / summed(cells, cells.n, of) ** 2
     return infit, outfit
 
 
@@ -141,17 +165,10 @@ def misfit_p_values(rows: Design, at: Coefficients) -> tuple[np.ndarray, np.ndar
     Mean squares are sums of independent terms whose mean and variance the model knows. Gamma distributions with the same mean and
     variance stand for that of infit. A judge's parameters, at most one for each of its items and terms, take from its expectation.
     """
-    here, n_judges = evaluate(rows, at), rows.n_judges
-    probabilities = rows.response.probabilities(here.eta, here.own)
-    values = np.array(list(rows.response.verdicts.values()))[:, None]
-    variance = here.curvature / rows.n
-    fourth = np.sum(probabilities * ((values - np.sum(values * probabilities, axis=0)) ** 2 - variance) ** 2, axis=0)
     infit, outfit = mean_squares(rows, at)
-    number = np.bincount(rows.judge, rows.n, n_judges)
+    number = np.bincount(rows.judge, rows.n, rows.n_judges)
+    by_information, by_number = known_variances(rows, evaluate(rows, at), "judges")
     with np.errstate(divide="ignore", invalid="ignore"):
-        information = np.bincount(rows.judge, here.curvature, n_judges)
-        by_information = np.bincount(rows.judge, rows.n * fourth, n_judges) / information**2
-        by_number = np.bincount(rows.judge, rows.n * fourth / variance**2, n_judges) / number**2
         compared = np.count_nonzero(_seen(rows), axis=1)
         less = np.clip(1.0 - (compared - 1 + rows.n_judge_terms) / number, 0.0, 1.0)
         small = stats.gamma.cdf(infit, less**2 / by_information, scale=by_information / less)

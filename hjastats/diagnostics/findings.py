@@ -31,6 +31,8 @@ from .stability import stability
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
+# Names of columns that often say how many comparisons a row stands for.
+COUNT_COLUMNS = ("n", "count", "counts", "freq", "frequency", "times", "n_comparisons")
 # Clustered by prompt, standard errors this many times those of the model are worth a warning.
 HANGS_TOGETHER = 1.2
 # Condition number of the information beyond which standard errors lose their meaning.
@@ -76,6 +78,7 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
         *_tie_rates(fit, observed),
         _dropped(data),
         *_swaps(data),
+        *_uncounted(data),
         *_sensitivities(fit),
         *([Finding("camps", True, opposed)] if (opposed := camps_text(fit, data)) else []),
         *_bias(fit),
@@ -332,11 +335,32 @@ def _swaps(data: Comparisons) -> list[Finding]:
         f"Of {total['swapped']:,.0f} pairs judged in both orders, {rate:.0%} got another winner with the other order: the first "
         f"shown {total['first']:,.0f} times, the second {total['second']:,.0f} times"
     )
-    accused = table["flip_rate"][flip_p_values(table) < 0.05].nlargest(3)
+    accused = table[flip_p_values(table) < 0.05].sort_values("flip_rate", ascending=False, kind="stable")
     if accused.empty:
         return [Finding("swaps", False, f"{text}, no more one-sided than chance for any judge.")]
-    named = ", ".join(f"{judge!r} ({share:.0%})" for judge, share in accused.items())
-    return [Finding("swaps", True, f"{text}. Judges that follow the position (sign test, adjusted): {named}.")]
+    told = []
+    for which, other in (("first", "second"), ("second", "first")):
+        rates = accused["flip_rate"][accused[which] > accused[other]]
+        named = [f"{judge!r} ({rate:.0%})" for judge, rate in rates.items()]
+        told += [f"the {which}: {and_more(named, 3)}"] if named else []
+    return [
+        Finding("swaps", True, f"{text}. Judges that follow the position (sign test, adjusted), {'; '.join(told)}.")
+    ]
+
+
+def _uncounted(data: Comparisons) -> list[Finding]:
+    """A column that may say how often each row was seen, where all rows count once."""
+    if not (data.weight == 1.0).all():
+        return []
+    for name, column in data.columns.items():
+        is_named = str(name).casefold() in COUNT_COLUMNS
+        if is_named and pd.api.types.is_integer_dtype(column) and column.min() >= 0 and column.max() > 1:
+            text = (
+                f"Every row counts as one comparison, and column {str(name)!r} holds whole numbers up to {column.max():,}: if they "
+                f"say how often a row was seen, read the data with weight={str(name)!r}."
+            )
+            return [Finding("weights", True, text)]
+    return []
 
 
 def _dropped(data: Comparisons) -> Finding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -13,17 +13,22 @@ from scipy.special import expit, logit
 from statsmodels.stats.contrast import ContrastResults
 from statsmodels.tools.numdiff import approx_fprime
 
+from ..data.arrays import check_option
 from ..errors import ContrastError
 from ..fit import Fit
 from ..looks import Piece, Shown, Table
 from ..model.decomposition import AnchoringError
 from ..model.quantities import ParameterView, Probability, Quantities
 from ..solve.precision import Covariance
-from .expressions import FIXED, Dual, evaluate
+from ..words import quoted
+from .expressions import FIXED, Dual, evaluate, quantity, weighted
 from .functions import ANYTHING, PROBABILITY
-from .hypotheses import wald_statistic
+from .hypotheses import linear_text, wald_statistic
+from .simultaneous import adjusted_p_values, exceedance, largest_statistics
 
-Spec = str | Callable[[ParameterView], Any] | Mapping[str, Any] | Sequence[Any]
+Spec = str | Callable[[ParameterView], Any] | Mapping[str, Any] | Sequence[Any] | np.ndarray | pd.Series | pd.DataFrame
+# Which side of the null value speaks against it: the names of statsmodels.
+ALTERNATIVES = ("two-sided", "larger", "smaller")
 
 
 class _Scale(NamedTuple):
@@ -102,6 +107,20 @@ class Contrast(Shown):
         On which each is tested and bounded: "delta" (its own), "log", or "logit" for probabilities.
     ratios : dict
         Numerators and denominators, by the position of the contrast: ratios are tested and bounded by Fieller's method.
+    alternative : {"two-sided", "larger", "smaller"}
+        What p-values and intervals are for.
+    remarks : dict
+        What has to be known to read the table, and of which contrasts, shape (n_contrasts,) of bool.
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+    >>> ahead = result.contrast("mu[model-I] - mu[model-H, model-A, model-B]", alternative="larger")
+    >>> float(ahead["mu[model-I] - mu[model-H]"].p_value[0].round(4))
+    0.0015
+    >>> ahead.adjusted().p_adjusted.round(4).tolist()                # for asking three times
+    [0.0046, 0.0, 0.0]
     """
 
     names: list[str]
@@ -113,16 +132,52 @@ class Contrast(Shown):
     size: np.ndarray | float = 1.0
     scales: tuple[str, ...] = ()
     ratios: dict[int, Ratio] = field(default_factory=dict)
+    alternative: str = "two-sided"
+    remarks: dict[str, np.ndarray] = field(default_factory=dict)
+    is_length: np.ndarray | bool = False
 
     def without(self, is_open: np.ndarray) -> Contrast:
         """The same with the contrasts that have no finite, determined value left empty."""
         if not is_open.any():
             return self
         cov = np.where(is_open[:, None] | is_open, np.nan, self.cov)
-        names = ", ".join(name for name, bad in zip(self.names, is_open, strict=True) if bad)
-        note = f"without a finite estimate, see the warning of the fit: {names}"
+        remarks = self.remarks | {"without a finite estimate, see the warning of the fit": is_open}
         ratios = {i: ratio for i, ratio in self.ratios.items() if not is_open[i]}
-        return replace(self, estimate=np.where(is_open, np.nan, self.estimate), cov=cov, note=note, ratios=ratios)
+        return replace(self, estimate=np.where(is_open, np.nan, self.estimate), cov=cov, remarks=remarks, ratios=ratios)
+
+    def __getitem__(self, key: Any) -> Contrast:
+        """Some of the contrasts: by name, by position, by a slice or a list of these."""
+        if isinstance(key, slice):
+            at = list(range(len(self)))[key]
+        elif isinstance(key, (str, int, np.integer)) and not isinstance(key, bool):
+            at = [self._position(key)]
+        elif np.asarray(key).dtype == bool and len(np.asarray(key)) == len(self):
+            at = np.flatnonzero(key).tolist()
+        else:
+            at = [self._position(one) for one in np.atleast_1d(np.asarray(key, dtype=object)).tolist()]
+        return replace(
+            self,
+            names=[self.names[i] for i in at],
+            estimate=self.estimate[at],
+            null=self.null[at],
+            gradient=self.gradient[at],
+            cov=self.cov[np.ix_(at, at)],
+            size=np.broadcast_to(self.size, len(self))[at],
+            scales=tuple(self._scales()[i] for i in at),
+            ratios={new: self.ratios[old] for new, old in enumerate(at) if old in self.ratios},
+            remarks={text: which[at] for text, which in self.remarks.items()},
+            is_length=np.broadcast_to(self.is_length, len(self))[at],
+        )
+
+    def _position(self, key: Any) -> int:
+        if isinstance(key, str) and key in self.names:
+            return self.names.index(key)
+        if isinstance(key, (int, np.integer)) and -len(self) <= key < len(self):
+            return int(key) % len(self)
+        raise ContrastError(f"no contrast is called, or at, {key!r}: there are {len(self)}, {quoted(self.names, 3)}.")
+
+    def __iter__(self) -> Iterator[Contrast]:
+        return (self[i] for i in range(len(self)))
 
     @property
     def std_err(self) -> np.ndarray:
@@ -133,6 +188,11 @@ class Contrast(Shown):
     def is_fixed(self) -> np.ndarray:
         """Which contrasts the constraints of the model fix, so that there is nothing to test."""
         return ~self._is_rounded & (np.abs(self.gradient).max(axis=1, initial=0.0) <= FIXED * self.size)
+
+    @property
+    def _open_ratios(self) -> dict[int, Ratio]:
+        """Ratios that the constraints do not fix, as they do those of equals."""
+        return {i: ratio for i, ratio in self.ratios.items() if not self.is_fixed[i]}
 
     @property
     def _is_rounded(self) -> np.ndarray:
@@ -149,32 +209,44 @@ class Contrast(Shown):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.array([carry(value) for carry, value in zip(ways, values, strict=True)], dtype=float)
 
-    @property
-    def _distance(self) -> np.ndarray:
-        """From the null values, each on its scale."""
-        with np.errstate(invalid="ignore"):
-            return self._carried(self.estimate) - self._carried(self.null)
-
     def on_scales(self) -> tuple[np.ndarray, np.ndarray]:
         """Distances from the null values, shape (n_contrasts,), and gradients, each on the scale of its contrast."""
-        return self._distance, self._carried(self.estimate, "slope")[:, None] * self.gradient
+        return self._distance(self.null), self._carried(self.estimate, "slope")[:, None] * self.gradient
+
+    def _distance(self, null: np.ndarray) -> np.ndarray:
+        """From some values, each on its scale."""
+        with np.errstate(invalid="ignore"):
+            return self._carried(self.estimate) - self._carried(null)
 
     @property
     def z(self) -> np.ndarray:
         """Distance from the null value in standard errors, on the scale of each contrast; not a number for what is fixed."""
+        return self._z(self.null)
+
+    def _z(self, null: np.ndarray) -> np.ndarray:
+        """The same from some values."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            z = np.where(self.is_fixed, np.nan, self._distance / (self._carried(self.estimate, "slope") * self.std_err))
-        for i, ratio in self.ratios.items():
-            z[i] = ratio.z(self.null[i])
-        return np.where(self._is_rounded, np.nan, z)
+            error = self._carried(self.estimate, "slope") * self.std_err
+            z = np.where(self.is_fixed, np.nan, self._distance(null) / error)
+        for i, ratio in self._open_ratios.items():
+            z[i] = ratio.z(null[i])
+        return np.where(self._is_rounded | self._is_on_edge(null), np.nan, z)
+
+    def _is_on_edge(self, null: np.ndarray) -> np.ndarray:
+        """Which lengths and standard deviations would be tested to be zero."""
+        return np.broadcast_to(self.is_length, len(self)) & (null == 0) & ~self.is_fixed
 
     @property
     def p_value(self) -> np.ndarray:
-        """Two-sided normal p-values."""
-        return two_sided(self.z)
+        """Normal p-values, two-sided or of the alternative."""
+        return two_sided(self.z) if self.alternative == "two-sided" else stats.norm.sf(self._sign * self.z)
+
+    @property
+    def _sign(self) -> float:
+        return -1.0 if self.alternative == "smaller" else 1.0
 
     def conf_int(self, alpha: float = 0.05, method: str | None = None) -> np.ndarray:
-        """Confidence limits, shape (n_contrasts, 2).
+        """Confidence limits, shape (n_contrasts, 2); of a one-sided alternative, one limit and the end of the scale.
 
         Parameters
         ----------
@@ -185,6 +257,8 @@ class Contrast(Shown):
         """
         if method is not None and method not in _SCALES:
             raise ContrastError(f"method must be 'delta', 'log' or 'logit', got {method!r}.")
+        if self.alternative != "two-sided":
+            return self._one_limit(alpha, method)
         centre = self._carried(self.estimate, "to", method)
         if method is not None and not np.isfinite(centre[np.isfinite(self.estimate)]).all():
             worst = np.nanmin(self.estimate)
@@ -192,21 +266,119 @@ class Contrast(Shown):
         with np.errstate(invalid="ignore"):
             limits = normal_limits(centre, self.std_err * self._carried(self.estimate, "slope", method), alpha)
         limits = np.column_stack([self._carried(limits[:, side], "back", method) for side in (0, 1)])
-        for i, ratio in self.ratios.items() if method is None else ():
+        for i, ratio in self._open_ratios.items() if method is None else ():
             limits[i] = ratio.limits(alpha)
+        # What cannot be negative has no limit that is.
+        is_length = np.broadcast_to(self.is_length, len(self))
+        return np.where(is_length[:, None], np.maximum(limits, 0.0), limits)
+
+    def _one_limit(self, alpha: float, method: str | None) -> np.ndarray:
+        if not 0 < alpha < 0.5:
+            raise ContrastError(f"alpha must lie between 0 and 0.5 for a one-sided limit, got {alpha!r}.")
+        limits = replace(self, alternative="two-sided").conf_int(2.0 * alpha, method)
+        side = 0 if self.alternative == "smaller" else 1
+        ends = self._carried(np.full(len(self), self._sign * np.inf), "back", method)
+        ends = np.where(self.is_length, np.maximum(ends, 0.0), ends)
+        limits[:, side] = np.where(np.isnan(limits[:, side]), np.nan, ends)
         return limits
+
+    def equivalence(self, low: float, high: float, alpha: float = 0.05) -> pd.DataFrame:
+        """Two one-sided tests that each contrast lies between two values (TOST, Schuirmann 1987).
+
+        Parameters
+        ----------
+        low, high : float
+            Between which a contrast counts as equivalent to its null value, such as -0.1 and 0.1, or 0.8 and 1.25 of a ratio.
+        alpha : float
+            Level of the tests. The interval has one minus twice that: it lies between the two values where both tests reject.
+
+        Returns
+        -------
+        pandas.DataFrame
+            estimate, std_err, p_low (against lying below ``low``), p_high (above ``high``), p_value, the larger of both, and
+            ci_lower, ci_upper.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> alike = result.contrast({"alike": "mu[model-B] - mu[model-F]"}).equivalence(-0.5, 0.5)
+        >>> alike[["estimate", "p_low", "p_high", "p_value"]].round(4)
+                  estimate   p_low  p_high  p_value
+        contrast
+        alike      -0.1292  0.0001     0.0   0.0001
+        """
+        if not low < high:
+            raise ContrastError(f"equivalence needs two values, the lower first, got {low!r} and {high!r}.")
+        ends = [np.full(len(self), float(end)) for end in (low, high)]
+        for end in ends:
+            _check_domains(replace(self, null=end, scales=self._scales()), None)
+        p_low, p_high = stats.norm.sf(self._z(ends[0])), stats.norm.cdf(self._z(ends[1]))
+        limits = (
+            replace(self, alternative="larger").conf_int(alpha)[:, 0],
+            replace(self, alternative="smaller").conf_int(alpha)[:, 1],
+        )
+        columns = {"estimate": self.estimate, "std_err": self.std_err, "p_low": p_low, "p_high": p_high}
+        columns |= {"p_value": np.maximum(p_low, p_high), "ci_lower": limits[0], "ci_upper": limits[1]}
+        return pd.DataFrame(columns, pd.Index(self.names, name="contrast"))
+
+    def adjusted(
+        self, method: str = "single-step", alpha: float = 0.05, rng: int | np.random.Generator | None = 0
+    ) -> pd.DataFrame:
+        """P-values for asking all of these questions at once.
+
+        Parameters
+        ----------
+        method : str
+            "single-step" (distribution of the largest of all z statistics, simulated), "none", or any of
+            :func:`statsmodels.stats.multitest.multipletests` ("holm", "fdr_bh", ...).
+        alpha : float
+            One minus the level of the intervals, which hold together for "single-step" and one by one otherwise.
+        rng : int or numpy.random.Generator
+            Randomness of the simulated distribution.
+
+        Returns
+        -------
+        pandas.DataFrame
+            estimate, std_err, z, p_value, p_adjusted, ci_lower, ci_upper. What cannot be tested does not count.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.contrast("gamma[judge-1, judge-2, judge-3] = 1").adjusted()[["p_value", "p_adjusted"]].round(3)
+                            p_value  p_adjusted
+        contrast
+        gamma[judge-1] = 1    0.000       0.000
+        gamma[judge-2] = 1    0.007       0.021
+        gamma[judge-3] = 1    0.000       0.000
+        """
+        p_value, z = self.p_value, self._sign * self.z
+        tested = np.flatnonzero(np.isfinite(z))
+        p_adjusted, level = np.full(len(self), np.nan), alpha
+        if method == "single-step" and len(tested):
+            is_two_sided = self.alternative == "two-sided"
+            draws = largest_statistics(self.cov[np.ix_(tested, tested)], two_sided=is_two_sided, rng=rng)
+            p_adjusted[tested] = exceedance(draws, np.abs(z[tested]) if is_two_sided else z[tested])
+            # One interval whose normal quantile is the critical value of the largest.
+            level = float((1.0 + is_two_sided) * stats.norm.sf(np.quantile(draws, 1.0 - alpha)))
+        elif len(tested):
+            p_adjusted[tested] = adjusted_p_values(p_value[tested], method, alpha)
+        table = self.summary_frame(level)
+        table.insert(4, "p_adjusted", p_adjusted)
+        return table
 
     def wald_test(self) -> ContrastResults:
         """Joint chi-squared test that all contrasts equal their null values, with the rank the contrasts have."""
         slope = self._carried(self.estimate, "slope")
         cov = np.outer(slope, slope) * self.cov
-        return wald_statistic(slope[:, None] * self.gradient, cov, self._distance, self.names, slope * self.size)
+        distance = self._distance(self.null)
+        return wald_statistic(slope[:, None] * self.gradient, cov, distance, self.names, slope * self.size)
 
     def summary_frame(self, alpha: float = 0.05, method: str | None = None) -> pd.DataFrame:
         """One row per contrast: estimate, std_err, z, p_value, ci_lower, ci_upper."""
-        return tests_table(self.estimate, self.std_err, self.z, self.conf_int(alpha, method)).set_axis(
-            pd.Index(self.names, name="contrast")
-        )
+        table = tests_table(self.estimate, self.std_err, self.z, self.conf_int(alpha, method))
+        return table.assign(p_value=self.p_value).set_axis(pd.Index(self.names, name="contrast"))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -223,18 +395,24 @@ class Contrast(Shown):
         def named(which: np.ndarray) -> str:
             return ", ".join(name for name, is_one in zip(self.names, which, strict=True) if is_one)
 
-        lines = [self.note] if self.note else []
+        lines = [f"{text}: {named(which)}" for text, which in self.remarks.items() if which.any()]
         if self.is_fixed.any():
             lines.insert(0, f"not testable, fixed by the constraints: {named(self.is_fixed)}")
         if self._is_rounded.any():
             lines.append(f"not testable, too close to 0 or 1: {named(self._is_rounded)}; ask for its log-odds instead")
+        if (edge := self._is_on_edge(self.null)).any():
+            lines.append(
+                f"not testable to be zero, the least it can be: {named(edge)}; test its parts together by wald_test()"
+            )
         lines += [
             f"{self.names[i]}: the denominator cannot be told from zero (z = {ratio.below / np.sqrt(ratio.cov[1, 1]):.2f}), so "
             "that the interval has no end"
-            for i, ratio in self.ratios.items()
+            for i, ratio in self._open_ratios.items()
             if np.isinf(ratio.limits(0.05)).any()
         ]
-        return lines
+        if self.alternative != "two-sided":
+            lines.append(f"one-sided: the alternative is that the contrast is {self.alternative}")
+        return [*lines, self.note] if self.note else lines
 
 
 def _printed(value: float) -> str:
@@ -267,18 +445,37 @@ def tests_table(estimate: np.ndarray, std_err: np.ndarray, z: np.ndarray, limits
 
 
 def contrast(
-    fit: Fit, spec: Spec, *, null: float | Sequence[float] | None = None, scale: str | None = None
+    fit: Fit,
+    spec: Spec,
+    *,
+    null: float | Sequence[float] | None = None,
+    scale: str | None = None,
+    alternative: str = "two-sided",
 ) -> Contrast:
-    """Contrasts of a fit given as strings, functions of the labelled parameters, or named collections of both.
+    """Contrasts of a fit given as strings, functions of the labelled parameters, weights, or named collections of these.
 
     Raises
     ------
     ContrastError
     """
+    check_option("alternative", alternative, ALTERNATIVES)
     result = contrast_at(spec, fit.quantities, fit.covariance, null=null, scale=scale)
     # Two that run away together may have a ratio, of which their own errors say nothing.
     ratios = {i: ratio for i, ratio in result.ratios.items() if not fit.is_open(ratio.gradient).any()}
-    return replace(result, ratios=ratios).without(fit.is_open(result.gradient))
+    return replace(result, ratios=ratios, alternative=alternative).without(fit.is_open(result.gradient))
+
+
+def wald_intervals(fit: Fit, spec: Spec, alpha: float = 0.05) -> pd.DataFrame:
+    """Confidence limits of contrasts, in columns 0 and 1 as statsmodels has them."""
+    found = contrast(fit, spec)
+    return pd.DataFrame(found.conf_int(alpha), pd.Index(found.names))
+
+
+def is_contrast(spec: Any) -> bool:
+    """Whether it is one, and not a number or positions of parameters."""
+    if isinstance(spec, Sequence) and not isinstance(spec, str) and len(spec):
+        return all(is_contrast(one) for one in spec)
+    return isinstance(spec, (str, Mapping, pd.Series, pd.DataFrame)) or callable(spec)
 
 
 def contrast_at(
@@ -313,6 +510,7 @@ def contrast_at(
         np.full((len(names), len(names)), np.nan),
         size=np.array([dual.size for dual in duals]),
         scales=scales,
+        is_length=np.array([dual.is_length for dual in duals]),
     )
     _check_domains(result, scale)
     if covariance is None:
@@ -325,8 +523,9 @@ def contrast_at(
         above, below = duals[i].ratio or (duals[i], duals[i])
         at = slice(n + 2 * number, n + 2 * number + 2)
         ratios[i] = Ratio(above.value, below.value, joint[at, at], rows[at])
-    note = _unclear_divisors(names, [() if i in whole else dual.divisors for i, dual in enumerate(duals)], covariance)
-    return replace(result, cov=joint[:n, :n], ratios=ratios, note=note)
+    # Fieller's method needs no clear denominator.
+    margins = [() if i in whole else dual.margins for i, dual in enumerate(duals)]
+    return replace(result, cov=joint[:n, :n], ratios=ratios, remarks=_unclear(margins, covariance))
 
 
 def _spread(null: Any, n: int) -> list[float]:
@@ -347,36 +546,51 @@ def _check_domains(result: Contrast, scale: str | None) -> None:
                 raise ContrastError(f"scale={scale!r} needs contrasts {domain}, {name!r} is {value:.4g}.")
 
 
-def _unclear_divisors(names: list[str], divisors: list[tuple[Dual, ...]], covariance: Covariance) -> str:
-    """Which contrasts divide, somewhere inside, by what cannot be told from zero."""
-    unclear = []
-    for name, some in zip(names, divisors, strict=True):
-        errors = np.sqrt(covariance.variances(np.array([divisor.gradient for divisor in some]))) if some else []
-        if any(abs(divisor.value) < CLEAR * error for divisor, error in zip(some, errors, strict=True)):
-            unclear.append(name)
-    if not unclear:
-        return ""
-    return f"divided by what cannot be told from zero, use result.bootstrap(): {', '.join(unclear)}"
+def _unclear(margins: list[tuple[tuple[str, Dual], ...]], covariance: Covariance) -> dict[str, np.ndarray]:
+    """What to say of contrasts that rest, somewhere inside, on something not being zero which cannot be told from it."""
+    remarks: dict[str, np.ndarray] = {}
+    for i, some in enumerate(margins):
+        errors = np.sqrt(covariance.variances(np.array([margin.gradient for _, margin in some]))) if some else []
+        for (text, margin), error in zip(some, errors, strict=True):
+            if abs(margin.value) < CLEAR * error:
+                remarks.setdefault(text, np.zeros(len(margins), dtype=bool))[i] = True
+    return remarks
 
 
 def _named(spec: Any) -> list[tuple[str | None, Any]]:
-    if isinstance(spec, str) or callable(spec):
+    """Single contrasts with their names, if they have any."""
+    if isinstance(spec, str) or callable(spec) or _is_weights(spec):
         return [(None, spec)]
     pairs: list[tuple[str | None, Any]]
-    if isinstance(spec, Mapping):
+    if isinstance(spec, pd.DataFrame):
+        # One contrast per row, one parameter per column; rows that are only numbered have no name.
+        has_names = not isinstance(spec.index, pd.RangeIndex)
+        pairs = [(str(name) if has_names else None, row) for name, row in spec.iterrows()]
+    elif isinstance(spec, (Mapping, pd.Series)):
         pairs = [(str(name), single) for name, single in spec.items()]
-    elif isinstance(spec, Sequence):
+    elif isinstance(spec, (Sequence, np.ndarray)) and np.ndim(spec) > 0:
         pairs = [(None, single) for single in spec]
     else:
         raise ContrastError(
-            f"a contrast is a string, a function, or a dict or list of these, got {type(spec).__name__}."
+            f"a contrast is a string, a function, weights, or a dict or list of these, got {type(spec).__name__}."
         )
     if not pairs:
         raise ContrastError("there is no contrast to evaluate: the collection is empty.")
     for _, single in pairs:
-        if not isinstance(single, str) and not callable(single):
-            raise ContrastError(f"a contrast is a string or a function, got {type(single).__name__}: {single!r}.")
+        if not isinstance(single, str) and not callable(single) and not _is_weights(single):
+            raise ContrastError(
+                f"a contrast is a string, a function or weights, got {type(single).__name__}: {single!r}."
+            )
     return pairs
+
+
+def _is_weights(single: Any) -> bool:
+    """Whether it is a number for each parameter, or for each of those it names."""
+    if isinstance(single, Mapping):
+        single = list(single.values())
+    if not isinstance(single, (Sequence, np.ndarray, pd.Series)) or isinstance(single, str) or not len(single):
+        return False
+    return all(isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool) for weight in single)
 
 
 @dataclass(frozen=True)
@@ -391,8 +605,47 @@ class _Found:
 def _single(name: str | None, spec: Any, quantities: Quantities, with_gradient: bool) -> list[_Found]:
     if isinstance(spec, str):
         parsed = evaluate(spec, quantities)
-        return [_Found(name or parsed.text, parsed.estimate, parsed.null)]
-    return _function(name, spec, quantities, with_gradient)
+        prefix = f"{name}: " if name and len(parsed) > 1 else ""
+        return [_Found(prefix + one.text if prefix or not name else name, one.estimate, one.null) for one in parsed]
+    if callable(spec):
+        return _function(name, spec, quantities, with_gradient)
+    return [_combination(name, spec, quantities)]
+
+
+def _combination(name: str | None, weights: Any, quantities: Quantities) -> _Found:
+    """A linear combination: weights by name of a parameter or anything a string can ask for, or one for each parameter."""
+    layout = quantities.layout
+    known = layout.names
+    if isinstance(weights, (Mapping, pd.Series)):
+        terms = [(str(key), float(weight)) for key, weight in weights.items()]
+    elif len(weights) == len(known):
+        terms = list(zip(known, np.asarray(weights, dtype=float).tolist(), strict=True))
+    else:
+        raise ContrastError(f"weights are one for each of the {len(known)} parameters, got {len(weights)}.")
+    if not np.isfinite([weight for _, weight in terms]).all():
+        raise ContrastError("weights must be finite numbers.")
+    terms = [(key, weight) for key, weight in terms if weight]
+    if not terms:
+        raise ContrastError("there is no contrast to evaluate: all weights are zero.")
+    places = {key: place for place, key in enumerate(known)}
+    dual = weighted(
+        (weight, quantity(quantities, *layout.quantity(places[key])) if key in places else _one(key, quantities))
+        for key, weight in terms
+    )
+    return _Found(name or linear_text([weight for _, weight in terms], [key for key, _ in terms]), dual)
+
+
+def _one(text: str, quantities: Quantities) -> Dual:
+    """What has a weight: a string that asks for one thing.
+
+    Raises
+    ------
+    ContrastError
+    """
+    found = evaluate(text, quantities)
+    if len(found) != 1 or found[0].null is not None:
+        raise ContrastError(f"weights are for single quantities without '=', got {text!r}.")
+    return found[0].estimate
 
 
 def _function(

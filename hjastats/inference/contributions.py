@@ -53,6 +53,11 @@ class Contributions:
         return cls(distinct, *_gradients(distinct, each), count)
 
     @classmethod
+    def of_rows(cls, rows: Design, data: Comparisons, at: Coefficients) -> Contributions:
+        """Every row by itself, as one comparison, with its weight."""
+        return cls(rows, *_gradients(rows, evaluate(single(rows, data.outcome), at)), data.weight)
+
+    @classmethod
     def of_clusters(
         cls, rows: Design, data: Comparisons, each: Derivatives, clusters: Clusters, scale: np.ndarray | None = None
     ) -> Contributions:

@@ -7,17 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
-from statsmodels.base._prediction_inference import PredictionResultsMonotonic
-from statsmodels.genmod.families.links import Logit
 
-from ..data.cells import take
 from ..errors import ContrastError, SizeError
 from ..fit import Fit
-from ..model.design import Design
-from ..model.likelihood import free_moves, free_regressors, log_odds, own_predictors
-from ..model.responses import probability, verdict_slopes
 from ..solve.precision import score_standard_errors
-from ..words import quoted
 from .contrasts import contrast, two_sided
 
 # Built once: a frame of one block under given columns takes a sixth of the time of one made from a dictionary.
@@ -102,11 +95,8 @@ def disagreement(fit: Fit) -> pd.DataFrame:
 
 def leverage(fit: Fit) -> pd.DataFrame:
     """Size of each judge's disagreement, h = norm of its row of U V', and relative to its consensus part, rho."""
-    parts = fit.parts
-    size = np.linalg.norm(fit.residual, axis=1)
-    part = np.abs(parts.gamma) * np.linalg.norm(parts.mu)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where(part > 0, size / part, np.inf)
+    judges, quantities = range(len(fit.layout.judges)), fit.quantities
+    size, relative = (np.array([quantities.value(kind, (k,)) for k in judges]) for kind in ("h", "rho"))
     if fit.is_withheld("U"):
         size = np.full_like(size, np.nan)
     if fit.is_withheld("gamma") or fit.is_withheld("U"):
@@ -132,46 +122,6 @@ def relative_loadings(fit: Fit, alpha: float = 0.05) -> pd.DataFrame:
     unclear = ~(np.abs(contrast(fit, [f"gamma[{name}]" for name in in_quotes.values()]).z) >= 1.96)
     table.loc[np.tile(unclear, layout.rank)] = np.nan
     return table
-
-
-def predictions(fit: Fit, rows: Design, which: str = "mean") -> PredictionResultsMonotonic:
-    """Expected preference for the first item of some rows, or the probability of a verdict, with intervals on the logit scale.
-
-    Raises
-    ------
-    ContrastError
-        For what is no verdict.
-    """
-    eta, own = log_odds(rows, fit.at), own_predictors(rows, fit.at)
-    verdicts = rows.response.verdicts
-    if which == "decided":
-        by_odds, by_own = np.ones(len(eta)), np.zeros((len(rows.response.parameters), len(eta)))
-        p, linear = probability(eta), eta
-    else:
-        if which != "mean" and which not in verdicts:
-            raise ContrastError(f"which must be one of {quoted(['mean', 'decided', *verdicts], 9)}, got {which!r}.")
-        worth = np.array([value if which == "mean" else float(name == which) for name, value in verdicts.items()])
-        chances, by_odds, by_own = verdict_slopes(rows.response, eta, own)
-        # What is left of one is added up, too: it would be lost next to one.
-        p, rest = worth @ chances, (1.0 - worth) @ chances
-        with np.errstate(divide="ignore", invalid="ignore"):
-            linear = np.log(p) - np.log(rest)
-            by_odds, by_own = worth @ by_odds / (p * rest), worth @ by_own / (p * rest)
-    variance = np.empty(len(eta))
-    for some in fit.in_parts(len(eta)):
-        part = take(rows, some)
-        slopes = np.vstack([by_odds[None], by_own])[:, some]
-        moves = free_moves(part, fit.tangent)
-        variance[some] = fit.covariance.variances(slopes[moves].T * free_regressors(part, fit.tangent))
-    link = Logit()
-    return PredictionResultsMonotonic(
-        p,
-        variance * (p * (1.0 - p)) ** 2,
-        linpred=linear,
-        linpred_se=np.sqrt(variance),
-        func=link.inverse,
-        deriv=link.inverse_deriv,
-    )
 
 
 def _matrix(fit: Fit, values: np.ndarray) -> pd.DataFrame:

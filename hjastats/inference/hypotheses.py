@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,17 +95,25 @@ def hypothesis_labels(matrix: np.ndarray, values: np.ndarray, names: list[str]) 
     >>> hypothesis_labels(np.array([[1.0, -1.0], [0.5, 0.0]]), np.array([0.0, 2.0]), ["mu[a]", "mu[b]"])
     ['mu[a] - mu[b] = 0', '0.5*mu[a] = 2']
     """
-    labels = []
-    for row, value in zip(matrix, values, strict=True):
-        text = ""
-        for name, weight in zip(names, row, strict=True):
-            if weight == 0:
-                continue
-            size = "" if abs(weight) == 1 else f"{abs(weight):g}*"
-            sign = ("-" if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")
-            text += f"{sign}{size}{name}"
-        labels.append(f"{text or '0'} = {value + 0.0:g}")
-    return labels
+    return [f"{linear_text(row, names)} = {value + 0.0:g}" for row, value in zip(matrix, values, strict=True)]
+
+
+def linear_text(weights: Iterable[float], names: Sequence[str]) -> str:
+    """A linear combination as it is written.
+
+    Examples
+    --------
+    >>> linear_text([1.0, -0.5], ["mu[a]", "mu[b]"])
+    'mu[a] - 0.5*mu[b]'
+    """
+    text = ""
+    for name, weight in zip(names, weights, strict=True):
+        if weight == 0:
+            continue
+        size = "" if abs(weight) == 1 else f"{abs(weight):g}*"
+        sign = ("-" if weight < 0 else "") if not text else (" - " if weight < 0 else " + ")
+        text += f"{sign}{size}{name}"
+    return text or "0"
 
 
 def independent(
@@ -218,7 +226,7 @@ def wald_test(fit: Fit, hypothesis: Any, cov_p: Any = None) -> ContrastResults:
 
 
 def wald_test_kinds(fit: Fit, skip_single: bool = False) -> pd.DataFrame:
-    """Joint tests by kind of parameter, of those that a value says are absent.
+    """Joint tests by kind of parameter or term of the formula, of those that a value says are absent.
 
     Raises
     ------
@@ -230,14 +238,17 @@ def wald_test_kinds(fit: Fit, skip_single: bool = False) -> pd.DataFrame:
         "gamma": 1.0,
         "mu": 0.0,
     }
-    for kind, where in layout.slices.items():
-        size, null = where.stop - where.start, nulls.get(kind)
-        if null is None or (skip_single and size == 1):
+    grouped = layout.terms.grouped()
+    others = {kind: [kind] for kind in layout.slices if layout.terms.named(kind) is None}
+    for name, kinds in (grouped | others).items():
+        null = nulls.get(kinds[0])
+        positions = np.concatenate([np.arange(len(layout.names))[layout.slices[kind]] for kind in kinds])
+        if null is None or (skip_single and len(positions) == 1):
             continue
-        matrix = np.zeros((size, len(layout.names)))
-        matrix[np.arange(size), np.arange(where.start, where.stop)] = 1.0
-        test = wald_test(fit, (matrix, np.full(size, null)))
-        rows[kind] = {"statistic": test.statistic, "pvalue": float(test.pvalue), "df_constraint": int(test.df_denom)}
+        matrix = np.zeros((len(positions), len(layout.names)))
+        matrix[np.arange(len(positions)), positions] = 1.0
+        test = wald_test(fit, (matrix, np.full(len(positions), null)))
+        rows[name] = {"statistic": test.statistic, "pvalue": float(test.pvalue), "df_constraint": int(test.df_denom)}
     if not rows:
         raise ContrastError("this model has no kinds of parameters to test jointly; use wald_test.")
     return pd.DataFrame.from_dict(rows, orient="index")

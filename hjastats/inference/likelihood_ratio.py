@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,8 @@ BEYOND_DOUBT = 0.001
 # Inflation by clusters beyond which a p-value that does not count them says so.
 NOTEWORTHY = 1.2
 NOT_COUNTED = "does not count"
+# What a table says of one fit alone.
+_OWN = ("df", "llf", "aic", "bic")
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,21 @@ def comparison_table(candidates: Sequence[Candidate]) -> pd.DataFrame:
     rows = [_row(candidate, ordered[:place]) for place, candidate in enumerate(ordered)]
     table = pd.DataFrame(rows, index=[candidate.name for candidate in ordered])
     return table.astype({"lr_df": "Int64"})
+
+
+def drop_table(full: Candidate, without: Mapping[str, Candidate]) -> pd.DataFrame:
+    """Tests of a fit against others that each lack one of its terms.
+
+    Raises
+    ------
+    ComparisonError
+        For fits that have no likelihood ratio.
+    """
+    rows = {}
+    for name, small in without.items():
+        check_nested(small, full)
+        rows[name] = _row(full, [small]) | {key: value for key, value in _row(small, []).items() if key in _OWN}
+    return pd.DataFrame.from_dict(rows, orient="index").drop(columns="against").astype({"lr_df": "Int64"})
 
 
 def _row(candidate: Candidate, smaller: list[Candidate]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..errors import ContrastError, IdentificationError, SizeError
 from ..fit import Fit
 from ..words import quoted
 from .contrasts import normal_limits, tests_table
-from .simultaneous import exceedance, largest_differences, pairwise_differences
+from .simultaneous import adjusted_p_values, exceedance, largest_differences, pairwise_differences
 
 
 def pairwise(
@@ -62,25 +62,13 @@ def pairwise(
         half = np.quantile(draws, 1 - alpha) * errors
         table["ci_lower"], table["ci_upper"] = difference - half, difference + half
     else:
-        adjusted = _adjusted(table["p_value"].to_numpy(), method, alpha)
+        adjusted = adjusted_p_values(table["p_value"].to_numpy(), method, alpha)
     table.insert(4, "p_adjusted", adjusted)
     return table.set_axis(_pair_index(names)).reindex(index)
 
 
 def _pair_index(names: Sequence[str]) -> pd.MultiIndex:
     return pd.MultiIndex.from_tuples(combinations(names, 2), names=["first", "second"])
-
-
-def _adjusted(p_values: np.ndarray, method: str, alpha: float) -> np.ndarray:
-    """P-values adjusted for looking at all of them."""
-    if method == "none":
-        return p_values
-    from statsmodels.stats.multitest import multipletests
-
-    try:
-        return multipletests(p_values, alpha=alpha, method=method)[1]
-    except ValueError:
-        raise ContrastError(f"method must be 'single-step', 'none' or one of multipletests, got {method!r}.") from None
 
 
 def compared_positions(fit: Fit, kind: str, labels: Sequence[str] | None) -> np.ndarray:

@@ -62,16 +62,22 @@ class ParametricDraw:
         shares = np.clip(probabilities[order] / np.maximum(left, 1e-300), 0.0, 1.0)
         return cls(cells, outcomes[order], shares)
 
+    def numbers(self, rng: np.random.Generator) -> np.ndarray:
+        """How often each of the outcomes is drawn, shape (n_outcomes, n_cells)."""
+        left, drawn = np.round(self.cells.n).astype(np.int64), []
+        for share in self.shares[:-1]:
+            drawn.append(rng.binomial(left, share))
+            left = left - drawn[-1]
+        return np.array([*drawn, left])
+
+    def filled(self, numbers: np.ndarray) -> Design:
+        """The cells with such numbers of outcomes."""
+        counts = numbers.T @ self.cells.response.counts(self.outcomes)
+        return replace(self.cells, y=self.outcomes @ numbers, counts=counts)
+
     def draw(self, rng: np.random.Generator) -> Design:
         """Cells with new counts."""
-        left = np.round(self.cells.n).astype(np.int64)
-        y, counts = np.zeros(len(left)), np.zeros(self.cells.counts.shape)
-        for outcome, share in zip(self.outcomes, self.shares, strict=True):
-            number = rng.binomial(left, share) if outcome != self.outcomes[-1] else left
-            left = left - number
-            y += outcome * number
-            counts += number[:, None] * self.cells.response.counts(np.array([outcome]))
-        return replace(self.cells, y=y, counts=counts)
+        return self.filled(self.numbers(rng))
 
 
 def _with_ties(

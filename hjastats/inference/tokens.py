@@ -6,23 +6,37 @@ import re
 from dataclasses import dataclass
 
 from ..errors import ContrastError
-from ..model.quantities import Quantities
-from .functions import FUNCTIONS
+from ..model.quantities import ALL, Quantities
+from .functions import FUNCTIONS, GROUP_FUNCTIONS
 
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?")
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUOTED = re.compile(r"""\s*(['"])((?:(?!\1).|\1\1)*)\1(?!\1)\s*""", re.DOTALL)
-_OPERATORS = ("**", "+", "-", "*", "/", "^", "(", ")", "=")
+_OPENING = re.compile(r"\s*\[\s*")
+_SPACE = re.compile(r"\s*")
+_OPERATORS = ("**", "+", "-", "*", "/", "^", "(", ")", "==", "=", ",")
+_INEQUALITY = re.compile(r"[<>]=?|!=|[≤≥≠]")
 
 
 @dataclass(frozen=True)
 class Token:
-    """A piece of a contrast string: its kind, its text, where it starts, and the quantity it names."""
+    """A piece of a contrast string: its kind, its text, where it starts, and the quantities it names.
+
+    Attributes
+    ----------
+    quantity : str
+        What is named, such as "mu".
+    indices : tuple of tuple of int
+        Of each of them, one unless it is a group.
+    is_group : bool
+    """
 
     kind: str
     text: str
     start: int
-    quantity: tuple[str, tuple[int, ...]] | None = None
+    quantity: str = ""
+    indices: tuple[tuple[int, ...], ...] = ()
+    is_group: bool = False
 
 
 def tokenize(text: str, quantities: Quantities) -> list[Token]:
@@ -41,7 +55,12 @@ def tokenize(text: str, quantities: Quantities) -> list[Token]:
 def _next_token(text: str, at: int, quantities: Quantities) -> tuple[Token, int]:
     named = _longest_plain_name(text, at, quantities)
     if named is not None:
-        return Token("quantity", named, at, (named, ())), at + len(named)
+        return Token("quantity", named, at, named, ((),)), at + len(named)
+    if match := _INEQUALITY.match(text, at):
+        raise ContrastError(
+            f"{match.group()!r} at position {at + 1} of {excerpt(text)}: hypotheses are equations; one-sided tests are asked "
+            "for by alternative='larger' or 'smaller'."
+        )
     if match := _NUMBER.match(text, at):
         return Token("number", match.group(), at), match.end()
     for operator in _OPERATORS:
@@ -52,7 +71,7 @@ def _next_token(text: str, at: int, quantities: Quantities) -> tuple[Token, int]
         return _indexed(text, at, kind, quantities)
     if match := _NAME.match(text, at):
         name = match.group()
-        if name in FUNCTIONS:
+        if name in FUNCTIONS or name in GROUP_FUNCTIONS:
             return Token("function", name, at), match.end()
         raise ContrastError(_unknown_name(text, name, at, quantities))
     raise ContrastError(f"unexpected {text[at]!r} at position {at + 1} of {excerpt(text)}.")
@@ -68,11 +87,7 @@ def _longest_plain_name(text: str, at: int, quantities: Quantities) -> str | Non
 
 
 def _longest_kind(text: str, at: int, quantities: Quantities) -> str | None:
-    fitting = [
-        kind
-        for kind in quantities.kinds
-        if text.startswith(kind, at) and text[at + len(kind) :].lstrip().startswith("[")
-    ]
+    fitting = [kind for kind in quantities.kinds if text.startswith(kind, at) and _OPENING.match(text, at + len(kind))]
     return max(fitting, key=len, default=None)
 
 
@@ -87,44 +102,63 @@ def _ends_a_name(text: str, end: int, name: str) -> bool:
 
 def _unknown_name(text: str, name: str, at: int, quantities: Quantities) -> str:
     known = [*(f"{kind}[{', '.join(roles)}]" for kind, roles in quantities.kinds.items()), *quantities.plain_names]
-    listed = ", ".join([*known, *FUNCTIONS])
+    listed = ", ".join([*known, *FUNCTIONS, *GROUP_FUNCTIONS])
     return f"unknown name {name!r} at position {at + 1} of {excerpt(text)}; known are {listed}."
 
 
 def _indexed(text: str, at: int, kind: str, quantities: Quantities) -> tuple[Token, int]:
-    """A quantity with labels. Labels may contain brackets and commas: the first reading that names existing ones counts."""
+    """Quantities with labels. Labels may contain brackets and commas: the first reading that names existing ones counts."""
     opening = text.index("[", at)
-    if text[opening + 1 :].lstrip()[:1] in ("'", '"'):
+    start = _SPACE.match(text, opening + 1).end()  # type: ignore[union-attr]
+    if text[start : start + 1] in ("'", '"'):
         labels, end = _quoted_labels(text, opening + 1)
-        return Token("quantity", text[at:end], at, (kind, quantities.resolve(kind, labels))), end
-    closing = text.find("]", opening)
+        return _named(text, at, end, kind, labels, quantities), end
+    closing = end = text.find("]", opening)
     if closing < 0:
         raise ContrastError(f"the bracket opened at position {opening + 1} of {excerpt(text)} is not closed.")
-    end = closing
-    while end >= 0:
-        readings = _readings(text[opening + 1 : end], len(quantities.kinds[kind]))
-        fitting = [labels for labels in readings if quantities.is_known(kind, labels)]
+    for _ in range(1 + quantities.most_brackets):
+        fitting = _fitting(text[opening + 1 : end], kind, quantities)
         if len(fitting) > 1:
             raise ContrastError(f"{text[at : end + 1]!r} can be read in {len(fitting)} ways: put the labels in quotes.")
         if fitting:
-            return Token("quantity", text[at : end + 1], at, (kind, quantities.resolve(kind, fitting[0]))), end + 1
+            return _named(text, at, end + 1, kind, fitting[0], quantities), end + 1
         end = text.find("]", end + 1)
-    if "'" in text[opening:] or '"' in text[opening:]:
+        if end < 0:
+            break
+    if any(quote in text[opening:closing] for quote in ("'", '"')):
         # Some labels in quotes, the first one not.
         labels, end = _quoted_labels(text, opening + 1)
         if quantities.is_known(kind, labels):
-            return Token("quantity", text[at:end], at, (kind, quantities.resolve(kind, labels))), end
+            return _named(text, at, end, kind, labels, quantities), end
     raise _unknown_labels(kind, text[opening + 1 : closing], quantities)
+
+
+def _named(text: str, at: int, end: int, kind: str, labels: tuple[str, ...], quantities: Quantities) -> Token:
+    indices = tuple(quantities.select(kind, labels))
+    is_group = len(indices) != 1 or ALL in labels
+    return Token("quantity", text[at:end], at, kind, indices, is_group)
+
+
+def _fitting(content: str, kind: str, quantities: Quantities) -> list[tuple[str, ...]]:
+    """The ways to read what stands in brackets as labels that exist: of one quantity, or of a group."""
+    forms = quantities.forms(kind)
+    readings = [labels for form in forms for labels in _readings(content, len(form))]
+    if len(forms[0]) == 1 and "," in content:
+        readings.append(tuple(part.strip() for part in content.split(",")))
+    return [labels for labels in readings if quantities.is_known(kind, labels)]
 
 
 def _unknown_labels(kind: str, content: str, quantities: Quantities) -> ContrastError:
     """Why no reading of the labels exists."""
-    roles, labels = quantities.kinds[kind], tuple(part.strip() for part in content.split(","))
-    if len(labels) != len(roles):
-        hint = "; put a label with a comma or a bracket in quotes"
-        return ContrastError(f"{kind} needs [{', '.join(roles)}], got {content!r}{hint}.")
+    forms, labels = quantities.forms(kind), tuple(part.strip() for part in content.split(","))
+    if len(forms[0]) == 1 and not any(quantities.is_known(kind, (label,)) for label in labels):
+        labels = (content.strip(),)
+    elif len(forms[0]) > 1 and len(labels) not in map(len, forms):
+        needed = " or ".join(f"[{', '.join(form)}]" for form in forms)
+        hint = "; put a label with a comma or a bracket in quotes, and write * for all"
+        return ContrastError(f"{kind} needs {needed}, got {content!r}{hint}.")
     try:
-        quantities.resolve(kind, labels)
+        quantities.select(kind, labels)
     except ContrastError as error:
         return error
     return ContrastError(f"cannot read the labels {content!r} of {kind}.")
@@ -153,11 +187,11 @@ def _quoted_labels(text: str, at: int) -> tuple[tuple[str, ...], int]:
             quote, inner = found.groups()
             label, at = inner.replace(2 * quote, quote), found.end()
         else:
-            at += len(text[at:]) - len(text[at:].lstrip())
+            at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
             if text[at : at + 1] in ("'", '"'):
                 raise ContrastError(f"the quote opened at position {at + 1} of {excerpt(text)} is not closed.")
-            label = text[at:].partition("]")[0].partition(",")[0]
-            label, at = label.strip(), at + len(label)
+            end = min((place for sign in "]," if (place := text.find(sign, at)) >= 0), default=len(text))
+            label, at = text[at:end].strip(), end
         labels.append(label)
         if text[at : at + 1] == "]":
             return tuple(labels), at + 1

@@ -136,6 +136,14 @@ def sensitivity_gradient(parts: Decomposition, residual: np.ndarray, judge: int)
         return result / (mu @ mu)
 
 
+def disagreement_gradient(parts: Decomposition, residual: np.ndarray, judge: int) -> np.ndarray:
+    """Derivative by the scores of the norm of a judge's row of the residual, which has no part along mu."""
+    own = residual[judge] / np.linalg.norm(residual[judge])
+    result = np.tile(-parts.gamma[judge] * own / len(parts.gamma), (len(parts.gamma), 1))
+    result[judge] += own
+    return result
+
+
 def loading_gradient(parts: Decomposition, judge: int, direction: int) -> np.ndarray:
     """Derivative of ``U[judge, direction]`` by the scores, shape (n_judges, n_items)."""
     left, strength, right = _singular_vectors(parts)

@@ -68,7 +68,7 @@ class Layout:
     def _labels_of_terms(self) -> list[str]:
         """Labels of declared terms, then of covariates."""
         terms = list(self.terms)
-        return [term.label for term in sorted(terms, key=lambda term: (term.kind is None, term.moves))]
+        return list(dict.fromkeys(t.label for t in sorted(terms, key=lambda term: (term.kind is None, term.moves))))
 
     @property
     def has_judge_parameters(self) -> bool:

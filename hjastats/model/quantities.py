@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,13 @@ from ..errors import ContrastError
 from ..words import quoted
 from .decomposition import Decomposition, aligned
 from .design import Coefficients
-from .jacobians import consensus_gradient, coordinate_gradient, loading_gradient, sensitivity_gradient
+from .jacobians import (
+    consensus_gradient,
+    coordinate_gradient,
+    disagreement_gradient,
+    loading_gradient,
+    sensitivity_gradient,
+)
 from .layout import Layout
 from .responses import BINARY, KINDS, Response, probability, verdict_slopes
 from .tangent import TangentBasis
@@ -28,9 +35,17 @@ INDICES = {
     "V": ("item", "direction"),
     "p": ("judge", "item", "item"),
     "prob": ("verdict", "judge", "item", "item"),
+    "h": ("judge",),
+    "rho": ("judge",),
 }
-# Kinds that lie between zero and one.
-PROBABILITIES = ("p", "prob")
+# Kinds that may do without their first index: a probability without a judge is that of the consensus.
+SHORTER = {"p": ("item", "item")}
+# Kinds that lie between zero and one, and those that are zero only where all their parts are.
+PROBABILITIES, LENGTHS = ("p", "prob"), ("h", "rho")
+# All labels of an index.
+ALL = "*"
+# A disagreement this small against the scores is rounding error of models that have none.
+_NO_DISAGREEMENT = 1e-10
 
 
 class Quantities:
@@ -60,7 +75,7 @@ class Quantities:
 
     # Names
 
-    @property
+    @cached_property
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """Indexed kinds of this model and what indexes them."""
         kinds = {name: index for name, index in INDICES.items() if name not in ("U", "V") or self.layout.rank}
@@ -71,6 +86,11 @@ class Quantities:
         """Quantities without index: coefficients common to all judges."""
         return self.layout.terms.shared_names
 
+    def forms(self, kind: str) -> list[tuple[str, ...]]:
+        """What may index a kind, the longest form first."""
+        own = self.kinds[kind]
+        return [own, SHORTER[kind]] if own == INDICES.get(kind) and kind in SHORTER else [own]
+
     def resolve(self, kind: str, labels: tuple[str, ...]) -> tuple[int, ...]:
         """Positions of the labels of one quantity.
 
@@ -79,34 +99,90 @@ class Quantities:
         ContrastError
             With the nearest known label when one is unknown.
         """
-        roles = self.kinds[kind]
-        if len(labels) != len(roles):
-            raise ContrastError(f"{kind} needs [{', '.join(roles)}], got {len(labels)} label(s): {quoted(labels)}.")
+        roles = self._form(kind, labels)
         return tuple(self._position(kind, role, label) for role, label in zip(roles, labels, strict=True))
 
+    def select(self, kind: str, labels: tuple[str, ...]) -> list[tuple[int, ...]]:
+        """Positions of the quantities that labels name: ``*`` is all of an index, and one index may have several labels.
+
+        An item is not compared with itself.
+
+        Raises
+        ------
+        ContrastError
+        """
+        if len(self.kinds[kind]) == 1 and len(labels) > 1:
+            found = [self.resolve(kind, (label,)) for label in labels]
+            if len(set(found)) < len(found):
+                raise ContrastError(f"a group names each label once, got {kind}[{', '.join(labels)}].")
+            return found
+        roles = self._form(kind, labels)
+        choices = [
+            list(known.values()) if label == ALL and ALL not in known else [self._position(kind, role, label)]
+            for role, label, known in zip(roles, labels, (self._known(kind, role) for role in roles), strict=True)
+        ]
+        if ALL in labels and roles[-2:] == ("item", "item"):
+            return [index for index in product(*choices) if index[-1] != index[-2]]
+        return list(product(*choices))
+
     def is_known(self, kind: str, labels: tuple[str, ...]) -> bool:
-        """Whether all labels of a quantity exist."""
-        try:
-            self.resolve(kind, labels)
-        except ContrastError:
-            return False
-        return True
+        """Whether all labels of a quantity, or of a group of quantities, exist."""
+        own = self.kinds[kind]
+        if len(own) == 1 and len(labels) > 1:
+            return all(label in self._known(kind, own[0]) for label in labels)
+        roles = next((form for form in self.forms(kind) if len(form) == len(labels)), None)
+        return roles is not None and all(
+            label == ALL or label in self._known(kind, role) for role, label in zip(roles, labels, strict=True)
+        )
+
+    def label(self, kind: str, index: tuple[int, ...]) -> str:
+        """The name of one quantity.
+
+        Examples
+        --------
+        >>> from hjastats.model.structures import LowRank
+        >>> scores = np.array([[1.0, -1.0], [2.0, -2.0]])
+        >>> layout = Layout(LowRank(0), ("j1", "j2"), ("a", "b"))
+        >>> Quantities(layout, Coefficients(scores, np.zeros((2, 0)), np.zeros(0))).label("S", (1, 0))
+        'S[j2, a]'
+        """
+        roles = next(form for form in self.forms(kind) if len(form) == len(index))
+        labels = {"judge": self.layout.judges, "item": self.layout.items, "verdict": tuple(self.response.verdicts)}
+        named = [str(i + 1) if role == "direction" else labels[role][i] for role, i in zip(roles, index, strict=True)]
+        return f"{kind}[{', '.join(named)}]"
+
+    @cached_property
+    def most_brackets(self) -> int:
+        """How many closing brackets the labels of one quantity can have."""
+        return max(label.count("]") for label in (*self.layout.judges, *self.layout.items)) * 4
+
+    def _form(self, kind: str, labels: tuple[str, ...]) -> tuple[str, ...]:
+        for form in self.forms(kind):
+            if len(form) == len(labels):
+                return form
+        needed = " or ".join(f"[{', '.join(form)}]" for form in self.forms(kind))
+        raise ContrastError(f"{kind} needs {needed}, got {len(labels)} label(s): {quoted(labels)}.")
+
+    def _known(self, kind: str, role: str) -> dict[str, int]:
+        """Labels of one index of a kind."""
+        if role == "direction":
+            return {str(d + 1): d for d in range(self.layout.rank)}
+        if role == "verdict":
+            return {name: v for v, name in enumerate(self.response.verdicts)}
+        if role == "judge" and kind in self.layout.terms.own_names:
+            return {judge: self._positions["judge"][judge] for judge in self.layout.judges_with(kind)}
+        return self._positions[role]
 
     def _position(self, kind: str, role: str, label: str) -> int:
-        if role == "direction":
-            if label.isdecimal() and 1 <= int(label) <= self.layout.rank:
-                return int(label) - 1
-            raise ContrastError(f"{kind} has directions 1 to {self.layout.rank}, got {label!r}.")
-        if role == "verdict":
-            known = {name: v for v, name in enumerate(self.response.verdicts)}
-            if label in known:
-                return known[label]
-            raise ContrastError(f"{kind} needs a verdict, {quoted(known)}, got {label!r}.")
-        known = self._positions[role]
-        if role == "judge" and label in known and label not in self.layout.judges_with(kind):
-            raise ContrastError(f"judge {label!r} never ties: it has no tie propensity to ask about.")
+        known = self._known(kind, role)
         if label in known:
             return known[label]
+        if role == "direction":
+            raise ContrastError(f"{kind} has directions 1 to {self.layout.rank}, got {label!r}.")
+        if role == "verdict":
+            raise ContrastError(f"{kind} needs a verdict, {quoted(known)}, got {label!r}.")
+        if label in self._positions[role]:
+            raise ContrastError(f"judge {label!r} never ties: it has no tie propensity to ask about.")
         near = difflib.get_close_matches(label, known, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else f" Known are {quoted(known, 8)}."
         raise ContrastError(f"no {role} is called {label!r}.{hint}")
@@ -147,12 +223,26 @@ class Quantities:
             return float(probability(np.array([self._log_odds(*index)]))[0])
         if kind == "prob":
             return float(self._verdicts(*index[1:])[0][index[0], 0])
+        if kind in LENGTHS:
+            return self._disagreement(kind, index[0])
         source = {"mu": self.parts.mu, "gamma": self.parts.gamma, "S": self.at.scores, "R": self.residual}
         if kind in source:
             return float(source[kind][index])
         return float(getattr(self.parts, kind)[index])
 
-    def _log_odds(self, judge: int, first: int, second: int) -> float:
+    def _disagreement(self, kind: str, judge: int) -> float:
+        """Size of a judge's disagreement, h, or relative to its consensus part, rho; zero in models that have none."""
+        size = float(np.linalg.norm(self.residual[judge]))
+        if size <= _NO_DISAGREEMENT * np.linalg.norm(self.at.scores[judge]):
+            return 0.0
+        part = abs(float(self.parts.gamma[judge])) * float(np.linalg.norm(self.parts.mu)) if kind == "rho" else 1.0
+        return size / part if part else np.inf
+
+    def _log_odds(self, *index: int) -> float:
+        """Of the item shown first, by a judge, or by the consensus, which knows no position."""
+        if len(index) == 2:
+            return float(self.parts.mu[index[0]] - self.parts.mu[index[1]])
+        judge, first, second = index
         constant = [self.value(kind, index) for kind, index in self._in_every_comparison(judge)]
         return float(self.at.scores[judge, first] - self.at.scores[judge, second]) + sum(constant)
 
@@ -187,7 +277,7 @@ class Quantities:
             for p, slopes in enumerate(by_own, start=1):
                 for term in self._in_every_comparison(judge, p):
                     result = result + slopes[verdict, 0] * self._own_gradient(*term)
-        else:
+        elif kind not in LENGTHS or self.value(kind, index) > 0:
             result[layout.n_linear :] = self.tangent.coordinates(self._by_scores(kind, index))
         return result
 
@@ -208,6 +298,8 @@ class Quantities:
         if kind == "V":
             return coordinate_gradient(parts, *index)
         result = np.zeros_like(self.at.scores)
+        if kind in LENGTHS:
+            return disagreement_gradient(parts, self.residual, *index) if kind == "h" else self._relative(*index)
         result[index] = 1.0
         if kind == "R":
             judge, item = index
@@ -215,7 +307,18 @@ class Quantities:
             result -= parts.gamma[judge] * self._by_scores("mu", (item,))
         return result
 
-    def _log_odds_gradient(self, judge: int, first: int, second: int) -> np.ndarray:
+    def _relative(self, judge: int) -> np.ndarray:
+        """Derivative of rho: that of h over the norm of gamma mu."""
+        parts = self.parts
+        by_consensus = parts.mu / (parts.mu @ parts.mu) / len(parts.gamma)
+        by_size = disagreement_gradient(parts, self.residual, judge) / self._disagreement("h", judge)
+        by_gamma = sensitivity_gradient(parts, self.residual, judge) / parts.gamma[judge]
+        return self._disagreement("rho", judge) * (by_size - by_gamma - by_consensus)
+
+    def _log_odds_gradient(self, *index: int) -> np.ndarray:
+        if len(index) == 2:
+            return self.gradient("mu", index[:1]) - self.gradient("mu", index[1:])
+        judge, first, second = index
         result = self.gradient("S", (judge, first)) - self.gradient("S", (judge, second))
         for term in self._in_every_comparison(judge):
             result = result + self.gradient(*term)
@@ -251,6 +354,8 @@ class ParameterView:
         ``tie`` is empty unless ties are an outcome.
     S, R : pandas.DataFrame
         Scores and residual disagreement, judges by items.
+    h, rho : pandas.Series
+        Size of each judge's disagreement, and relative to its consensus part.
     U, V : pandas.DataFrame
         Loadings by judge and coordinates by item; columns 1, 2, ...
     params : pandas.Series
@@ -272,6 +377,20 @@ class ParameterView:
         for name in KINDS:
             setattr(self, name, self._term(name, judges))
 
+    @property
+    def h(self) -> pd.Series:
+        """Size of each judge's disagreement, the norm of its row of R."""
+        return self._lengths("h")
+
+    @property
+    def rho(self) -> pd.Series:
+        """Size of each judge's disagreement relative to that of its consensus part."""
+        return self._lengths("rho")
+
+    def _lengths(self, kind: str) -> pd.Series:
+        values = [self._quantities.value(kind, (k,)) for k in range(len(self.gamma))]
+        return pd.Series(values, self.gamma.index, name=kind)
+
     def _term(self, name: str, judges: pd.Index) -> pd.Series:
         """Coefficients of a term for the judges that have one; zero if nobody has, where that means no effect."""
         layout, at = self._quantities.layout, self._quantities.at
@@ -283,9 +402,12 @@ class ParameterView:
         own = pd.Series(at.judge[:, layout.terms.own_names.index(name)], judges)
         return own.loc[list(layout.judges_with(name))]
 
-    def p(self, judge: str, first: str, second: str) -> Probability:
-        """Probability that a judge prefers the item shown first, among decided verdicts."""
-        return Probability(self._quantities.value("p", self._quantities.resolve("p", (judge, first, second))))
+    def p(self, *labels: str) -> Probability:
+        """Probability that a judge prefers the item shown first, among decided verdicts: ``p(judge, first, second)``.
+
+        Without a judge, ``p(first, second)``, that of the consensus.
+        """
+        return Probability(self._quantities.value("p", self._quantities.resolve("p", labels)))
 
     def prob(self, verdict: str, judge: str, first: str, second: str) -> Probability:
         """Probability of a verdict: ``"first"``, ``"second"``, and ``"tie"`` where ties are an outcome."""

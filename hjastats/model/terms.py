@@ -7,7 +7,7 @@ models.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -99,12 +99,20 @@ class Term:
         None for covariates.
     held : tuple of int
         Judges without a parameter, whose coefficient is ``kind.absent``.
+    part_of : str
+        The term of a formula that made this column, and perhaps others; itself by default.
     """
 
     name: str
     scope: str
     kind: TermKind | None = None
     held: tuple[int, ...] = ()
+    part_of: str = ""
+
+    @property
+    def group(self) -> str:
+        """The term of the formula that this is a column of, or itself."""
+        return self.part_of or self.name
 
     @property
     def moves(self) -> int:
@@ -120,7 +128,7 @@ class Term:
     def label(self) -> str:
         """In the short name of a model: a kind is one per judge unless said otherwise, a covariate one for all."""
         if self.kind is None:
-            return self.name if self.scope == "common" else f"{self.name} per judge"
+            return self.group if self.scope == "common" else f"{self.group} per judge"
         return self.kind.label if self.scope == "judge" else f"common {self.kind.label}"
 
     @property
@@ -168,6 +176,21 @@ class Terms:
         term = self.named(name)
         return None if term is None else term.scope
 
+    def grouped(self) -> dict[str, list[str]]:
+        """Names of the terms by the term of the formula that made them, those of judges and of all apart.
+
+        Examples
+        --------
+        >>> gather(["C(x)[a]", "C(x)[b]"], ["x"], {}, [], {"C(x)[a]": "C(x)", "C(x)[b]": "C(x)"}).grouped()
+        {'C(x)': ['C(x)[a]', 'C(x)[b]'], 'x': ['x']}
+        """
+        shared = {term.group for term in self.shared}
+        result: dict[str, list[str]] = {}
+        for term in self:
+            is_both = term.scope == "judge" and term.group in shared
+            result.setdefault(f"{term.group} per judge" if is_both else term.group, []).append(term.name)
+        return result
+
     def covariates(self, scope: str) -> list[str]:
         """Names of the terms that are covariates."""
         return [term.name for term in self if term.kind is None and term.scope == scope]
@@ -208,20 +231,24 @@ def gather(
     judge_covariates: list[str],
     scopes: dict[str, str | None],
     response: list[Term],
+    parts: Mapping[str, str] | None = None,
 ) -> Terms:
     """The terms of a model: covariates, declared kinds with their scopes, and the parameters of the response.
+
+    ``parts`` names the terms of a formula that covariates are columns of.
 
     Examples
     --------
     >>> gather(["x"], ["z"], {"position": "judge"}, []).own_names
     ('position', 'z')
     """
+    made_by = parts or {}
     declared = [Term(name, scope, OPTIONS[name]) for name, scope in scopes.items() if scope is not None]
     everything = [
-        *(Term(name, "common") for name in covariates),
+        *(Term(name, "common", part_of=made_by.get(name, "")) for name in covariates),
         *(term for term in declared if term.scope == "common"),
         *(term for term in declared if term.scope == "judge"),
-        *(Term(name, "judge") for name in judge_covariates),
+        *(Term(name, "judge", part_of=made_by.get(name, "")) for name in judge_covariates),
         *response,
     ]
     return Terms(

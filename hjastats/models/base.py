@@ -6,13 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from patsy import PatsyError
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
 from ..data.arrays import UserArrays, check_option, column, covariate_frame, generator, judge_columns, known_offset
 from ..data.cells import collapse, take
 from ..data.comparisons import Comparisons, check_rows
+from ..data.engines import pandas_frame
+from ..data.formulas import NO_ORIGIN, UNREADABLE, CovariateFormula, Names, Origin, design_of
 from ..data.readers import read_comparisons
 from ..errors import REMOVED, ComparisonError, IdentificationError, OptionError
 from ..fit import Observations
@@ -37,7 +38,7 @@ from ..solve.precision import information_at
 from ..solve.search import no_terms
 from ..solve.starts import starting_scores
 from ..words import counted, quoted
-from .prediction import NewComparisons
+from .prediction import LabelledRows, NewComparisons
 
 Labels = Any
 
@@ -67,8 +68,10 @@ class ComparisonModel(GenericLikelihoodModel):
         missing: str = "none",
         columns: pd.DataFrame | None = None,
         comparisons: Comparisons | None = None,
+        origin: Origin | None = None,
         **kwargs: Any,
     ) -> None:
+        self.origin = NO_ORIGIN if origin is None else origin
         self.scopes: dict[str, str | None] = {"position": position}
         for name, scope in self.scopes.items():
             check_option(name, scope, SCOPES)
@@ -77,6 +80,7 @@ class ComparisonModel(GenericLikelihoodModel):
         self.ties, self.tie, self.response = ties, tie, RESPONSES[ties]
         formula_rows = kwargs.pop("missing_idx", None)
         spec = {name: kwargs.pop(name) for name in ("model_spec", "formula") if name in kwargs}
+        frame = kwargs.pop("frame", None)
         if kwargs:
             raise TypeError(f"{type(self).__name__} got unknown arguments: {quoted(kwargs)}.")
         if comparisons is None:
@@ -113,7 +117,23 @@ class ComparisonModel(GenericLikelihoodModel):
         # The design of a formula stays with the data, which know how to restore it after pickling.
         self.__dict__.pop("model_spec", None)
         self.formula: str | None = spec.get("formula")
+        if frame is not None:
+            # Of which statsmodels makes the design of the formula again after unpickling.
+            self.data.frame = frame
         self._set_up(rank)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the design of the formula: patsy refuses to be pickled, and statsmodels guesses where its functions are."""
+        state = dict(self.__dict__)
+        if self.formula is not None:
+            state["data"] = object.__new__(type(self.data))
+            state["data"].__dict__.update({name: x for name, x in vars(self.data).items() if name != "model_spec"})
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self.formula is not None:
+            self.data.model_spec = design_of(self.formula, self.data.frame, self.origin.names)
 
     def _take_intercept(self, exog: pd.DataFrame) -> pd.DataFrame | None:
         """An intercept is a bonus for the item shown first: make it the position effect it is."""
@@ -194,13 +214,15 @@ class ComparisonModel(GenericLikelihoodModel):
     ) -> Self:
         """Build the model from a formula such as ``"win ~ 0 + length_diff"``.
 
-        The left side is the preference for the first item in [0, 1]; the right side holds covariates, ``0`` for none. An
-        intercept is a bonus for the first item and becomes ``position="common"``.
+        The left side is the preference for the first item in [0, 1], or whether it was preferred; the right side holds
+        covariates, ``0`` for none. An intercept is a bonus for the first item and becomes ``position="common"``. The names of
+        the columns are remembered: predictions read the same frame.
 
         Parameters
         ----------
         formula : str
         data : pandas.DataFrame
+            Or a frame of polars or of any other engine that narwhals knows, or a dict of columns.
         subset : array_like, optional
             Rows to use, as index labels or a boolean mask.
         judge, item_a, item_b, weights, offset : str or array_like
@@ -224,36 +246,59 @@ class ComparisonModel(GenericLikelihoodModel):
             raise ComparisonError(
                 f"a formula has an outcome, a tilde and covariates, 'win ~ 0 + length', got {formula!r}."
             )
+        data = pandas_frame(data)
+        names = Names.of_caller(kwargs.get("eval_env"), 1, [formula, judge_exog], data.columns)
         arrays = {"judge": judge, "item_a": item_a, "item_b": item_b}
+        roles = {name: value for name, value in arrays.items() if isinstance(value, str)}
         arrays |= {name: given for name, given in (("weights", weights), ("offset", offset)) if given is not None}
         columns = pd.DataFrame({name: column(name, value, data) for name, value in arrays.items()}, index=data.index)
+        by_judge = None
+        if isinstance(judge_exog, str) and judge_exog not in data.columns:
+            by_judge = CovariateFormula.of(judge_exog, data, names, "judge_exog=")
+            judge_exog = by_judge.columns(data)
         own = judge_columns(judge_exog, data)
         if subset is not None:
             data, columns = data.loc[subset], columns.loc[subset]
             own = None if own is None else own.loc[subset]
         advance_eval_env(kwargs)
         kwargs.setdefault("missing", "raise")
-        options = {name: columns[name] for name in arrays} | {"judge_exog": own, "columns": data}
+        options: dict[str, Any] = {name: columns[name] for name in arrays}
+        options |= {"judge_exog": own, "columns": data, "origin": Origin(roles, names, by_judge)}
         if offset is not None:
             options["offset"] = columns["offset"].rename(
                 offset if isinstance(offset, str) else getattr(offset, "name", None)
             )
-        try:
-            return super().from_formula(formula, data, None, drop_cols, **options, **kwargs)
-        except PatsyError as error:
-            reason = str(error).splitlines()[0]
-            raise ComparisonError(
-                f"cannot build {formula!r}: {reason} (missing='drop' leaves out incomplete rows)."
-            ) from None
-        except ValueError as error:
-            # statsmodels' own words for a left side of labels, which it expands to dummies.
-            if "endog has evaluated to an array with multiple columns" not in str(error):
-                raise
-            raise ComparisonError(
-                f"the left side of {formula!r} holds labels: expected 1 if the first item was preferred, 0 if the second, "
-                "0.5 for a tie. read_comparisons(..., codes={...}) understands labels; from_comparisons(data, exog=[...]) takes "
-                "covariates."
-            ) from None
+        left, _, right = formula.partition("~")
+        # Engines make two columns of what is true or false: as a number it is one.
+        texts = [formula, f"I(({left.strip()}) * 1.0) ~ {right}"]
+        for text in texts:
+            try:
+                model = super().from_formula(text, data, None, drop_cols, **options, **kwargs)
+            except UNREADABLE as error:
+                if text != formula:
+                    break
+                reason = str(error).splitlines()[0]
+                raise ComparisonError(
+                    f"cannot build {formula!r}: {reason} (missing='drop' leaves out incomplete rows)."
+                ) from None
+            except ValueError as error:
+                # formulaic has no error of its own for gaps.
+                if "contains null values" in str(error):
+                    raise ComparisonError(
+                        f"cannot build {formula!r}: {error} (missing='drop' leaves those rows out)."
+                    ) from None
+                # statsmodels' own words for a left side of labels, which it expands to dummies.
+                if "endog has evaluated to an array with multiple columns" not in str(error):
+                    raise
+            else:
+                if text != formula:
+                    model.data.ynames = left.strip()
+                return model
+        raise ComparisonError(
+            f"the left side of {formula!r} holds labels: expected 1 if the first item was preferred, 0 if the second, "
+            "0.5 for a tie. read_comparisons(..., codes={...}) understands labels; from_comparisons(data, exog=[...]) takes "
+            "covariates."
+        )
 
     def initialize(self) -> None:
         """Skip the base class's guess of the degrees of freedom; see ``_set_up``."""
@@ -264,7 +309,10 @@ class ComparisonModel(GenericLikelihoodModel):
         covariates = list(self.data.xnames or []) if self.exog is not None else []
         own = [] if self.judge_exog is None else [str(name) for name in self.judge_exog.columns]
         by_response = self.response.terms(self.tie, data.judge_index, data.outcome, data.n_judges)
-        self.layout = Layout(self.structure, data.judges, data.items, gather(covariates, own, self.scopes, by_response))
+        formulas = [formula for formula in (self.covariate_formula, self.origin.judge) if formula is not None]
+        parts = {made: term for formula in formulas for term, columns in formula.terms.items() for made in columns}
+        terms = gather(covariates, own, self.scopes, by_response, parts)
+        self.layout = Layout(self.structure, data.judges, data.items, terms)
         # Without terms the counts are those of the data, which other models of the same data use too.
         is_plain = not self.layout.terms and self.offset is None
         self.design = Design.of(data.cells) if is_plain else collapse(self.row_design())
@@ -332,7 +380,7 @@ class ComparisonModel(GenericLikelihoodModel):
             raise IdentificationError("the data of this model were removed: it cannot be fitted again.")
         exog = None if self.exog is None else pd.DataFrame(self.exog, columns=self.exog_names)
         return {
-            "endog": self.comparisons.outcome,
+            "endog": pd.Series(self.comparisons.outcome, self.data.row_labels, name=self.endog_names),
             "exog": exog,
             "comparisons": self.comparisons,
             "judge_exog": self.judge_exog,
@@ -340,7 +388,16 @@ class ComparisonModel(GenericLikelihoodModel):
             **self.scopes,
             "ties": "half" if self.ties == "drop" else self.ties,
             "tie": self.tie,
+            "origin": self.origin,
+            **self._formula_options(),
         }
+
+    def _formula_options(self) -> dict[str, Any]:
+        """What makes a model remember the formula of this one."""
+        if self.formula is None:
+            return {}
+        frame = getattr(self.data, "frame", None)
+        return {"formula": self.formula, "model_spec": self._formula_design, "frame": frame}
 
     def _own_rank(self) -> dict[str, Any]:
         """The rank, if it is an argument of the class."""
@@ -642,11 +699,11 @@ class ComparisonModel(GenericLikelihoodModel):
         ----------
         params : array_like
         exog : array_like or pandas.DataFrame, optional
-            Covariates of the new comparisons. Without judge and items, a frame with columns judge, item_a (or first), item_b
-            (or second) and the covariates.
+            Covariates of the new comparisons. Without judge and items, a frame with the columns that :meth:`from_formula` took
+            them from, or judge, item_a (or first) and item_b (or second), and the covariates; of pandas or any other engine.
         judge, item_a, item_b : label or array_like of labels, optional
             New comparisons; the data themselves when left out. A model in which all judges are alike needs no judge, and
-            takes any.
+            takes any. ``"*"`` stands for all judges or items, on every pair of two different ones.
         judge_exog : array_like, optional
             Covariates with judge-specific slopes.
         offset : float, array_like or str, optional
@@ -659,6 +716,11 @@ class ComparisonModel(GenericLikelihoodModel):
             probability that the first wins a decided verdict (``p`` in contrasts), or a frame with the probabilities of all
             verdicts.
 
+        Returns
+        -------
+        pandas.Series, numpy.ndarray or pandas.DataFrame
+            Under the index of the frame, or of the labels; an array where these have none.
+
         Examples
         --------
         >>> import hjastats as hja
@@ -669,30 +731,37 @@ class ComparisonModel(GenericLikelihoodModel):
         """
         check_option("which", which, ("mean", "linear", "decided", "probs"))
         at = self.layout.unpack(self._checked(params))
-        rows = self.prediction_rows(exog, judge, item_a, item_b, judge_exog, offset)
-        if not position:
-            rows = rows.without("position")
+        new = self.labelled_rows(exog, judge, item_a, item_b, judge_exog, offset)
+        rows = new.rows if position else new.rows.without("position")
         eta = log_odds(rows, at)
         if which in ("linear", "decided"):
-            return eta if which == "linear" else probability(eta)
+            return new.series(eta if which == "linear" else probability(eta))
         probabilities = self.response.probabilities(eta, own_predictors(rows, at))
         if which == "probs":
-            return pd.DataFrame(dict(zip(self.response.verdicts, probabilities, strict=True)))
-        return expected_outcome(self.response, probabilities)
+            return pd.DataFrame(dict(zip(self.response.verdicts, probabilities, strict=True)), new.labels)
+        return new.series(expected_outcome(self.response, probabilities))
 
-    def prediction_rows(
+    def labelled_rows(
         self, exog: Any, judge: Any, item_a: Any, item_b: Any, judge_exog: Any = None, offset: Any = None
-    ) -> Design:
-        """New comparisons as cells; those of the data when none are given."""
-        reader = NewComparisons(self.layout, self.response, self.formula, self._formula_design, self.offset_name)
+    ) -> LabelledRows:
+        """New comparisons as cells with the labels of the user's frame; those of the data when none are given."""
+        exog, judge_exog = pandas_frame(exog), pandas_frame(judge_exog)
+        reader = NewComparisons(self.layout, self.response, self.covariate_formula, self.origin, self.offset_name)
         if judge is None and item_a is None and item_b is None and isinstance(exog, pd.DataFrame):
             return reader.of_frame(exog, offset)
         if judge is None and item_a is None and item_b is None and exog is None:
             if self.comparisons is None:
                 raise ComparisonError("the data were removed: pass judge, item_a and item_b.")
             rows = self.row_design()
-            return rows if offset is None else reader.with_offset(rows, offset)
+            return LabelledRows(rows if offset is None else reader.with_offset(rows, offset), self.data.row_labels)
         return reader.of_labels(judge, item_a, item_b, exog, judge_exog, offset)
+
+    @property
+    def covariate_formula(self) -> CovariateFormula | None:
+        """The right side of the formula and how it makes covariates; None without one."""
+        if self.formula is None:
+            return None
+        return CovariateFormula(self.formula.partition("~")[2].strip(), self._formula_design, self.origin.names)
 
     @property
     def _formula_design(self) -> Any:
@@ -725,7 +794,8 @@ class ComparisonModel(GenericLikelihoodModel):
         3200.0
         """
         rng = generator(rng)
-        rows = self.prediction_rows(design, None, None, None)
+        design = pandas_frame(design)
+        rows = self.labelled_rows(design, None, None, None).rows
         times = np.round(rows.n).astype(int)
         if np.abs(rows.n - times).max(initial=0.0) > 1e-9:
             raise ComparisonError("drawing verdicts for the data needs whole numbers as weights: pass a design.")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..data.arrays import check_option, generator
 from ..data.comparisons import Comparisons
+from ..data.formulas import CovariateFormula, Names
 from ..diagnostics.ending import warn
 from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError
 from ..fit import Fit, assess, which_information
@@ -455,14 +457,124 @@ class HJAModel(ComparisonModel):
         >>> list(model.without_judges(["judge-first", "judge-noise"]).fit().consensus.index[:3])
         ['model-I', 'model-H', 'model-A']
         """
-        options = self._same_data()
         unwanted = [judges] if isinstance(judges, str) else list(judges)
         kept = ~np.isin(self.comparisons.judge_index, [k for k, name in enumerate(self.judges) if name in unwanted])
-        options["comparisons"] = self.comparisons.without_judges(unwanted)
-        options["endog"] = options["comparisons"].outcome
+        return self._of_rows(kept, self._needed().without_judges(unwanted))
+
+    def without_comparisons(self, removed: np.ndarray) -> HJAModel:
+        """The model with so many comparisons of each row removed.
+
+        Parameters
+        ----------
+        removed : ndarray, shape (n_rows,)
+            At most the weight of the row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> model.without_comparisons(np.arange(3200) < 100).nobs
+        3100.0
+        """
+        data = self._needed()
+        left = data.weight - np.asarray(removed, dtype=float)
+        return self._of_rows(left > 0, replace(data, weight=left).subset(left > 0))
+
+    def _needed(self) -> Comparisons:
+        self._need_data()
+        return self.comparisons
+
+    def _of_rows(self, kept: np.ndarray, data: Comparisons) -> HJAModel:
+        """The model of some of the rows, which ``data`` are."""
+        options = self._same_data()
+        options |= {"comparisons": data, "endog": options["endog"][kept]}
         for name in ("exog", "judge_exog", "offset"):
             options[name] = None if options[name] is None else options[name].loc[kept].reset_index(drop=True)
         return type(self)(**options, **self._own_rank())
+
+    def without_term(self, name: str) -> HJAModel:
+        """The model without a term of the formula, a covariate or the position effect, for the same data.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel(), position="judge")
+        >>> model.without_term("position").position is None
+        True
+        """
+        columns = self.layout.terms.grouped().get(name)
+        kinds = [term.kind for term in self.layout.terms if columns and term.name in columns]
+        if not columns or any(kind is not None and kind.name not in self.scopes for kind in kinds):
+            known = [term for term in self.layout.terms.grouped() if term != "tie"]
+            raise OptionError(f"no term to leave out is called {name!r}; there are {quoted(known) or 'none'}.")
+        options = self._same_data() | self._own_rank()
+        for scope in self.scopes:
+            options[scope] = None if scope in columns else options[scope]
+        for covariates in ("exog", "judge_exog"):
+            if options[covariates] is not None:
+                left = options[covariates].drop(columns=columns, errors="ignore")
+                options[covariates] = left if left.shape[1] else None
+        return type(self)(**options)
+
+    def update(self, formula: str | None = None, **options: Any) -> HJAModel:
+        """The model with other covariates or options, for the same data, as R's ``update``.
+
+        Parameters
+        ----------
+        formula : str, optional
+            ``"~ . + x"`` or ``"~ . - x"``: a dot stands for the covariates there are. Columns are those of the data.
+        **options
+            Arguments of the class that change: ``position``, ``ties``, ``rank`` of HJA, ...
+
+        Raises
+        ------
+        ComparisonError
+            For columns that are not there or have missing values.
+        OptionError
+            For a formula that changes the verdicts.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import hjastats as hja
+        >>> frame = hja.datasets.load_panel().to_frame()
+        >>> frame["length"], frame["tone"] = np.random.default_rng(0).normal(size=(2, len(frame)))
+        >>> labels = {"judge": "judge", "item_a": "first", "item_b": "second"}
+        >>> model = hja.JAModel.from_formula("outcome ~ 0 + length", frame, **labels)
+        >>> model.update("~ . + tone", position="judge").exog_names
+        ['length', 'tone']
+        """
+        arguments = self._same_data() | self._own_rank() | options
+        if formula is not None:
+            arguments |= self._updated(formula, Names.of_caller(None, 1, [formula], self.comparisons.columns), options)
+        return type(self)(**arguments)
+
+    def _updated(self, change: str, names: Names, options: dict[str, Any]) -> dict[str, Any]:
+        """Arguments of the class that a change of the formula changes."""
+        old = self.covariate_formula
+        if old is None:
+            exog = self._same_data()["exog"]
+            covariates = [] if exog is None else [str(name) for name in exog.columns]
+            table, left = self.comparisons.to_frame(), "outcome"
+            table = table if exog is None else table.assign(**dict(zip(covariates, exog.to_numpy().T, strict=True)))
+            terms = [name if name.isidentifier() else f"Q({name!r})" for name in covariates]
+            old = CovariateFormula.of(" + ".join(["0", *terms]), table)
+        else:
+            table, left = self.comparisons.columns, str(self.formula).partition("~")[0].strip()
+        names = Names({**self.origin.names.values, **names.values})
+        new = CovariateFormula.of(old.updated(change), table, names)
+        made = new.columns(table).reset_index(drop=True)
+        changed: dict[str, Any] = {}
+        if old.has_intercept and new.has_intercept:
+            # The position effect that it became, or what took its place, stays.
+            made = made.drop(columns="Intercept")
+        elif old.has_intercept and self.position == "common" and "position" not in options:
+            changed["position"] = None
+        formula = {"formula": f"{left} ~ {new.text}", "model_spec": new.design, "frame": table}
+        return (
+            {"exog": made if made.shape[1] else None, "origin": replace(self.origin, names=names)} | formula | changed
+        )
 
     def _start_at(self, params: Any) -> Coefficients:
         values = self._checked(params)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from patsy import PatsyError, build_design_matrices
 
 from ..data.arrays import columns_of, covariate_rows, lookup, new_covariates, offset_series
 from ..data.cells import Cells
+from ..data.formulas import NO_ORIGIN, CovariateFormula, Origin
 from ..data.labels import common_index
 from ..errors import ComparisonError
 from ..model.design import Design, assemble
@@ -18,7 +18,21 @@ from ..model.layout import Layout
 from ..model.responses import Response
 from ..words import quoted
 
-FIRST, SECOND = ("item_a", "first", "model_a"), ("item_b", "second", "model_b")
+# Names of columns that hold a role, unless the data of the model had others.
+USUAL = {"judge": ("judge",), "item_a": ("item_a", "first", "model_a"), "item_b": ("item_b", "second", "model_b")}
+# In place of a label: all of them.
+EVERY = "*"
+
+
+class LabelledRows(NamedTuple):
+    """Comparisons, and what the user calls them; None where he does not."""
+
+    rows: Design
+    labels: pd.Index | None
+
+    def series(self, values: np.ndarray) -> Any:
+        """One value for each comparison, under their labels if they have any."""
+        return values if self.labels is None else pd.Series(values, self.labels)
 
 
 @dataclass(frozen=True)
@@ -29,23 +43,24 @@ class NewComparisons:
     ----------
     layout : Layout
     response : Response
-    formula : str or None
-    formula_design : patsy.DesignInfo or None
-        How the formula makes covariates from a data frame.
+    formula : CovariateFormula or None
+        How covariates are made from a data frame.
+    origin : Origin
+        What the model remembers of the frame it was made from.
     offset_name : str or None
         Column of a data frame that holds the offset.
     """
 
     layout: Layout
     response: Response
-    formula: str | None
-    formula_design: Any
+    formula: CovariateFormula | None = None
+    origin: Origin = NO_ORIGIN
     offset_name: str | None = None
 
     def of_labels(
         self, judge: Any, item_a: Any, item_b: Any, exog: Any = None, judge_exog: Any = None, offset: Any = None
-    ) -> Design:
-        """Comparisons given by labels, each a single one or as many as there are comparisons.
+    ) -> LabelledRows:
+        """Comparisons given by labels, each a single one or as many as there are comparisons; of all labels for a star.
 
         Raises
         ------
@@ -55,7 +70,12 @@ class NewComparisons:
             judge = "any"
         if judge is None or item_a is None or item_b is None:
             raise ComparisonError("new comparisons need judge, item_a and item_b.")
-        common_index({"judge": judge, "item_a": item_a, "item_b": item_b, "exog": exog, "judge_exog": judge_exog})
+        index = common_index(
+            {"judge": judge, "item_a": item_a, "item_b": item_b, "exog": exog, "judge_exog": judge_exog}
+        )
+        labels = {"judge": judge, "item_a": item_a, "item_b": item_b}
+        if any(self._is_every(role, given) for role, given in labels.items()):
+            return self._of_grid(labels, exog, judge_exog, offset)
         arrays = [np.atleast_1d(np.asarray(values, dtype=object)) for values in (judge, item_a, item_b)]
         exog, judge_exog = (
             covariate_rows(values, self.layout.terms.covariates(scope))
@@ -73,7 +93,28 @@ class NewComparisons:
         if any(array.ndim != 1 for array in arrays):
             raise ComparisonError("judge, item_a and item_b must be labels or one-dimensional collections of them.")
         design = self._design(judges, firsts, seconds, exog, judge_exog, pd.DataFrame(index=range(len(judges))))
-        return design if offset is None else self.with_offset(design, offset)
+        index = index if index is not None and len(index) == len(judges) else None
+        return LabelledRows(design if offset is None else self.with_offset(design, offset), index)
+
+    def _is_every(self, role: str, given: Any) -> bool:
+        known = self.layout.judges if role == "judge" else self.layout.items
+        return isinstance(given, str) and given == EVERY and EVERY not in known
+
+    def _of_grid(self, labels: dict[str, Any], exog: Any, judge_exog: Any, offset: Any) -> LabelledRows:
+        """Every judge on every pair of two different items, under one and the same covariates."""
+        every = {"judge": self.layout.judges, "item_a": self.layout.items, "item_b": self.layout.items}
+        levels = [
+            every[role] if self._is_every(role, given) else np.atleast_1d(np.asarray(given, dtype=object))
+            for role, given in labels.items()
+        ]
+        grid = pd.MultiIndex.from_product(levels, names=list(labels))
+        grid = grid[grid.get_level_values("item_a") != grid.get_level_values("item_b")]
+        if not len(grid):
+            raise ComparisonError("the grid has no pair of two different items: pass others as item_a or item_b.")
+        exog, judge_exog = _repeated(exog, len(grid)), _repeated(judge_exog, len(grid))
+        judges, firsts, seconds = (grid.get_level_values(role).to_numpy(dtype=object) for role in labels)
+        design = self._design(judges, firsts, seconds, exog, judge_exog, pd.DataFrame(index=range(len(grid))))
+        return LabelledRows(design if offset is None else self.with_offset(design, offset), grid)
 
     def with_offset(self, rows: Design, offset: Any) -> Design:
         """New comparisons with what is known to be added to their log-odds: a number for all, or one for each.
@@ -100,29 +141,36 @@ class NewComparisons:
             )
         return frame[name]
 
-    def of_frame(self, frame: pd.DataFrame, offset: Any = None) -> Design:
-        """Comparisons of a frame with columns judge, item_a or first, item_b or second, and the covariates.
+    def of_frame(self, frame: pd.DataFrame, offset: Any = None) -> LabelledRows:
+        """Comparisons of a frame with the columns that the model was made from, or judge, item_a and item_b, and the covariates.
 
         Raises
         ------
         ComparisonError
         """
-        first = next((name for name in FIRST if name in frame.columns), None)
-        second = next((name for name in SECOND if name in frame.columns), None)
-        if "judge" not in frame.columns and not self.layout.has_judge_parameters:
-            frame = frame.assign(judge="any")
-        if "judge" not in frame.columns or first is None or second is None:
+        found = {role: self.origin.column(role, usual, frame) for role, usual in USUAL.items()}
+        needed = [role for role in USUAL if role != "judge" or self.layout.has_judge_parameters]
+        if any(found[role] is None for role in needed):
+            wanted = [self.origin.roles.get(role, role) for role in USUAL]
             raise ComparisonError(
-                f"a frame of comparisons needs columns judge, item_a and item_b, got {quoted(frame.columns, 8)}."
+                f"a frame of comparisons needs columns {wanted[0]}, {wanted[1]} and {wanted[2]}, got {quoted(frame.columns, 8)}."
             )
-        shared, own = (self.layout.terms.covariates(scope) for scope in ("common", "judge"))
-        exog: Any = None
-        if shared:
-            exog = frame if self.formula_design is not None else columns_of(frame, shared)
-        judges, firsts, seconds = (frame[name].to_numpy(dtype=object) for name in ("judge", first, second))
-        design = self._design(judges, firsts, seconds, exog, columns_of(frame, own) if own else None, frame)
+        judges, firsts, seconds = (
+            np.full(len(frame), "any", dtype=object) if name is None else frame[name].to_numpy(dtype=object)
+            for name in found.values()
+        )
+        exog = self._covariates_of(frame, "common", self.formula)
+        judge_exog = self._covariates_of(frame, "judge", self.origin.judge)
+        design = self._design(judges, firsts, seconds, exog, judge_exog, frame)
         known = self._offset_of(frame, offset)
-        return design if known is None else self.with_offset(design, known)
+        return LabelledRows(design if known is None else self.with_offset(design, known), frame.index)
+
+    def _covariates_of(self, frame: pd.DataFrame, scope: str, formula: CovariateFormula | None) -> pd.DataFrame | None:
+        """What a frame tells of the covariates: the columns of their names, or all it takes to make them."""
+        names = self.layout.terms.covariates(scope)
+        if not names:
+            return None
+        return frame if formula is not None else columns_of(frame, names)
 
     def _design(
         self,
@@ -134,8 +182,10 @@ class NewComparisons:
         columns: pd.DataFrame,
     ) -> Design:
         layout, n_rows = self.layout, len(judges)
-        if isinstance(exog, pd.DataFrame) and self.formula_design is not None:
-            exog = self._from_formula(exog)
+        if isinstance(exog, pd.DataFrame) and self.formula is not None:
+            exog = self.formula.columns(exog)
+        if isinstance(judge_exog, pd.DataFrame) and self.origin.judge is not None:
+            judge_exog = self.origin.judge.columns(judge_exog)
         cells = Cells(
             # Where all are alike the first speaks for any.
             lookup("judge", judges, layout.judges) if layout.has_judge_parameters else np.zeros(n_rows, dtype=np.intp),
@@ -152,13 +202,21 @@ class NewComparisons:
             covariates |= dict(zip(names, new_covariates(name, given, n_rows, names).T, strict=True))
         return assemble(cells, np.zeros(n_rows), layout.terms, self.response, covariates, columns)
 
-    def _from_formula(self, frame: pd.DataFrame) -> np.ndarray:
-        """Covariates of new comparisons, made by the formula."""
-        try:
-            design = build_design_matrices([self.formula_design], frame, NA_action="raise")[0]
-        except PatsyError as error:
-            raise ComparisonError(
-                f"cannot build {self.formula!r} for the new data: {str(error).splitlines()[0]}"
-            ) from None
-        names = design.design_info.column_names
-        return np.asarray(design)[:, [i for i, name in enumerate(names) if name != "Intercept"]]
+
+def _repeated(covariates: Any, n_rows: int) -> Any:
+    """The covariates of all comparisons of a grid, given once.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if covariates is None:
+        return None
+    if isinstance(covariates, pd.DataFrame):
+        one = covariates.reset_index(drop=True)
+    else:
+        one = pd.DataFrame(np.atleast_2d(np.asarray(covariates, dtype=float)))
+    if len(one) != 1:
+        raise ComparisonError(f"all comparisons of a grid have the same covariates: pass one row, got {len(one)}.")
+    one = one.loc[np.zeros(n_rows, dtype=int)].reset_index(drop=True)
+    return one if isinstance(covariates, pd.DataFrame) else one.to_numpy()

@@ -17,6 +17,7 @@ from ..diagnostics.findings import outlying
 from ..diagnostics.preferences import comparison_counts, preference_probabilities
 from ..errors import OptionError
 from ..fit import Fit, Observations
+from ..inference.contrasts import Contrast, Spec, contrast
 from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
 from ..inference.ranks import ranking
 from ..looks import Menu
@@ -113,6 +114,52 @@ class FitPlots(Menu):
             xlabel=xlabel,
             title=("Ranking by the consensus" if judge is None else f"Ranking by {judge}") + title,
             family=self._family(family, "item"),
+            ax=ax,
+        )
+
+    def contrast(
+        self,
+        spec: Spec | Contrast,
+        *,
+        alpha: float = 0.05,
+        simultaneous: bool = False,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Contrasts with their intervals, in the order they were asked for, against what they are tested for.
+
+        Parameters
+        ----------
+        spec : str, callable, dict or list, or Contrast
+            As in :meth:`hjastats.HJAResults.contrast`, or what it returned.
+        alpha : float
+            One minus the level of the intervals.
+        simultaneous : bool
+            Whether all intervals hold at once, as those of ``Contrast.adjusted()``.
+        ax : matplotlib.axes.Axes, optional
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> ax = result.plot.contrast("mu[*] - mu[model-A]", simultaneous=True)
+        >>> [label.get_text() for label in ax.get_yticklabels()][:2]
+        ['mu[model-A] - mu[model-A]', 'mu[model-B] - mu[model-A]']
+        """
+        found = spec if isinstance(spec, Contrast) else contrast(self._fit, spec)
+        table = found.adjusted(alpha=alpha) if simultaneous else found.summary_frame(alpha)
+        nulls, shown = np.unique(found.null), table[["estimate", "ci_lower", "ci_upper"]].to_numpy()
+        finite = shown[np.isfinite(shown)]
+        if len(finite):
+            # An interval without an end runs to the edge of the picture.
+            room = 0.05 * (np.ptp(finite) or 1.0)
+            columns = ["ci_lower", "ci_upper"]
+            table[columns] = table[columns].clip(finite.min() - room, finite.max() + room)
+        return plots.plot_intervals(
+            table,
+            reference=float(nulls[0]) if len(nulls) == 1 else None,
+            xlabel=f"estimate with {'simultaneous ' if simultaneous else ''}{100 * (1 - alpha):g}% intervals",
+            title="Contrasts",
+            sort=False,
             ax=ax,
         )
 

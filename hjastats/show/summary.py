@@ -77,8 +77,22 @@ def _right(fit: Fit) -> list[tuple[str, list[str]]]:
 
 
 def _terms(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
-    """One table for every linear term."""
-    return [_parameters(fit, term.name, term.title, 0.0, alpha, max_rows) for term in fit.layout.terms]
+    """One table for every declared term and for covariates of judges, and one for all others."""
+    shared = fit.layout.terms.covariates("common")
+    rest = [term for term in fit.layout.terms if term.name not in shared]
+    tables = [_covariates(fit, shared, alpha, max_rows)] if shared else []
+    return tables + [_parameters(fit, term.name, term.title, 0.0, alpha, max_rows) for term in rest]
+
+
+def _covariates(fit: Fit, names: list[str], alpha: float, max_rows: int) -> SimpleTable:
+    shown = [names[i] for i in shown_rows(len(names), max_rows)]
+    values = np.vstack([estimates(fit, name)[["estimate", "std_err"]].to_numpy() for name in shown])
+    return _table(names, _rows(values[:, 0], values[:, 1], alpha, 0.0), _tested(alpha), "covariates", max_rows)
+
+
+def _tested(alpha: float) -> list[str]:
+    """Columns of tables with a test."""
+    return ["coef", "std err", "z", "P>|z|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
 
 
 def _sensitivities(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
@@ -95,8 +109,7 @@ def _parameters(fit: Fit, kind: str, name: str, null: float, alpha: float, max_r
     if kind == "gamma" and not fit.has_consensus:
         table[:] = np.nan
     rows = _rows(table["estimate"].to_numpy(), table["std_err"].to_numpy(), alpha, null)
-    header = ["coef", "std err", "z", "P>|z|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
-    return _table(list(labels), rows, header, name, max_rows)
+    return _table(list(labels), rows, _tested(alpha), name, max_rows)
 
 
 def _consensus(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:

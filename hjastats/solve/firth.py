@@ -45,7 +45,8 @@ def firth(cells: Design, structure: ScoreStructure, *, maxiter: int = 200) -> Se
         rounds += 1
         here = evaluate(cells, at)
         try:
-            found = maximise(_adjusted(cells, structure, at, here), structure, at)
+            more, won = adjustments(cells, structure, at)
+            found = maximise(replace(cells, n=cells.n + more, y=cells.y + won), structure, at)
         except LinAlgError:
             raise IdentificationError(
                 "bias reduction needs an information that can be inverted at every step, and here it became singular: the data "
@@ -61,12 +62,13 @@ def firth(cells: Design, structure: ScoreStructure, *, maxiter: int = 200) -> Se
     return Search(best, (found.value,) if is_stable else (), (1,) if is_stable else (), 0 if is_stable else 1)
 
 
-def _adjusted(cells: Design, structure: ScoreStructure, at: Coefficients, here: Derivatives) -> Design:
-    tangent = structure.tangent(at.scores)
+def adjustments(cells: Design, structure: ScoreStructure, at: Coefficients) -> tuple[np.ndarray, np.ndarray]:
+    """Comparisons and wins that bias reduction adds to every cell near some coefficients, shapes (n_cells,)."""
+    here, tangent = evaluate(cells, at), structure.tangent(at.scores)
     information = free_information(expected_information(cells, here, tangent), cells)
     covariance = cho_solve(cho_factor(information), np.eye(len(information)))
     hat, bent = _adjustments(cells, here, covariance, free_regressors(cells, tangent), _bending(tangent, covariance))
-    return replace(cells, n=cells.n + hat, y=cells.y + 0.5 * hat + bent)
+    return hat, 0.5 * hat + bent
 
 
 def _adjustments(

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import IdentificationError, OptionError
 from ..model.design import Coefficients, Design
 from ..model.structures import ScoreStructure
-from .firth import firth
+from .firth import adjustments, firth
 from .ridge import NO_RIDGE, Ridge
 from .search import Search, search
 from .trust import Optimum, maximise
@@ -74,6 +74,10 @@ class Penalty:
         """The penalised optimum of data like those of an estimate; None if there is none."""
         return maximise(design, structure, near, ridge=self.ridge)
 
+    def added(self, design: Design, structure: ScoreStructure, at: Coefficients) -> tuple[np.ndarray, np.ndarray]:
+        """Comparisons and wins that every cell counts for more near an estimate, shapes (n_cells,): none under a ridge."""
+        return np.zeros(len(design.n)), np.zeros(len(design.n))
+
 
 class BiasReduction(Penalty):
     """Firth's adjustment, for models in which every judge has one number to each item's one."""
@@ -101,6 +105,10 @@ class BiasReduction(Penalty):
         except IdentificationError:
             # An item may have got lost among the draws.
             return None
+
+    def added(self, design: Design, structure: ScoreStructure, at: Coefficients) -> tuple[np.ndarray, np.ndarray]:
+        """Comparisons and wins that every cell counts for more near an estimate, shapes (n_cells,)."""
+        return adjustments(design, structure, at)
 
 
 PENALTIES = {penalty.kind: penalty for penalty in (Penalty, BiasReduction)}

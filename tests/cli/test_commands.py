@@ -202,6 +202,17 @@ def test_a_bug_has_exit_code_one_and_a_traceback_only_on_request(verdicts, capsy
     assert "Traceback" in capsys.readouterr().err
 
 
+def test_compare_counts_clusters_on_request(verdicts, capsys):
+    table = pd.read_csv(verdicts)
+    table.assign(question_id=np.arange(len(table)) // 40).to_csv(verdicts, index=False)
+    assert main(["compare", verdicts, "--groups", "question_id", "--json"]) == 0
+    notes = {row["model"]: row["note"] for row in json.loads(capsys.readouterr().out)}
+    assert notes["JA"].startswith("Rao-Scott, ")
+    assert notes["JA"].endswith(" by question_id")
+    assert main(["compare", verdicts, "--groups", "nowhere"]) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
 def test_compare_names_the_smallest_criteria(verdicts, capsys):
     assert main(["compare", verdicts]) == 0
     text = capsys.readouterr().out

@@ -271,3 +271,20 @@ def test_nine_of_ten_first_choices_are_no_rarity_among_a_hundred_judges():
     assert (data.first_share()["first_share"] - 0.5).abs().max() >= 0.4
     assert not found.is_warning
     assert found.text.endswith("none beyond what chance and taste can do.")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "is_told"), [("n", [3, 1], 1), ("Count", [9, 9], 1), ("n", [1, 1], 0), ("turns", [3, 1], 0)]
+)
+def test_a_column_of_counts_that_nobody_counted_is_told_and_the_advice_counts_it(name, values, is_told):
+    frame = pd.DataFrame({"first": list("abcabc"), "second": list("bcacab"), "winner": ["first"] * 4 + ["second"] * 2})
+    frame[name] = values * 3
+    seen = hja.BTLModel.from_comparisons(hja.read_comparisons(frame, single_judge="x")).fit(warn_convergence=False)
+    told = [found.text for found in seen.findings if found.topic == "weights" and found.is_warning]
+    assert len(told) == is_told
+    if is_told:
+        assert f"read the data with weight={name!r}" in told[0]
+        counted = hja.read_comparisons(frame, single_judge="x", weight=name)
+        again = hja.BTLModel.from_comparisons(counted).fit(warn_convergence=False)
+        assert again.nobs == frame[name].sum()
+        assert not [found for found in again.findings if found.topic == "weights"]

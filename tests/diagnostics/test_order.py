@@ -148,7 +148,7 @@ def test_a_judge_that_follows_the_position_is_named_and_the_advice_helps():
     result = hja.JAModel.from_comparisons(data).fit()
     found = finding(result, "swaps")
     assert found.is_warning
-    assert "Judges that follow the position (sign test, adjusted): 'j0' (" in found.text
+    assert "Judges that follow the position (sign test, adjusted), the first: 'j0' (" in found.text
     assert "follows the position in" in result.judges.cards().loc["j0", "sentence"]
     aware = hja.JAModel.from_comparisons(data, position="judge").fit().position
     assert aware.loc["j0", "ci_lower"] < 1.5 < aware.loc["j0", "ci_upper"]
@@ -159,3 +159,13 @@ def test_holm_is_that_of_statsmodels():
 
     p_values = np.random.default_rng(9).random(20) ** 3
     np.testing.assert_allclose(holm(p_values), multipletests(p_values, method="holm")[1])
+
+
+def test_who_follows_the_second_position_is_named_beside_those_who_follow_the_first_more_often():
+    rng = np.random.default_rng(10)
+    data = panel(rng, consensus(rng, 6, 6), 300, position=np.array([3.0, 3.0, 3.0, 3.0, -1.5, 0]), swaps=True)
+    text = finding(hja.JAModel.from_comparisons(data).fit(), "swaps").text
+    first, second = text.split("(sign test, adjusted), ")[1].split("; ")
+    assert first.startswith("the first: ")
+    assert first.endswith(" and 1 more")
+    assert second.startswith("the second: 'j4' (")

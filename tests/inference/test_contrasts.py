@@ -5,10 +5,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import logit
+from statsmodels.stats.weightstats import _zconfint_generic, _zstat_generic
 
 import hjastats as hja
-from hjastats.errors import ContrastError
+from hjastats.errors import ContrastError, OptionError, SizeError
 from hjastats.inference.expressions import evaluate
+from hjastats.model.quantities import Quantities
 
 # Centred differences of a user's function against exact derivatives.
 NUMERICAL = 1e-6
@@ -186,7 +188,7 @@ ERRORS = [
     ("(mu[model-A]", "parenthesis is not closed"),
     ("mu[model-A])", r"unexpected '\)'"),
     ("mu[model-A] mu[model-B]", "unexpected 'mu"),
-    ("mu[model-A] = 1 = 2", "only one '='"),
+    ("mu[model-A] = 1 = 2", "'1 = 2' mentions no parameter"),
     ("1 + 2", "mentions no parameter"),
     ("1 = mu[model-A]", None),
     ("log(mu[model-J])", "not defined at the estimate"),
@@ -266,7 +268,7 @@ def test_a_thousand_random_strings_give_our_error_or_a_finite_number(result):
             refused += 1
             assert str(error)[-1] in ".?"  # noqa: PT017
         else:
-            assert np.isfinite(parsed.estimate.value)
+            assert all(np.isfinite(one.estimate.value) for one in parsed)
     assert refused > 900
 
 
@@ -384,3 +386,183 @@ def test_ratios_have_fieller_intervals_without_end_where_the_denominator_may_be_
     inside = result.contrast(f"mu[model-I] / mu[{weak}] - mu[model-H] / mu[{weak}] ** 2")
     assert "divided by what cannot be told from zero, use result.bootstrap()" in repr(inside)
     assert "told from zero" not in repr(ratio)
+
+
+def test_one_sided_tests_and_limits_are_those_of_statsmodels(result):
+    text = "mu[model-A] - mu[model-B] = 0.3"
+    for alternative in ("two-sided", "larger", "smaller"):
+        found = result.contrast(text, alternative=alternative)
+        estimate, error = found.estimate[0], found.std_err[0]
+        _, p_value = _zstat_generic(estimate, 0.0, error, alternative, diff=0.3)
+        assert found.p_value[0] == pytest.approx(p_value, rel=1e-10)
+        assert found.summary_frame()["p_value"].iloc[0] == found.p_value[0]
+        np.testing.assert_allclose(found.conf_int(0.1)[0], _zconfint_generic(estimate, error, 0.1, alternative))
+    assert "one-sided: the alternative is that the contrast is smaller" in repr(found)
+    np.testing.assert_array_equal(result.contrast("p[model-A, model-B]", alternative="larger").conf_int()[0, 1], 1.0)
+    np.testing.assert_array_equal(result.contrast("p[model-A, model-B]", alternative="smaller").conf_int()[0, 0], 0.0)
+    ratio = result.contrast("gamma[judge-1] / gamma[judge-2] = 1", alternative="larger")
+    assert ratio.p_value[0] == pytest.approx(
+        result.contrast("gamma[judge-1] - gamma[judge-2]", alternative="larger").p_value[0]
+    )
+    assert ratio.conf_int()[0, 0] == result.contrast("gamma[judge-1] / gamma[judge-2]").conf_int(0.1)[0, 0]
+    with pytest.raises(OptionError, match="alternative must be"):
+        result.contrast(text, alternative="greater")
+    with pytest.raises(ContrastError, match=r"between 0 and 0\.5"):
+        ratio.conf_int(0.6)
+
+
+def test_two_contrasts_are_equivalent_where_the_interval_lies_between_the_limits(result):
+    found = result.contrast(["mu[model-A] - mu[model-B]", "mu[model-I] - mu[model-J]"])
+    low, high = found.conf_int(0.1)[0]
+    for limits, is_equivalent in [((low - 1e-6, high + 1e-6), True), ((low + 1e-6, high + 1), False)]:
+        table = found.equivalence(*limits)
+        assert (table["p_value"].iloc[0] < 0.05) == is_equivalent
+        np.testing.assert_allclose(table[["ci_lower", "ci_upper"]].iloc[0], [low, high])
+    error = found.std_err[0]
+    for side, alternative, end in [("p_low", "larger", -0.7), ("p_high", "smaller", 0.7)]:
+        _, p_value = _zstat_generic(found.estimate[0], 0.0, error, alternative, diff=end)
+        assert found.equivalence(-0.7, 0.7)[side].iloc[0] == pytest.approx(p_value, rel=1e-8)
+    assert found.equivalence(-0.7, 0.7)["p_value"].iloc[1] > 0.99
+    ratio = result.contrast("gamma[judge-1] / gamma[judge-2]").equivalence(0.8, 1.25)
+    shifted = result.contrast("gamma[judge-1] - 1.25 * gamma[judge-2]", alternative="smaller")
+    assert ratio["p_high"].iloc[0] == pytest.approx(shifted.p_value[0])
+    with pytest.raises(ContrastError, match="the lower first"):
+        found.equivalence(1, -1)
+    with pytest.raises(ContrastError, match="against a value between 0 and 1"):
+        result.contrast("p[model-A, model-B]").equivalence(-0.1, 0.1)
+
+
+def test_single_step_adjustment_is_the_distribution_of_the_largest_z(result):
+    found = result.contrast("mu[model-B, model-C, model-D] - mu[model-A]")
+    errors = found.std_err
+    joint = stats.multivariate_normal(np.zeros(3), found.cov / np.outer(errors, errors), seed=0)
+    table = found.adjusted()
+    for z, p_value in zip(found.z, table["p_adjusted"], strict=True):
+        exact = 1 - joint.cdf(np.full(3, abs(z)), lower_limit=np.full(3, -abs(z)))
+        # A hundred thousand draws.
+        assert p_value == pytest.approx(exact, abs=4 * np.sqrt(exact / 1e5) + 2e-5)
+    critical = ((table["ci_upper"] - table["ci_lower"]) / 2 / errors).to_numpy()
+    np.testing.assert_allclose(critical, critical[0])
+    covered = joint.cdf(critical, lower_limit=-critical)
+    assert covered == pytest.approx(0.95, abs=0.003)
+    one_sided = result.contrast("mu[model-B, model-C, model-D] - mu[model-A]", alternative="smaller")
+    for z, p_value in zip(one_sided.z, one_sided.adjusted()["p_adjusted"], strict=True):
+        exact = 1 - joint.cdf(np.full(3, -z))
+        assert p_value == pytest.approx(exact, abs=4 * np.sqrt(exact / 1e5) + 2e-5)
+
+
+def test_adjustments_of_all_differences_are_those_of_pairwise(result):
+    pairs = result.pairwise("gamma", "holm", labels=["judge-1", "judge-2", "judge-3"])
+    texts = [f"gamma[{first}] - gamma[{second}]" for first, second in pairs.index]
+    found = result.contrast(texts)
+    np.testing.assert_allclose(found.adjusted("holm"), pairs, rtol=1e-8)
+    np.testing.assert_allclose(found.adjusted("none")["p_adjusted"], found.p_value)
+    together = result.pairwise("gamma", "single-step", labels=["judge-1", "judge-2", "judge-3"])
+    np.testing.assert_allclose(found.adjusted()["ci_lower"], together["ci_lower"], atol=0.01)
+    with_fixed = result.contrast("gamma[judge-1, judge-2, judge-3] - gamma[judge-1]").adjusted("bonferroni")
+    assert np.isnan(with_fixed["p_adjusted"].iloc[0])
+    np.testing.assert_allclose(with_fixed["p_adjusted"].iloc[1:], np.minimum(2 * with_fixed["p_value"].iloc[1:], 1))
+    with pytest.raises(ContrastError, match="one of multipletests, got 'tukey'"):
+        found.adjusted("tukey")
+
+
+def test_members_of_a_contrast_are_found_by_name_position_slice_and_list(result):
+    found = result.contrast(["mu[model-A]", "gamma[judge-1] / gamma[judge-2]", "p[model-A, model-B]", "h[judge-1]"])
+    for key in ("gamma[judge-1] / gamma[judge-2]", 1, np.int64(1), -3):
+        pd.testing.assert_frame_equal(found[key].summary_frame(), found.summary_frame().iloc[[1]])
+    for key, rows in [(slice(1, 3), [1, 2]), ([3, 0], [3, 0]), (["p[model-A, model-B]"], [2]), (found.z > 0, None)]:
+        expected = found.summary_frame()
+        expected = expected.iloc[rows] if rows is not None else expected[found.z > 0]
+        pd.testing.assert_frame_equal(found[key].summary_frame(), expected)
+    assert [one.names[0] for one in found] == found.names
+    assert "not testable to be zero" in repr(found)
+    assert "not testable to be zero" not in repr(found[:3])
+    with pytest.raises(ContrastError, match="no contrast is called, or at, 'mu'"):
+        found["mu"]
+    with pytest.raises(ContrastError, match="or at, 4: there are 4"):
+        found[4]
+    formula = result.contrast_formula("gamma ~ size", pd.DataFrame({"size": np.arange(8.0)}, list(result.model.judges)))
+    assert formula["size"].estimate[0] == formula.estimate[1]
+    assert "joint tests" not in repr(formula["size"])
+
+
+def test_what_cannot_be_negative_is_neither_tested_to_be_zero_nor_bounded_below_it(result):
+    found = result.contrast("h[*], sd(gamma[*]), 2 * rho[judge-5], h[judge-5] - h[judge-1], sd(gamma[*]) = 0.5")
+    has_test = np.isfinite(found.p_value)
+    assert list(has_test) == [False] * 10 + [True, True]
+    assert (found.conf_int()[:10] >= 0).all()
+    assert (found.conf_int()[:10, 0] == 0).any()
+    assert "by wald_test()" in repr(found)
+
+
+def test_extremes_that_are_hardly_ahead_are_said_to_be(result):
+    near = result.consensus.index[-2:]
+    assert "the largest or smallest cannot be told from the next" in repr(
+        result.contrast(f"min(mu[{', '.join(near)}])")
+    )
+    assert "told from the next" not in repr(result.contrast("max(mu[model-I], mu[model-J])"))
+    assert np.isfinite(result.bootstrap(10).contrast("min(mu[*])").to_numpy()).all()
+
+
+def test_conf_int_takes_contrasts_and_their_level(result):
+    text = "mu[model-A] - mu[model-B]"
+    expected = result.contrast(text).conf_int(0.1)
+    for table in (result.conf_int(text, 0.1), result.conf_int(0.1, text), result.conf_int(alpha=0.1, cols=text)):
+        np.testing.assert_array_equal(table, expected)
+        assert list(table.index) == [text]
+    np.testing.assert_allclose(result.conf_int(lambda v: v.mu["model-A"] - v.mu["model-B"], 0.1), expected, rtol=1e-6)
+    np.testing.assert_array_equal(result.conf_int({"ahead": text}).loc[["ahead"]], result.contrast(text).conf_int())
+    np.testing.assert_allclose(result.conf_int([text, "gamma[judge-1]"], 0.1).iloc[:1], expected)
+    np.testing.assert_allclose(result.conf_int(pd.Series({"mu[model-A]": 1, "mu[model-B]": -1}), 0.1), expected)
+    np.testing.assert_allclose(result.conf_int("mu[model-A]"), result.conf_int().loc[["mu[model-A]"]], rtol=1e-8)
+    assert result.conf_int(0.1, [0, 3]).shape == (2, 2)
+
+
+def test_chains_are_read_as_patsy_reads_them(result):
+    text = "gamma[judge-1] = gamma[judge-2] = 1, mu[model-A] = mu[model-B]"
+    ours, theirs = result.contrast(text), result.t_test(text)
+    np.testing.assert_allclose(ours.z, np.ravel(theirs.statistic), rtol=1e-10)
+    assert ours.names == ["gamma[judge-1] = gamma[judge-2]", "gamma[judge-2] = 1", "mu[model-A] = mu[model-B]"]
+    assert ours.wald_test().statistic == pytest.approx(result.wald_test(text).statistic, rel=1e-9)
+    named = result.contrast({"same": "gamma[judge-1] = gamma[judge-2] = 1", "ahead": "mu[model-A] == mu[model-B]"})
+    assert named.names == ["same: gamma[judge-1] = gamma[judge-2]", "same: gamma[judge-2] = 1", "ahead"]
+
+
+def test_a_label_called_star_is_that_label_and_labels_with_commas_ask_for_quotes():
+    rows = {"judge": ["x", "y"] * 30, "item_a": ["*", "b", "a, b"] * 20, "item_b": ["b", "a", "*"] * 20}
+    result = hja.BTLModel(np.tile([1, 0, 1, 0, 1], 12), **rows).fit()
+    assert result.contrast("mu[*]").names == ["mu[*]"]
+    with pytest.raises(ContrastError, match="2 ways: put the labels in quotes"):
+        result.contrast("mean(mu[a, b])")
+    assert result.contrast('mean(mu["a", "b"])').estimate[0] == pytest.approx(result.params[["mu[a]", "mu[b]"]].mean())
+    assert result.contrast('mu["a, b"]').estimate[0] == result.params["mu[a, b]"]
+
+
+def test_reading_a_long_contrast_takes_time_in_proportion(result):
+    """Ten times the terms take about ten times the lookups; labels that exist nowhere are refused at the first bracket."""
+    calls = []
+
+    class Counting(Quantities):
+        def is_known(self, kind, labels):
+            calls.append(sum(map(len, labels)))
+            return super().is_known(kind, labels)
+
+    fit = result.fit
+    counting = Counting(fit.layout, fit.at, fit.tangent)
+    work = []
+    for n in (20, 200):
+        calls.clear()
+        evaluate(" + ".join(["mean(mu[model-A, model-B]) * p[judge-1, model-A, model-B]"] * n), counting)
+        work.append(sum(calls))
+    assert work[1] == 10 * work[0]
+    calls.clear()
+    with pytest.raises(ContrastError, match="no item is called 'nobody'"):
+        evaluate("mu[nobody]" + " + mu[model-A]" * 500, counting)
+    assert sum(calls) < 100
+
+
+def test_groups_too_large_for_memory_are_refused(result, set_limits):
+    set_limits(CONTRAST_NUMBERS=5 * result.fit.layout.n_free)
+    with pytest.raises(SizeError, match="name those that matter"):
+        result.contrast("mean(mu[*])")
+    assert len(result.contrast("mean(mu[model-A, model-B])")) == 1

@@ -5,7 +5,7 @@ from scipy import stats
 from statsmodels.tools.numdiff import approx_fprime
 
 import hjastats as hja
-from hjastats.errors import ContrastError
+from hjastats.errors import ContrastError, OptionError
 from hjastats.inference.ranks import letter_groups, quasi_variances, ranking_table
 from hjastats.inference.simultaneous import exceedance, largest_differences, pairwise_differences
 
@@ -217,3 +217,81 @@ def test_hundreds_of_items_have_places_and_pairs():
     true_place = (-score).argsort().argsort() + 1
     places = table.loc[list(names), ["place_lower", "place_upper"]].to_numpy()
     assert ((places[:, 0] <= true_place) & (true_place <= places[:, 1])).all()
+
+
+def test_a_formula_may_have_a_function_on_the_left_and_functions_of_the_caller(panel_fit):
+    def halved(x):
+        return x / 2
+
+    judges = list(panel_fit.model.judges)
+    sizes = pd.DataFrame({"size": np.arange(1.0, 9.0)}, index=judges)
+    own = panel_fit.contrast_formula("gamma ~ halved(size) + np.log(size)", sizes)
+    plain = panel_fit.contrast_formula("gamma ~ I(size / 2) + np.log(size)", sizes)
+    np.testing.assert_allclose(own.estimate, plain.estimate)
+    assert own.names == ["Intercept", "halved(size)", "np.log(size)"]
+    logged = panel_fit.contrast_formula("log(gamma) ~ size", sizes)
+    weights = np.linalg.pinv(np.column_stack([np.ones(8), sizes["size"]]))
+    direct = panel_fit.contrast(lambda view: weights @ np.log(view.gamma.to_numpy()))
+    np.testing.assert_allclose(logged.estimate, direct.estimate, rtol=1e-10)
+    np.testing.assert_allclose(logged.cov, direct.cov, rtol=1e-5)
+    sized = panel_fit.contrast_formula("h ~ size", sizes)
+    np.testing.assert_allclose(sized.std_err, panel_fit.contrast(lambda view: weights @ view.h).std_err, rtol=1e-5)
+    with pytest.raises(ContrastError, match=r"log is not defined at the estimate of 'position\[judge-3\]'"):
+        panel_fit.contrast_formula("log(position) ~ size", sizes)
+
+
+def test_every_direction_of_disagreement_is_regressed_and_tested_together(panel):
+    result = hja.HJAModel.from_comparisons(panel, rank=2).fit()
+    judges = pd.DataFrame({"family": list("xyxyzzxy")}, index=list(result.model.judges))
+    both = result.contrast_formula("U ~ family", judges)
+    assert both.names == [f"{name}[{d}]" for d in (1, 2) for name in ("Intercept", "family[T.y]", "family[T.z]")]
+    assert both.terms.loc["family", "df"] == 4
+    dummies = np.column_stack([np.ones(8), judges["family"] == "y", judges["family"] == "z"]).astype(float)
+    weights = np.linalg.pinv(dummies)[1:]
+    direct = result.contrast(lambda view: np.concatenate([weights @ view.U[1], weights @ view.U[2]]))
+    np.testing.assert_allclose(both.estimate[[1, 2, 4, 5]], direct.estimate, rtol=1e-10)
+    assert both.terms.loc["family", "chi2"] == pytest.approx(direct.wald_test().statistic, rel=1e-5)
+    items = pd.DataFrame({"size": np.arange(10.0)}, index=list(result.model.items))
+    assert result.contrast_formula("V ~ size", items).names[1] == "size[1]"
+    with pytest.raises(ContrastError, match="rank 1 or more"):
+        hja.JAModel.from_comparisons(panel).fit().contrast_formula("U ~ family", judges)
+
+
+@pytest.mark.parametrize("target", ["gamma", "position", "log(gamma)", "U"])
+def test_groups_without_an_intercept_are_tested_to_be_equal(panel_fit, target):
+    judges = pd.DataFrame({"family": list("xyxyzzxy"), "size": np.arange(8.0)}, index=list(panel_fit.model.judges))
+    with_one = panel_fit.contrast_formula(f"{target} ~ family", judges)
+    without = panel_fit.contrast_formula(f"{target} ~ 0 + family", judges)
+    pd.testing.assert_frame_equal(without.terms, with_one.terms, check_exact=False, rtol=1e-8)
+    assert "that the groups are equal" in repr(without)
+    assert "that the groups are equal" not in repr(with_one)
+    both = panel_fit.contrast_formula(f"{target} ~ 0 + family + size", judges)
+    other = panel_fit.contrast_formula(f"{target} ~ family + size", judges)
+    pd.testing.assert_frame_equal(both.terms, other.terms, check_exact=False, rtol=1e-8)
+    slope = panel_fit.contrast_formula(f"{target} ~ 0 + size", judges)
+    assert slope.terms.loc["size", "chi2"] == pytest.approx(slope.z[0] ** 2)
+
+
+def test_judges_without_metadata_are_left_out_if_that_is_asked_for_and_named(panel_fit):
+    judges = pd.DataFrame({"family": list("xyxyzzxy"), "size": np.arange(8.0)}, index=list(panel_fit.model.judges))
+    gaps = judges.assign(size=judges["size"].where(judges.index != "judge-2")).drop("judge-5")
+    for metadata in (gaps, judges.iloc[:6]):
+        with pytest.raises(ContrastError, match="missing='drop'"):
+            panel_fit.contrast_formula("gamma ~ size", metadata)
+    with pytest.raises(ContrastError, match="missing='drop'"):
+        panel_fit.contrast_formula("gamma ~ size", judges.assign(size=gaps["size"]))
+    found = panel_fit.contrast_formula("gamma ~ size", gaps, missing="drop")
+    assert "Left out, without metadata: 'judge-5', 'judge-2'." in repr(found)
+    kept = judges.drop(["judge-2", "judge-5"])
+    weights = np.linalg.pinv(np.column_stack([np.ones(6), kept["size"]]))
+    direct = panel_fit.contrast(lambda view: weights @ view.gamma[list(kept.index)])
+    np.testing.assert_allclose(found.estimate, direct.estimate, rtol=1e-10)
+    np.testing.assert_allclose(found.cov, direct.cov, rtol=1e-5)
+    # A column the formula does not use may have gaps.
+    assert "Left out" not in repr(
+        panel_fit.contrast_formula("gamma ~ family", judges.assign(size=np.nan), missing="drop")
+    )
+    with pytest.raises(ContrastError, match="no row for"):
+        panel_fit.contrast_formula("gamma ~ size", judges.rename(lambda name: name + "?"), missing="drop")
+    with pytest.raises(OptionError, match="missing must be"):
+        panel_fit.contrast_formula("gamma ~ size", judges, missing="none")

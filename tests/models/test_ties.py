@@ -229,5 +229,7 @@ def test_asking_for_a_verdict_there_is_not_names_those_there_are(tied_panel):
     asked = dict(zip(("judge", "item_a", "item_b"), (result.model.judges[0], *result.model.items[:2]), strict=True))
     with pytest.raises(ContrastError, match="needs a verdict, 'first', 'second', got 'tie'"):
         result.contrast(f"prob[tie, {', '.join(asked.values())}]")
-    with pytest.raises(ContrastError, match="which must be one of 'mean', 'decided', 'first', 'second', got 'tie'"):
+    with pytest.raises(
+        ContrastError, match="which must be one of 'mean', 'decided', 'linear', 'probs', 'first', 'second', got 'tie'"
+    ):
         result.get_prediction(**asked, which="tie")

@@ -22,6 +22,7 @@ def plot_intervals(
     xlabel: str = "estimate",
     title: str = "",
     family: Family | None = None,
+    sort: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
     """Dots with intervals, largest estimate first.
@@ -35,6 +36,8 @@ def plot_intervals(
     xlabel, title : str
     family : pandas.Series or dict, optional
         Label to family; families get colours.
+    sort : bool
+        Whether the largest comes first; otherwise rows keep their order.
     ax : matplotlib.axes.Axes, optional
         Axes to draw in; by default a new figure that grows with the number of rows.
 
@@ -48,7 +51,7 @@ def plot_intervals(
     >>> [text.get_text() for text in plot_intervals(table, reference=1.0).get_yticklabels()]
     ['j2', 'j1']
     """
-    table = table.sort_values("estimate", ascending=False, kind="stable")
+    table = table.sort_values("estimate", ascending=False, kind="stable") if sort else table
     ax = row_axes(ax, names(table.index))
     styles, legend = families(table.index, family)
     if reference is not None:
