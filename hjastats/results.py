@@ -616,7 +616,14 @@ class HJAResults(GenericLikelihoodModelResults):
         model-A   948.39    21.43     0.0     2
         """
         table = board(
-            self.fit, scale=scale, judge=judge, anchor=anchor, top=min(top, len(self.model.items)), level=level, prior=prior, rng=rng
+            self.fit,
+            scale=scale,
+            judge=judge,
+            anchor=anchor,
+            top=min(top, len(self.model.items)),
+            level=level,
+            prior=prior,
+            rng=rng,
         )
         return Leaderboard(table, scale, judge, anchor, level, prior)
 

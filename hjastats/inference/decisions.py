@@ -115,7 +115,7 @@ class Places(Shown):
 
     def _shown(self) -> list[Piece]:
         shown = self.probability.iloc[: limits.PRINTED_ITEMS, :6]
-        shown = shown.set_axis(shortened_apart(shown.index, 28), axis=0)
+        shown = shown.set_axis(shortened_apart(list(shown.index), 28), axis=0)
         rest = len(self.probability) - 6
         more = [f"Places 7 to {len(self.probability)}, and items, are in .probability."] if rest > 0 else []
         return [Title("Chances of places"), Table(shown, others="{:.2f}".format), DRAWN_FROM[self.prior], *more]
@@ -258,7 +258,9 @@ def tiers(differs: np.ndarray) -> np.ndarray:
 def _comparisons(fit: Fit) -> np.ndarray:
     """Total weight of the comparisons of every item, shape (n_items,)."""
     design = fit.design
-    return sum(np.bincount(side, design.n, design.n_items) for side in (design.first, design.second))
+    return np.bincount(
+        np.concatenate([design.first, design.second]), np.tile(design.n, 2), minlength=len(fit.layout.items)
+    )
 
 
 # One against another

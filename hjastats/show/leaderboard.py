@@ -53,7 +53,7 @@ class Leaderboard(Shown):
     def rounded(self) -> pd.DataFrame:
         """The table as people read it: text, in few columns."""
         table, (_, form) = self.table, _SCORES[self.scale]
-        top = next(name for name in table if str(name).startswith("p_top_"))
+        top = next(str(name) for name in table if str(name).startswith("p_top_"))
         ranges = zip(table["place_lower"], table["place_upper"], strict=True)
         ends = zip(table["ci_lower"], table["ci_upper"], strict=True)
         columns: dict[str, Any] = {
@@ -74,8 +74,8 @@ class Leaderboard(Shown):
     def _shown(self) -> list[Piece]:
         frame = self.rounded.iloc[: limits.PRINTED_ITEMS]
         # What the numbers leave of a line, two spaces before each column.
-        width = LINE_WIDTH - sum(2 + max(len(name), *map(len, frame[name])) for name in frame)
-        frame = frame.set_axis(shortened_apart(frame.index, max(width, 8)), axis=0)
+        width = LINE_WIDTH - sum(2 + max(map(len, [str(name), *frame[name]])) for name in frame)
+        frame = frame.set_axis(shortened_apart(list(frame.index), max(width, 8)), axis=0)
         hidden = len(self.table) - len(frame)
         more = [f"... and {hidden} more, in .table"] if hidden else []
         return [Title(self.title), Table(frame), *more, *self.notes]
@@ -90,7 +90,8 @@ class Leaderboard(Shown):
     def notes(self) -> list[str]:
         """How to read it."""
         told = [
-            f"All ranges of places hold at once with probability {self.level:.0%}; a tier ends where an item differs from its first.",
+            f"All ranges of places hold at once with probability {self.level:.0%}; "
+            "a tier ends where an item differs from its first.",
             DRAWN_FROM[self.prior],
         ]
         return ["\n".join(wrapped(text, LINE_WIDTH)) for text in told]
@@ -98,7 +99,7 @@ class Leaderboard(Shown):
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Exact numbers by item."""
         return {
-            str(item): {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
+            str(item): {str(name): value.item() if hasattr(value, "item") else value for name, value in row.items()}
             for item, row in zip(self.table.index, self.table.to_dict("records"), strict=True)
         }
 
@@ -122,7 +123,10 @@ class Leaderboard(Shown):
         frame = self._with_labels(self.rounded, escaped_latex)
         rows = [["item", *map(escaped_latex, frame.columns)]]
         rows += [
-            [item, *(escaped_latex(text).replace("-", "--" if name == "range" else "$-$") for name, text in row.items())]
+            [
+                item,
+                *(escaped_latex(text).replace("-", "--" if name == "range" else "$-$") for name, text in row.items()),
+            ]
             for item, row in zip(frame.index, frame.to_dict("records"), strict=True)
         ]
         head, *body = [" & ".join(row) + r" \\" for row in rows]

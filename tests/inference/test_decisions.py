@@ -139,7 +139,9 @@ def test_ties_are_told_where_they_are_modelled(tied_panel):
     result = hja.BTLModel.from_comparisons(tied_panel, ties="davidson").fit()
     first, second = result.model.items[:2]
     found = result.head_to_head(first, second)
-    expected = result.contrast([f"prob[{verdict}, {result.model.judges[0]}, {first}, {second}]" for verdict in found.ties])
+    expected = result.contrast(
+        [f"prob[{verdict}, {result.model.judges[0]}, {first}, {second}]" for verdict in found.ties]
+    )
     np.testing.assert_allclose(list(found.ties.values()), expected.estimate)
     assert "Ties are" in found.sentence
     by_judge = hja.JAModel.from_comparisons(tied_panel, ties="davidson", tie="judge").fit()

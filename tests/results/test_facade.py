@@ -19,6 +19,7 @@ ARGUMENTS = {
     "contrast": ("mu[model-A] - mu[model-B]",),
     "contrast_formula": ("gamma ~ size", SIZES),
     "estimates": ("mu",),
+    "head_to_head": ("model-A", "model-B"),
     "t_test": ("mu[model-A] = 0",),
     "wald_test": ("mu[model-A] = 0",),
 }
@@ -32,7 +33,7 @@ def result(panel):
 def test_an_editor_offers_few_names(result):
     names = dir(result)
     assert names == sorted(set(names))
-    assert len(names) <= 48
+    assert len(names) <= 52
     assert not [name for name in names if name.startswith("_")]
     assert {"params", "bse", "consensus", "sensitivity", "position", "plot", "judges", "fit", "summary"} <= set(names)
 
