@@ -37,6 +37,6 @@ for _said in SAID:
         "calibration",
         f"best of 10 items where that is said with probability {_said}: 8 judges, 1,000 verdicts, sd 0.15 or 0.8",
         n=2000,
-        n_quick=150,
+        n_quick=250,
         band=(_said - CLOSE, _said + CLOSE),
     )(partial(_calibrated, _said))
