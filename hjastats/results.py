@@ -47,6 +47,7 @@ from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, sa
 from .inference.ranks import ranking
 from .judges import JudgeQuestions
 from .looks import ModelTable, Summary, Summary2, TermTests, page
+from .plan import PlanQuestions
 from .show.figures import FitPlots
 from .show.glance import at_a_glance
 from .show.leaderboard import Leaderboard
@@ -1408,6 +1409,19 @@ class HJAResults(GenericLikelihoodModelResults):
         Name: cycle_rate, dtype: float64
         """
         return JudgeQuestions(self.model, self.fit)
+
+    @property
+    def plan(self) -> PlanQuestions:
+        """Questions about further verdicts, a method for each; see :class:`hjastats.plan.PlanQuestions`.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> int(result.plan.sample_size("mu[model-A] - mu[model-H]", power=0.9).verdicts)
+        3540
+        """
+        return PlanQuestions(self.model, self.fit)
 
     @overload
     def report(self, path: None = None, title: str | None = None) -> str: ...
