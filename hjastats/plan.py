@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class PlanQuestions(Menu):
     """Questions about further verdicts, as ``result.plan``.
 
-    A goal is a contrast, as in :meth:`hjastats.HJAResults.contrast`; ``"top2"`` or ``"separate the top 2"``, the difference of
+    A goal is a contrast, as in :meth:`hjastats.HJAResults.contrast`; two items as a tuple; ``"top2"`` or ``"separate the top 2"``,
     the first two places; ``"order all"``, all neighbours told apart when all pairs are compared; or ``"places"``, as many pairs
     told apart as possible. Errors are those of the fit: where they are clustered, by prompt, say, what prompts and what verdicts
     contribute is kept apart. New comparisons have covariates of zero.
@@ -77,7 +77,7 @@ class PlanQuestions(Menu):
         --------
         >>> import hjastats as hja
         >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
-        >>> needed = result.plan.sample_size("mu[model-A] - mu[model-H]")
+        >>> needed = result.plan.sample_size(("model-A", "model-H"))
         >>> int(needed.verdicts), int(needed.best)      # in the present mix, and where those are asked that tell most
         (1834, 200)
         """

@@ -81,6 +81,8 @@ def read_goal(fit: Fit, goal: Any, alpha: float = 0.05) -> Goal:
         raise IdentificationError(fit.why_no_errors)
     if isinstance(goal, str) and goal in GOALS:
         return GOALS[goal](fit, alpha)
+    if isinstance(goal, tuple) and len(goal) == 2 and set(goal) <= set(fit.layout.items):
+        return _of_two(fit, fit.positions("mu", goal), alpha)
     try:
         found = contrast(fit, goal)
     except ContrastError as error:
@@ -97,23 +99,23 @@ def read_goal(fit: Fit, goal: Any, alpha: float = 0.05) -> Goal:
     return Goal(f"tell {text}", list(found.names), rows, distance, critical)
 
 
-def _neighbours(fit: Fit, n: int) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Names, rows and values of the differences between the first n + 1 items and those that follow them."""
-    order = fit.best_first[0][: n + 1]
-    names, mu, rows = fit.vector("mu", order)
-    text = [f"{a} and {b}" for a, b in pairwise(names)]
-    return text, rows[:-1] - rows[1:], mu[:-1] - mu[1:]
+def _of_two(fit: Fit, pair: np.ndarray, alpha: float) -> Goal:
+    """Two items told apart."""
+    (first, second), mu, rows = fit.vector("mu", pair)
+    text = f"separate {first} from {second}"
+    return Goal(
+        text, [f"{first} and {second}"], rows[:1] - rows[1:], mu[:1] - mu[1:], float(stats.norm.isf(alpha / 2.0))
+    )
 
 
 def _top(fit: Fit, alpha: float) -> Goal:
-    names, rows, gap = _neighbours(fit, 1)
-    first, second = (fit.layout.items[i] for i in fit.best_first[0][:2])
-    return Goal(f"separate {first} from {second}", names, rows, gap, float(stats.norm.isf(alpha / 2.0)))
+    return _of_two(fit, fit.best_first[0][:2], alpha)
 
 
 def _all_in_order(fit: Fit, alpha: float) -> Goal:
-    names, rows, gap = _neighbours(fit, len(fit.layout.items) - 1)
-    return Goal("order all items", names, rows, gap, _joint_critical(fit, alpha), weigh=_as_hard)
+    names, mu, rows = fit.vector("mu", fit.best_first[0])
+    text = [f"{a} and {b}" for a, b in pairwise(names)]
+    return Goal("order all items", text, rows[:-1] - rows[1:], mu[:-1] - mu[1:], _joint_critical(fit, alpha), _as_hard)
 
 
 def _joint_critical(fit: Fit, alpha: float) -> float:

@@ -353,14 +353,16 @@ def next_questions(
     known, rows = _read_candidates(fit, candidates, prices)
     data = None if observed is None else observed.data
     prompts = None if data is None or rows is not None else _Prompts.of(data, generator(rng))
-    are_alike = rows is None and not fit.layout.has_judge_parameters
-    if prompts is not None and not are_alike:
-        known = prompts.limited(known)
+    if prompts is not None and fit.layout.has_judge_parameters:
+        known = prompts.limited(known, budget)
     allocator = Allocator(fit, wanted, known, budget / float(prices.mean()))
     if data is not None and known.can_turn:
         allocator.is_next_turned = _is_first_more_often(data, known)
     asked = allocator.run(float(budget), look=min(limits.ASKED_AT_A_LOOK, batch or limits.ASKED_AT_A_LOOK))
-    table = _table(fit, known, asked, prices)
+    errors = split_errors(fit, wanted.rows)
+    ratio = errors.verdicts / fit.model_covariance.variances(wanted.rows)
+    path = asked.path[1:] * (errors.verdicts.mean() / asked.path[0]) + errors.clusters.mean()
+    table = _table(fit, known, asked, prices).assign(std_err=np.sqrt(path))
     if rows is not None:
         table.insert(0, "row", rows.index[asked.chosen])
         if "prompt" in rows:
@@ -371,13 +373,16 @@ def next_questions(
         table.insert(3, prompts.name, prompts.assign(replace(chosen, judge=judge)))
     if batch is not None:
         table["batch"] = np.arange(len(table)) // batch + 1
-    errors = split_errors(fit, wanted.rows)
-    ratio = errors.verdicts / fit.model_covariance.variances(wanted.rows)
     after = errors.with_verdicts(asked.variances * ratio).total
     shown = pd.DataFrame(
         {"now": np.sqrt(errors.total), "after": np.sqrt(after)}, index=pd.Index(wanted.names, name="contrast")
     )
-    return NextQuestions(table, wanted.text, shown, limiting(errors))
+    notes = [limiting(errors)]
+    if prompts is not None and (n_new := int(table[prompts.name].isna().sum())):
+        notes.append(
+            f"{n_new:,} of them need new values of {prompts.name}: the judge has seen the pair with all there are."
+        )
+    return NextQuestions(table, wanted.text, shown, " ".join(filter(None, notes)))
 
 
 def read_prices(fit: Fit, cost: Mapping[str, float] | None) -> np.ndarray:
@@ -444,7 +449,6 @@ def _table(fit: Fit, known: Candidates, asked: Allocation, prices: np.ndarray) -
             "first": items[np.where(asked.is_turned, second, first)],
             "second": items[np.where(asked.is_turned, first, second)],
             "cost": np.cumsum(prices[judge]),
-            "std_err": np.sqrt(asked.path[1:]),
         }
     )
 
@@ -491,10 +495,11 @@ class _Prompts:
         seen = np.unique(np.column_stack([cells, code])[code >= 0], axis=0)
         return cls(found.name, np.asarray(labels, dtype=object), seen[:, 0], seen[:, 1], data.n_items, rng)
 
-    def limited(self, known: Candidates) -> Candidates:
-        """The candidates, each as often as there are prompts left for it."""
+    def limited(self, known: Candidates, budget: float) -> Candidates:
+        """The candidates, each as often as there are prompts left for it; without a limit where new prompts are needed anyway."""
         start, end = (np.searchsorted(self.cells, self._codes(known), side) for side in ("left", "right"))
-        return replace(known, left=np.minimum(known.left, len(self.labels) - (end - start)))
+        left = len(self.labels) - (end - start)
+        return replace(known, left=np.minimum(known.left, left)) if left @ known.price >= budget else known
 
     def _codes(self, known: Candidates) -> np.ndarray:
         return _codes(
@@ -502,16 +507,19 @@ class _Prompts:
         )
 
     def assign(self, chosen: Candidates) -> np.ndarray:
-        """A prompt for every comparison: one that the judge has not seen with the pair, of those the one least in use."""
+        """A prompt for every comparison: one that the judge has not seen with the pair, of those the one least in use; or none."""
         used = self.rng.random(len(self.labels))
         asked: dict[int, np.ndarray] = {}
-        result = []
+        result: list[Any] = []
         for code in self._codes(chosen).tolist():
             if code not in asked:
                 start, end = np.searchsorted(self.cells, [code, code + 1])
                 asked[code] = np.zeros(len(self.labels), dtype=bool)
                 asked[code][self.prompts[start:end]] = True
-            prompt = int(np.argmin(used + 1e9 * asked[code]))
+            if asked[code].all():
+                result.append(None)
+                continue
+            prompt = int(np.argmin(np.where(asked[code], np.inf, used)))
             asked[code][prompt] = True
             used[prompt] += 1.0
             result.append(self.labels[prompt])
