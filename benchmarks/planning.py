@@ -208,10 +208,8 @@ def simulated(truth: Truth, n: int) -> None:
         ask = planned("top2")
         after = fitted(truth, pd.concat([rows, ask(truth, result, MORE, rng)], ignore_index=True))
         ratios.append(asked.errors["after"].iloc[0] / after.head_to_head(*result.consensus.index[:2]).std_err)
-    print(
-        f"  simulated: predicted / realised {np.mean(ratios):.3f}, from {np.min(ratios):.3f} to {np.max(ratios):.3f}",
-        flush=True,
-    )
+    low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75])
+    print(f"  simulated: predicted / realised median {middle:.3f}, quartiles {low:.3f} and {high:.3f}", flush=True)
 
 
 def main() -> None:

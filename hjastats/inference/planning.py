@@ -302,7 +302,8 @@ def stopping(fit: Fit, goal: Any, *, alpha: float, power: float) -> Stopping:
     is_enough = z > wanted.critical
     which = wanted.names[hardest]
     if is_enough:
-        told = f"Enough to {wanted.text}: {which} differ most narrowly ({told_p(p)})."
+        narrowest = "" if len(wanted.names) == 1 else f"; {which} differ most narrowly"
+        told = f"Enough to {wanted.text}{narrowest} ({told_p(p)})."
     else:
         told = f"Not enough to {wanted.text}: {which} cannot be told apart ({told_p(p)}). "
         told += sample_size(fit, goal, power=power, alpha=alpha).sentence

@@ -57,7 +57,7 @@ def test_every_name_that_is_offered_can_be_read_or_called(result, tmp_path):
     assert result.model.comparisons is None
 
 
-@pytest.mark.parametrize("group", ["judges", "plot"])
+@pytest.mark.parametrize("group", ["judges", "plot", "plan"])
 def test_groups_of_questions_offer_only_what_they_answer(result, group):
     names = [name for name in dir(getattr(result, group)) if not name.startswith("_")]
     assert all(inspect.ismethod(getattr(getattr(result, group), name)) for name in names)
