@@ -129,6 +129,8 @@ OWN_LAPLACIANS = 2_000_000
 # takes less than a second.
 TESTED_PARAMETERS = 1000
 TESTED_PAIRS = 1_000_000_000
+# Judges up to which one of a panel is exchanged for two others, too: some thousand panels at a time.
+EXCHANGED_JUDGES = 30
 # Judges of which every two are compared.
 COMPARED_JUDGES = 500
 # Items whose information about the consensus still fits in memory several times.

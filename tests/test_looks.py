@@ -96,6 +96,7 @@ OBJECTS = {
     "selection": lambda fit: hja.select_rank(fit.model.comparisons, ranks=[0, 1]),
     "diagnosis": lambda fit: fit.diagnose(),
     "card": lambda fit: fit.judges.card(HOSTILE["judge-1"]),
+    "panel of judges": lambda fit: fit.judges.panel(keep="ranking"),
     "redundancy": lambda fit: fit.judges.redundancy(),
     "goodness": lambda fit: fit.judges.goodness_of_fit(),
     "misfit": lambda fit: fit.judges.misfit(n=100),

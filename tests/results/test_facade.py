@@ -61,7 +61,7 @@ def test_every_name_that_is_offered_can_be_read_or_called(result, tmp_path):
 def test_groups_of_questions_offer_only_what_they_answer(result, group):
     names = [name for name in dir(getattr(result, group)) if not name.startswith("_")]
     assert all(inspect.ismethod(getattr(getattr(result, group), name)) for name in names)
-    assert len(names) <= 15
+    assert len(names) <= 16
     if group == "judges":
         answers = {name: getattr(result.judges, name) for name in names}
         assert answers.pop("card")("judge-1").judge == "judge-1"
@@ -70,6 +70,7 @@ def test_groups_of_questions_offer_only_what_they_answer(result, group):
             {item: "x" if item == "model-A" else "y" for item in result.model.items},
         )
         assert list(answers.pop("affinity")(*families).families.index) == ["x"]
+        assert answers.pop("panel")(keep="ranking").n_reversed == 0
         assert all(answer() is not None for answer in answers.values())
 
 
