@@ -11,14 +11,17 @@ from .errors import (
     CovarianceWarning,
     IdentificationError,
     InputError,
+    LabelWarning,
     LocalOptimaWarning,
     NonRegularWarning,
     OptionError,
     SeparationWarning,
     SizeError,
 )
-from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
+from .front import fit
+from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel
 from .persistence import load_results
+from .population_results import PopulationResults
 from .results import HJAResults, compare
 from .selection import RankSelection, select_rank
 
@@ -36,14 +39,18 @@ __all__ = [
     "InputError",
     "JAModel",
     "JudgewiseBTLModel",
+    "LabelWarning",
     "LocalOptimaWarning",
     "NonRegularWarning",
     "OptionError",
+    "PopulationHJAModel",
+    "PopulationResults",
     "RankSelection",
     "SeparationWarning",
     "SizeError",
     "compare",
     "datasets",
+    "fit",
     "load_results",
     "read_comparisons",
     "select_rank",

@@ -161,6 +161,22 @@ class SizeError(InputError):
     """
 
 
+class LabelWarning(Message, UserWarning):
+    """Labels that look alike are taken for different judges or items.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import hjastats as hja
+    >>> table = {"judge": ["j"] * 2, "left": ["gpt-4", "GPT-4 "], "right": ["llama"] * 2, "winner": ["left", "right"]}
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     data = hja.read_comparisons(table)
+    >>> caught[0].category.__name__, data.n_items, hja.read_comparisons(table, clean=True).n_items
+    ('LabelWarning', 3, 2)
+    """
+
+
 class CovarianceWarning(Message, ModelWarning):
     """The asked-for covariance is available but should be read with care.
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from .errors import OptionError
 from .fit import Fit, Observations
 from .inference.covariances import COVARIANCES
 from .solve.penalties import Penalty
+from .words import quoted
 
 SCHEMA = "hjastats-results"
 VERSION = 3
@@ -34,7 +36,9 @@ def text_or_file(text: str, path: str | Path | None) -> str | None:
     return None
 
 
-def to_document(model: str, options: dict[str, Any], fit: Fit, observed: Observations) -> dict[str, Any]:
+def to_document(
+    model: str, options: dict[str, Any], fit: Fit, observed: Observations, choices: pd.DataFrame
+) -> dict[str, Any]:
     """Everything needed to have the results again: data, options, coefficients, and how they were found.
 
     Parameters
@@ -43,13 +47,26 @@ def to_document(model: str, options: dict[str, Any], fit: Fit, observed: Observa
         Name of the class.
     options : dict
         What it was made with beside the data.
+    choices : pandas.DataFrame
+        What was chosen for the user.
+
+    Raises
+    ------
+    OptionError
+        For constrained fits.
     """
+    if fit.restriction is not None:
+        raise OptionError(
+            f"files do not keep constraints ({quoted(fit.restriction.labels, 3)}): write the fit without them, and call "
+            "fit_constrained of its model after loading."
+        )
     found, chosen = fit.search, fit.choice
     options_of_covariance = {name: chosen.facts[name] for name in COVARIANCES[chosen.kind].options}
     document = {
         "schema": SCHEMA,
         "version": VERSION,
         "model": {"class": model, **options, "n_ties_dropped": observed.n_ties_dropped},
+        "choices": _records(choices.reset_index()),
         "data": _data(observed),
         "estimate": {
             "scores": fit.at.scores.tolist(),
@@ -101,6 +118,9 @@ def _data(observed: Observations) -> dict[str, Any]:
         "offset": rows.offset[:, 0].tolist() if rows.has_offset else None,
         "judge_metadata": None if data.judge_metadata is None else _columns(data.judge_metadata),
         "item_metadata": None if data.item_metadata is None else _columns(data.item_metadata),
+        "has_order": data.has_order,
+        "cluster": data.cluster,
+        "made_of": data.made_of,
     }
 
 
@@ -122,3 +142,8 @@ def _penalty(penalty: Penalty) -> dict[str, Any]:
         "terms": penalty.ridge.terms,
         "validation": None if chosen is None else {"alphas": chosen.alphas.tolist(), "loss": chosen.loss.tolist()},
     }
+
+
+def _records(table: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Rows as dicts, without numbers that are none."""
+    return table.astype(object).where(table.notna(), None).to_dict("records")

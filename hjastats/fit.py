@@ -21,8 +21,8 @@ from scipy.sparse.linalg import lsqr
 
 from . import limits
 from .data.comparisons import Comparisons
-from .errors import ContrastError, CovarianceWarning, IdentificationError, OptionError, SizeError
-from .model.decomposition import AnchoringError, Decomposition
+from .errors import ContrastError, CovarianceWarning, Hint, IdentificationError, OptionError, SizeError
+from .model.decomposition import AnchoringError, Decomposition, aligned
 from .model.design import Coefficients, Design, RemovedCells
 from .model.jacobians import anchor_jacobian, mean_rows
 from .model.layout import Layout
@@ -57,6 +57,8 @@ OPEN = 100.0
 WEAK = 10.0
 # Level at which a consensus is told from none.
 NO_CONSENSUS = 0.05
+# Share of a gradient that rounding leaves of it along equations that fix its quantity.
+FIXED_BY_EQUATIONS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -109,18 +111,35 @@ class Restriction:
         In words.
     gradient : ndarray, shape (m, n_free)
         At the estimate; none of them repeats others.
-    bending : ndarray, shape (n_free, n_free)
-        Their second derivatives times the multipliers, which belong to the observed information along them.
+    bending : ndarray, shape (n_free, n_free), or None
+        Their second derivatives times the multipliers, which belong to the observed information along them; None for
+        functions, of which these would take too long.
+    like : Decomposition or None
+        That of the estimate without equations: directions of disagreement keep its order and signs, which equations may be about.
+
+    Examples
+    --------
+    >>> held = Restriction(["mu[a] = mu[b]"], np.array([[1.0, -1.0, 0.0]]), np.zeros((3, 3)))
+    >>> held.along(np.array([[1.0, -1.0, 0.0], [1.0, 0.0, 1.0]])) + 0.0
+    array([[0. , 0. , 0. ],
+           [0.5, 0.5, 1. ]])
     """
 
     labels: list[str]
     gradient: np.ndarray
-    bending: np.ndarray
+    bending: np.ndarray | None
+    like: Decomposition | None = None
 
     @property
     def df(self) -> int:
         """Number of restrictions."""
         return len(self.gradient)
+
+    def along(self, rows: np.ndarray) -> np.ndarray:
+        """What is left of gradients (m, n_free) among the movements that fulfil the equations; nothing of what they fix."""
+        left = rows - rows @ np.linalg.pinv(self.gradient) @ self.gradient
+        size = FIXED_BY_EQUATIONS * np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
+        return np.where(np.abs(left).max(axis=1, keepdims=True, initial=0.0) <= size, 0.0, left)
 
 
 @dataclass(frozen=True, repr=False)
@@ -166,9 +185,15 @@ class Fit:
     start_params: np.ndarray | None = None
     n_held: int = 0
 
+    @property
+    def name(self) -> str:
+        """Short name of the model, with what its estimate was held to."""
+        held = self.restriction
+        return self.layout.description + ("" if held is None else f" | {', '.join(held.labels)}")
+
     def __repr__(self) -> str:
         return (
-            f"{self.layout.description}: {self.n_comparisons:,.10g} comparisons of {len(self.layout.items)} items by "
+            f"{self.name}: {self.n_comparisons:,.10g} comparisons of {len(self.layout.items)} items by "
             f"{counted(len(self.layout.judges), 'judge')}, log-likelihood {self.loglike:.1f} with {self.df:g} parameters"
         )
 
@@ -187,7 +212,12 @@ class Fit:
     @cached_property
     def parts(self) -> Decomposition:
         """Consensus, sensitivity and disagreement as arrays."""
-        return self.layout.decompose(self.at)
+        parts = self.layout.decompose(self.at)
+        return parts if self._like is None else aligned(parts, self._like)
+
+    @property
+    def _like(self) -> Decomposition | None:
+        return None if self.restriction is None else self.restriction.like
 
     @property
     def residual(self) -> np.ndarray:
@@ -212,7 +242,7 @@ class Fit:
     @property
     def quantities(self) -> Quantities:
         """Everything a contrast can mention."""
-        return Quantities(self.layout, self.at, self.tangent, self.design.response)
+        return Quantities(self.layout, self.at, self.tangent, self.design.response, self._like)
 
     @property
     def loglike(self) -> float:
@@ -248,17 +278,20 @@ class Fit:
     @cached_property
     def df(self) -> float:
         """Number of free parameters; of those a ridge holds, what is left of them."""
-        if self.restriction is not None:
-            return float(self.layout.n_free - self.restriction.df)
         ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
         if not ridge:
-            return float(self.layout.n_free - self.n_held)
+            return float(self.n_moving - self.n_held)
         # Trace of (information + ridge)^-1 information; the ridge is a diagonal less squared means over judges.
         held = np.repeat([ridge.terms, ridge.scores], [self.layout.n_linear, self.tangent.n_free])
         touched = np.flatnonzero(held)
         variances = self.model_covariance.variances(np.eye(len(held))[touched])
         means, weights = ridge.means(self.design, self.tangent)
         return float(len(held) - held[touched] @ variances + weights @ self.model_covariance.variances(means))
+
+    @property
+    def n_moving(self) -> int:
+        """Number of free coordinates less that of the equations they are held to."""
+        return self.layout.n_free - (0 if self.restriction is None else self.restriction.df)
 
     # Whether it is one
 
@@ -306,8 +339,16 @@ class Fit:
         """Inverse information of the free coordinates; computed when first asked for."""
         if self.restriction is not None:
             information = information_at(self.design, self.at, self.tangent, self.information)
-            bending = self.restriction.bending if self.information == "observed" else 0.0
-            return invert_along(information + bending, self.restriction.gradient)
+            if self.information == "observed":
+                if self.restriction.bending is None:
+                    raise OptionError(
+                        "constraints given as functions have standard errors from the expected information only: write them as "
+                        "strings, or pass ",
+                        Hint("information", "expected"),
+                        ".",
+                    )
+                information = information + self.restriction.bending
+            return invert_along(information, self.restriction.gradient)
         ridge = NO_RIDGE if self.penalty is None else self.penalty.ridge
         return covariance_at(self.design, self.at, self.tangent, self.information, ridge)
 
@@ -410,7 +451,11 @@ class Fit:
     @property
     def jacobian(self) -> np.ndarray:
         """Derivative of the reported parameters by the free coordinates, shape (n_params, n_free)."""
-        return self.layout.jacobian(self.at, self.tangent, self.parts)
+        return self.along(self.layout.jacobian(self.at, self.tangent, self.parts))
+
+    def along(self, rows: np.ndarray) -> np.ndarray:
+        """Gradients (m, n_free) along what the estimate is held to; as they are, if it is held to nothing."""
+        return rows if self.restriction is None else self.restriction.along(rows)
 
     def rows(self, positions: np.ndarray) -> np.ndarray:
         """The Jacobian of some of the parameters, shape (m, n_free); row by row where that of all does not fit."""
@@ -427,13 +472,13 @@ class Fit:
             rows[is_mean] = self.consensus_rows(items)
         for i in np.flatnonzero(~is_mean):
             rows[i] = quantities.gradient(*layout.quantity(positions[i]))
-        return rows
+        return self.along(rows)
 
     def consensus_rows(self, items: np.ndarray) -> np.ndarray:
         """Derivative of item vectors (m, n_items) times the consensus by the free coordinates, shape (m, n_free)."""
         rows = np.zeros((len(items), self.layout.n_free))
         rows[:, self.layout.n_linear :] = mean_rows(items, self.tangent)
-        return rows
+        return self.along(rows)
 
     def in_parts(self, n_rows: int) -> list[np.ndarray]:
         """Positions of rows over the free coordinates, as many at a time as fit."""
@@ -521,7 +566,7 @@ class Fit:
             return names, values, np.zeros((len(some), layout.n_free))
         implied = anchor_jacobian(self.parts.gamma, self.parts.mu, self.residual, self.tangent)
         rows = (implied[: len(layout.judges)] if kind == "gamma" else implied[len(layout.judges) :])[some]
-        return names, values, np.hstack([np.zeros((len(rows), layout.n_linear)), rows])
+        return names, values, self.along(np.hstack([np.zeros((len(rows), layout.n_linear)), rows]))
 
     def estimates(self, kind: str, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Some estimates and standard errors of a kind; not a number where they are withheld."""
@@ -807,6 +852,19 @@ class Fit:
         movement = np.abs(self.jacobian @ (vector / np.linalg.norm(vector)))
         order = np.argsort(-movement, kind="stable")[:n]
         return [self.layout.names[i] for i in order if movement[i] > 0.1 * movement[order[0]]]
+
+    def need_free(self, what: str) -> None:
+        """Refuse what would fit again without what the estimate is held to.
+
+        Raises
+        ------
+        IdentificationError
+        """
+        if self.restriction is not None:
+            raise IdentificationError(
+                f"{what} is not available for a fit that is held to {quoted(self.restriction.labels, 3)}: it would fit again "
+                "without these constraints."
+            )
 
     def need_converged(self, why: str) -> None:
         """Refuse what only makes sense at a finite, determined estimate.

@@ -195,6 +195,8 @@ class JudgeQuestions(Menu):
         Name: relative_change, dtype: float64
         """
         check_option("method", method, ("one-step", "refit"))
+        if method == "refit":
+            self._fit.need_free("refitting")
         fit = self._fit
         fit.need_converged(
             "the fit has no finite, determined estimate whose change could be measured: use fit_regularized()."

@@ -30,6 +30,15 @@ WHOLE_SCORES = 1000
 # Items up to which a product with a basis that is at hand is quicker than reflections.
 BASIS_ITEMS = 60
 
+# Cells times nodes of judges whose effects are integrated out, in memory at the same time: pieces that stay in the cache.
+NODES_AT_ONCE = 500_000
+# Cells beyond which such a fit has no random starts beside the one that looks for the next direction.
+RANDOM_STARTS_CELLS = 100_000
+# Judges below which a sample says little about how judges differ.
+SMALL_SAMPLE = 20
+# Nodes of a judge beyond which a quadrature is refused.
+MOST_NODES = 20_000
+
 # Maximisation
 
 # Entries of the judges' Laplacians up to which starting values solve them as dense matrices: 3.0 times for HJA(1) of the
@@ -106,6 +115,14 @@ CONTRAST_LENGTH = 20_000
 CONTRAST_DEPTH = 60
 # Numbers in the gradients of the groups of a contrast string.
 CONTRAST_NUMBERS = 50_000_000
+
+# Choices that are made for a user
+
+# Verdicts of a judge below which it has no parameters of its own by default: three for each of sensitivity, position and ties leave
+# too few surprises to tell them from chance.
+LIGHT_JUDGE = 30
+# Seconds of work before a progress bar shows.
+SILENT_SECONDS = 2.0
 
 # Diagnostics and what is shown
 

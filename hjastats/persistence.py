@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from .inference.covariances import choose_covariance
 from .model.design import Coefficients
 from .model.likelihood import evaluate
 from .model.terms import OPTIONS
-from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
+from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel
+from .population_results import PopulationResults
 from .results import HJAResults
 from .solve.penalties import PENALTIES, Penalty
 from .solve.precision import stationarity
@@ -26,7 +28,7 @@ from .solve.search import Search
 from .solve.trust import Optimum
 from .solve.validation import CrossValidation
 
-MODELS = {cls.__name__: cls for cls in (HJAModel, JAModel, BTLModel, JudgewiseBTLModel)}
+MODELS = {cls.__name__: cls for cls in (HJAModel, JAModel, BTLModel, JudgewiseBTLModel, PopulationHJAModel)}
 
 
 def load_results(source: str | Path) -> HJAResults:
@@ -93,6 +95,8 @@ def _refuse_constant(name: str) -> float:
 def _rebuild(document: dict[str, Any]) -> HJAResults:
     model = _model(document["model"], document["data"])
     stored, fit = document["estimate"], document["fit"]
+    if isinstance(model, PopulationHJAModel):
+        return _population(model, document)
     at = Coefficients(
         np.array(stored["scores"], dtype=float),
         np.array(stored["judge_terms"], dtype=float).reshape(len(model.judges), -1),
@@ -113,7 +117,27 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
     found = Search(best, *counts, outermost=fit.get("outermost"))
     record = assess(layout, design, found, method=fit["method"], information=fit["information"], penalty=penalty)
     chosen = choose_covariance(record, fit["cov_type"], dict(fit["cov_kwds"]), lambda: model.observations)
-    return model.results_class(model, chosen)
+    return model.results_class(model, chosen, _choices(document))
+
+
+def _choices(document: dict[str, Any]) -> pd.DataFrame | None:
+    """What the front door chose; files written before there were choices have none."""
+    lines = document.get("choices")
+    return pd.DataFrame(lines).set_index("what").astype({"number": float}) if lines else None
+
+
+def _population(model: PopulationHJAModel, document: dict[str, Any]) -> PopulationResults:
+    """A population is where it was stored, if its data say so."""
+    stored, fit = document["population"], document["fit"]
+    values, is_free = np.array(stored["values"], dtype=float), np.array(stored["is_free"], dtype=bool)
+    record = model.fit_at(values, is_free, int(stored["n_quadrature"]), int(fit["iterations"]))
+    loglike = document["estimate"]["loglike"]
+    if not abs(record.loglike - loglike) <= 1e-8 * max(1.0, abs(loglike)):
+        raise ComparisonError(
+            f"the file claims a log-likelihood of {loglike:.6f}, its data and estimate give {record.loglike:.6f}: not loaded."
+        )
+    found = model.with_errors(record, fit["cov_type"], dict(fit["cov_kwds"]))
+    return PopulationResults(model, found.fit, _choices(document))
 
 
 def _optimum(model: HJAModel, at: Coefficients, fit: dict[str, Any], penalty: Penalty | None) -> Optimum:
@@ -168,7 +192,13 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
     )
     if (data.judges, data.items) != (tuple(stored["judges"]), tuple(stored["items"])):
         raise IdentificationError("the labels in the file are not those of its comparisons")
-    # Files written before there was metadata have none.
+    # Files written before there was metadata have none, nor do they say what the rows were made of.
+    data = replace(
+        data,
+        has_order=bool(stored.get("has_order", True)),
+        cluster=stored.get("cluster"),
+        made_of=str(stored.get("made_of", "")),
+    )
     return data.with_metadata(
         judges=_frame(stored.get("judge_metadata"), data.judges), items=_frame(stored.get("item_metadata"), data.items)
     )

@@ -34,6 +34,7 @@ from .export import text_or_file, to_document
 from .fit import Fit, which_information
 from .inference import estimates as tables
 from .inference.bootstrap import Bootstrap, bootstrap, check_options
+from .inference.constraints import HypothesisTest, lr_test, score_test
 from .inference.contrasts import Contrast, Spec, contrast, is_contrast, wald_intervals
 from .inference.covariances import choose_covariance
 from .inference.decisions import HeadToHead, Places, board, head_to_head, places
@@ -43,6 +44,7 @@ from .inference.likelihood_ratio import compare_lr_test, comparison_table, drop_
 from .inference.nesting import Candidate, check_nested
 from .inference.pairs import pairwise
 from .inference.predictions import predictions
+from .inference.profiles import parameters, profile_limits, scalars
 from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
 from .inference.ranks import ranking
 from .judges import JudgeQuestions
@@ -63,6 +65,8 @@ if TYPE_CHECKING:
     from .data.comparisons import Comparisons
     from .models import HJAModel
 
+# What is told of each choice of hjastats.fit.
+CHOICES = ("chosen", "reason", "number")
 # What statsmodels' base classes give that holds here; the rest of theirs is not shown.
 INHERITED = ("aic", "bic", "df_model", "model", "nobs", "params", "save", "tvalues")
 
@@ -95,8 +99,14 @@ class HJAResults(GenericLikelihoodModelResults):
     (0.999, 0.737)
     """
 
-    def __init__(self, model: HJAModel, fit: Fit) -> None:
+    # Where to look after the first three lines.
+    _look = ".summary(), .ranking(), .plot, .judges"
+
+    def __init__(self, model: HJAModel, fit: Fit, choices: pd.DataFrame | None = None) -> None:
         self.model, self.fit = model, fit
+        self._choices = (
+            pd.DataFrame(columns=[*CHOICES], index=pd.Index([], name="what")) if choices is None else choices
+        )
         # Scores without a consensus, or with fewer directions than the rank, have no parameters: refused here, not later.
         _ = fit.parts
         LikelihoodModelResults.__init__(self, model, None, None, scale=1.0, use_t=False)
@@ -107,6 +117,8 @@ class HJAResults(GenericLikelihoodModelResults):
         self.cov_kwds = {"description": fit.choice.description, **fit.choice.facts}
         if "n_groups" in self.cov_kwds:
             self.n_groups = self.cov_kwds["n_groups"]
+        if fit.restriction is not None:
+            self.constraints, self.k_constr = fit.restriction.labels, fit.restriction.df
 
     def __dir__(self) -> list[str]:
         own = [name for name in vars(HJAResults) if not name.startswith("_") and name not in HIDDEN]
@@ -290,27 +302,42 @@ class HJAResults(GenericLikelihoodModelResults):
         alpha : float, or a contrast
             One minus the level. A contrast, as in :meth:`contrast`, may come first; its alpha is then the second argument.
         cols : positions of parameters, or a contrast
-        method : {"wald"}
+            A contrast may be the name of a parameter, or a list of names.
+        method : {"wald", "profile"}
+            "profile": all values at which the likelihood-ratio test does not reject, which hold better where verdicts are few. An
+            end is infinite where no value is too far out, as for an item that was never beaten. With robust errors the ratio is
+            divided by the robust over the model's variance. Scores of a fit without a finite maximum are relative to the
+            mean of the finite ones, as in the tables. Not for penalised fits, nor for more than 2,000 free parameters.
 
         Examples
         --------
         >>> import hjastats as hja
-        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel(), position="common").fit()
-        >>> result.conf_int().loc[["position"]].round(3)
-                      0     1
-        position  0.236  0.39
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.conf_int(cols=["gamma[judge-1]"]).round(3)
+                            0      1
+        gamma[judge-1]  2.433  3.268
+        >>> result.conf_int(cols=["gamma[judge-1]"], method="profile").round(3)
+                            0      1
+        gamma[judge-1]  2.406  3.322
         >>> result.conf_int("mu[model-I] - mu[model-H]", 0.1).round(3)
                                        0      1
-        mu[model-I] - mu[model-H]  0.145  0.535
+        mu[model-I] - mu[model-H]  0.157  0.548
         """
-        check_option("method", method, ("wald",))
+        check_option("method", method, ("wald", "profile"))
         if is_contrast(alpha):
             alpha, cols = (0.05 if cols is None else cols), alpha
+        check_alpha(alpha)
         if is_contrast(cols):
-            return wald_intervals(self.fit, cols, alpha)
-        limits = super().conf_int(alpha)
-        table = pd.DataFrame(np.asarray(limits), index=self._names)
-        return table if cols is None else table.iloc[np.atleast_1d(cols)]
+            if method == "wald":
+                return wald_intervals(self.fit, cols, alpha)
+            some = scalars(self.fit, cols)
+            return pd.DataFrame(profile_limits(self.fit, some, alpha), [one.name for one in some])
+        places = np.arange(len(self._names))[slice(None) if cols is None else np.atleast_1d(cols)]
+        if method == "wald":
+            limits = np.asarray(super().conf_int(alpha))[places]
+        else:
+            limits = profile_limits(self.fit, parameters(self.fit, places), alpha)
+        return pd.DataFrame(limits, self._names[places])
 
     @property
     def cov_params_default(self) -> np.ndarray:
@@ -369,13 +396,31 @@ class HJAResults(GenericLikelihoodModelResults):
         mu[model-B]  0.070  0.079
         """
         fit = self.fit.with_information(which_information(information, cov_type))
-        other = type(self)(self.model, choose_covariance(fit, cov_type, cov_kwds, lambda: self.model.observations))
+        chosen = choose_covariance(fit, cov_type, cov_kwds, lambda: self.model.observations)
+        other = type(self)(self.model, chosen, self.choices.drop(index="errors", errors="ignore"))
         if self.model.comparisons is None:
             # What the removed data gave reason to say still holds.
             other.__dict__["findings"] = self.findings
         return other
 
     # Tables
+
+    @property
+    def choices(self) -> pd.DataFrame:
+        """What :func:`hjastats.fit` has chosen, why, and the number behind it; empty for models that were fitted as they are.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.fit(hja.datasets.load_panel(), rank=1)
+        >>> for what, line in result.choices.iterrows():
+        ...     print(f"{what} {line.chosen}: {line.reason}")
+        judges fixed: each has 400 verdicts or more
+        position judge: BIC is lower by 186.8 than with one for all judges
+        model HJA(1): asked for
+        errors nonrobust: verdicts are decided, and no prompt repeats
+        """
+        return self._choices
 
     @property
     def consensus(self) -> pd.DataFrame:
@@ -505,7 +550,7 @@ class HJAResults(GenericLikelihoodModelResults):
         Returns
         -------
         pandas.DataFrame
-            Best item first: place, score, std_err, ci_lower, ci_upper, place_lower, place_upper, group, quasi_se.
+            Best item first: place, score, std_err, ci_lower, ci_upper, place_lower, place_upper, group, quasi_se, tier.
 
         Raises
         ------
@@ -661,7 +706,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
         >>> result.places().top(3).iloc[1:5].round(2).to_dict()
-        {'model-H': 1.0, 'model-A': 0.92, 'model-E': 0.08, 'model-B': 0.0}
+        {'model-H': 1.0, 'model-A': 0.93, 'model-E': 0.07, 'model-B': 0.0}
         """
         return places(self.fit, judge, prior=prior, bootstrap=bootstrap, items=items, rng=rng)
 
@@ -962,6 +1007,60 @@ class HJAResults(GenericLikelihoodModelResults):
         found = t_test_pairwise(as_designed, term_name, method=method, alpha=alpha, factor_labels=factor_labels)
         found.contrasts = found.contrasts @ place
         return found
+
+    def lr_test(self, hypothesis: Any) -> HypothesisTest:
+        """Likelihood-ratio test of a hypothesis: the model is fitted again under it.
+
+        Unlike a Wald test it does not depend on how the hypothesis is written, and holds better where verdicts are few. With robust
+        or clustered errors the ratio is divided by the mean factor by which these change it (Rao and Scott 1984), which is right to
+        first order for a single restriction.
+
+        Parameters
+        ----------
+        hypothesis : str, list of str, dict, array_like, tuple (R, q) or callable
+            As in :meth:`hjastats.HJAModel.fit_constrained`.
+
+        Returns
+        -------
+        HypothesisTest
+            null, statistic, df, p_value, note.
+
+        Raises
+        ------
+        ContrastError
+            For what cannot be read, or what the constraints of the model fix or contradict.
+        IdentificationError
+            For penalised fits, and where the likelihood has no maximum under the hypothesis.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.lr_test("gamma[judge-3] = gamma[judge-5]")
+        Likelihood ratio test of gamma[judge-3] - gamma[judge-5] = 0
+          chi2(1) = 2.099, p = 0.1474
+        """
+        return lr_test(self.fit, self.model.observations, hypothesis)
+
+    def score_test(self, hypothesis: Any) -> HypothesisTest:
+        """Rao's score test of a hypothesis: how steep the likelihood is at the estimate that fulfils it.
+
+        With robust or clustered errors the variance of the slope is theirs.
+
+        Parameters
+        ----------
+        hypothesis : str, list of str, dict, array_like, tuple (R, q) or callable
+            As in :meth:`hjastats.HJAModel.fit_constrained`.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> result.score_test("gamma[judge-3] = gamma[judge-5]")
+        Score test of gamma[judge-3] - gamma[judge-5] = 0
+          chi2(1) = 1.78, p = 0.1821
+        """
+        return score_test(self.fit, lambda: self.model.observations, hypothesis)
 
     @property
     def _candidate(self) -> Candidate:
@@ -1312,7 +1411,7 @@ class HJAResults(GenericLikelihoodModelResults):
         8
         """
         data = self.model.observations.data
-        if self.model.position == "judge" or not has_order(data):
+        if self.model.position == "judge" or not has_order(data) or self.fit.restriction is not None:
             return Diagnosis(self.findings, judge_facts(data, self.position if self.model.position else None), None)
         other = self.model.with_position("judge").fit_like(self.fit)
         position, separation = other.position, other.fit.separation
@@ -1452,7 +1551,8 @@ class HJAResults(GenericLikelihoodModelResults):
         True
         """
         heading = Heading(self.model.endog_names, type(self.model).__name__)
-        subject = Subject(self.fit, self.model.observations, self.findings, heading, self._relatives())
+        chosen = list(self.choices[["chosen", "reason"]].itertuples(name=None))
+        subject = Subject(self.fit, self.model.observations, self.findings, heading, self._relatives(), chosen)
         return text_or_file(render(subject, title), path)
 
     def _relatives(self) -> pd.DataFrame | None:
@@ -1504,7 +1604,7 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         model = self.model
         options = model.options | ({} if model.offset_name is None else {"offset_name": model.offset_name})
-        document = to_document(type(model).__name__, options, self.fit, model.observations)
+        document = to_document(type(model).__name__, options, self.fit, model.observations, self.choices)
         return text_or_file(json.dumps(document, allow_nan=False), path)
 
     def get_nlfun(self, fun: Any) -> Any:
@@ -1555,6 +1655,7 @@ CRITERIA = {"aic": aic, "bic": bic, "aicc": aicc, "hqic": hqic}
 HIDDEN = {
     *("bsejac", "bsejhj", "covjac", "covjhj", "cov_params_default", "df_modelwc", "normalized_cov_params"),
     *("llnull", "llr", "llr_pvalue", "mle_retvals", "mle_settings", "prsquared", "t_test_pairwise"),
+    *("drop_terms", "fittedvalues", "remove_data", "resid", "score_test", "wald_test_terms"),
     *("get_nlfun", "info_criteria", "pseudo_rsquared", "resid_dev", "resid_pearson", "summary2"),
 }
 
@@ -1634,5 +1735,5 @@ def _in_three_lines(results: HJAResults) -> str:
     return (
         f"{fit}\n"
         f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
-        f"{errors}; .summary(), .ranking(), .plot, .judges"
+        f"{errors}; {results._look}"
     )

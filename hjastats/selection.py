@@ -17,7 +17,7 @@ from .inference.rank_tests import bootstrap_ratio_test
 from .looks import Piece, Shown, Table, Title
 from .model.decomposition import max_rank
 from .model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
-from .models import HJAModel
+from .models import HJAModel, PopulationHJAModel
 from .results import HJAResults
 from .show import plots
 from .solve.ridge import Ridge
@@ -161,9 +161,11 @@ def select_rank(
     ties: str = "half",
     tie: str = "common",
     offset: Any = None,
+    judges: str = "fixed",
     groups: Any = None,
     n_folds: int = 5,
     n: int = 199,
+    patience: int = PATIENCE,
     rng: int | np.random.Generator | None = 0,
     n_jobs: int = 1,
     progress: bool = False,
@@ -174,18 +176,24 @@ def select_rank(
     ----------
     data : Comparisons
     ranks : iterable of int, optional
-        Ranks to try beside BTL. By default all from 0 upwards, until the criterion has not improved twice in a row.
+        Ranks to try beside BTL. By default all from 0 upwards, until the criterion has not improved ``patience`` times in a row.
     criterion : {"bic", "aic", "cv", "loglik-bootstrap"}
         BIC and AIC with all free parameters counted (eq. BIC up to a constant); held-out log-loss; or the smallest model that a
         parametric bootstrap does not reject at the 5% level, BTL against rank 0, each rank against one direction more.
     exog, judge_exog, position, ties, tie, offset
         As in :class:`HJAModel`.
+    judges : {"fixed", "sample"}
+        Whether judges have parameters of their own or are a sample, :class:`PopulationHJAModel`, whose BIC takes the number of
+        judges; with "bic", "aic" and "cv", and ranks 0 to 2 by default.
     groups : str or array_like, optional
-        Rows held out together, such as the verdicts on one prompt; single records by default.
+        Rows held out together, such as the verdicts on one prompt; single records by default. ``"judge"`` leaves out whole judges
+        of a sample, which is the honest test of what holds for others.
     n_folds : int
         Folds of "cv".
     n : int
         Replications of "loglik-bootstrap".
+    patience : int
+        See ``ranks``.
     n_jobs : int
         Parallel jobs of cross-validation and bootstrap.
 
@@ -203,9 +211,16 @@ def select_rank(
     'Rank 1 by BIC; the criteria disagree: AIC takes 2. Look at what the further directions are.'
     """
     check_option("criterion", criterion, CRITERIA)
+    check_option("judges", judges, ("fixed", "sample"))
     data = data if isinstance(data, Comparisons) else read_comparisons(data)
+    if judges == "sample":
+        check_option("criterion", criterion, ("bic", "aic", "cv"))
+        terms = {"position": position, "ties": ties, "tie": tie, "judge_exog": judge_exog, "offset": offset}
+        model = PopulationHJAModel.from_comparisons(data, exog, **terms)
+        sampled = _candidates((0, 1, 2) if ranks is None else ranks, data)
+        return _of_a_sample(model, sampled, criterion, groups, n_folds, np.random.default_rng(rng))
     candidates = _candidates(ranks, data)
-    patience = PATIENCE if ranks is None else None
+    enough = patience if ranks is None else None
     rng = generator(rng)
     model = HJAModel.from_comparisons(
         data, exog, rank=candidates[0], position=position, ties=ties, tie=tie, judge_exog=judge_exog, offset=offset
@@ -213,7 +228,7 @@ def select_rank(
     loss = None
     if criterion == "cv":
         structures: list[ScoreStructure] = [Pooled(), *(LowRank(rank) for rank in candidates)]
-        loss = held_out_losses(model.folds(groups, n_folds, rng), structures, patience=patience, n_jobs=n_jobs)
+        loss = held_out_losses(model.folds(groups, n_folds, rng), structures, patience=enough, n_jobs=n_jobs)
         candidates = candidates[: len(loss.loss) - 1]
     fits = _Fits(model, candidates, progress)
     if criterion == "loglik-bootstrap":
@@ -221,7 +236,7 @@ def select_rank(
         table = fits.table().assign(p_value=pd.Series(p_values))
         accepted = [model for model, p in p_values.items() if not p < LEVEL]
         return RankSelection(criterion, table, accepted[0] if accepted else candidates[-1], fits.results, fits.scree())
-    fits.until_worse("bic" if criterion == "cv" else criterion, None if criterion == "cv" else patience)
+    fits.until_worse("bic" if criterion == "cv" else criterion, None if criterion == "cv" else enough)
     table = fits.table()
     if loss is not None:
         n_folds, error = loss.loss.shape[1], loss.loss.std(axis=1, ddof=1)
@@ -229,6 +244,24 @@ def select_rank(
             cv=loss.loss.mean(axis=1), cv_se=error / np.sqrt(n_folds), cv_ridge=loss.is_ridge.sum(axis=1)
         )
     return RankSelection(criterion, table, _smallest(table[criterion]), fits.results, fits.scree())
+
+
+def _of_a_sample(
+    model: PopulationHJAModel, ranks: list[int], criterion: str, groups: Any, n_folds: int, rng: np.random.Generator
+) -> RankSelection:
+    """Fits of a population of increasing rank."""
+    ranks = [rank for rank in ranks if rank <= max_rank(len(model.judges), len(model.items))]
+    results: dict[Choice, HJAResults] = {rank: model.with_rank(rank).fit(warn_convergence=False) for rank in ranks}
+    columns = {"llf": "llf", "df": "df_model", "aic": "aic", "bic": "bic", "converged": "converged"}
+    values = {name: [getattr(result, own) for result in results.values()] for name, own in columns.items()}
+    table = pd.DataFrame(values, index=pd.Index(list(results), name="rank"))
+    if criterion == "cv":
+        folds = model.row_folds(groups, n_folds, rng)
+        losses = np.array([[model.with_rank(rank).held_out(fold) for fold in folds] for rank in ranks])
+        table = table.assign(cv=losses.mean(axis=1), cv_se=losses.std(axis=1, ddof=1) / np.sqrt(n_folds))
+    largest = results[ranks[-1]].fit
+    strengths = np.asarray(largest.params[largest.layout.slices["sd"]][1 : 1 + ranks[-1]])
+    return RankSelection(criterion, table, _smallest(table[criterion]), results, strengths)
 
 
 def _smallest(values: pd.Series) -> Choice:

@@ -13,7 +13,7 @@ import hjastats as hja
 from hjastats import datasets, experiments, simulation
 from hjastats.cli.commands import COMMANDS
 from hjastats.cli.main import parser
-from hjastats.data import outcomes, roles
+from hjastats.data import roles, shapes, vocabulary
 from hjastats.fit import Fit, Observations
 from hjastats.judges import JudgeQuestions
 from hjastats.plan import PlanQuestions
@@ -117,11 +117,35 @@ def test_the_page_on_data_names_every_column_and_label_that_is_found():
     columns = {
         *roles.JUDGE_COLUMNS,
         *roles.OUTCOME_COLUMNS,
+        *roles.OTHER_OUTCOME_COLUMNS,
         *roles.WEIGHT_COLUMNS,
         *sum(roles.ITEM_COLUMNS, ()),
     }
-    labels = outcomes.FIRST_LABELS | outcomes.SECOND_LABELS | outcomes.TIE_LABELS | (outcomes.UNUSABLE_LABELS - {""})
+    labels = (
+        vocabulary.FIRST_LABELS | vocabulary.SECOND_LABELS | vocabulary.TIE_LABELS | (vocabulary.UNUSABLE_LABELS - {""})
+    )
     assert sorted((columns | labels) - named) == []
+
+
+def test_the_page_on_files_names_every_format_and_shows_it():
+    text = (ROOT / "docs" / "from_your_file.md").read_text()
+    shown = {
+        **{
+            "fastchat": "## FastChat",
+            "arena_hard": "## Arena-Hard",
+            "alpaca_eval": "## AlpacaEval",
+            "wide": "## A column for each",
+        },
+        **{
+            "one_hot": "winner_tie",
+            "lmarena": "## LMArena",
+            "winner_loser": "winner_loser",
+            "chosen_rejected": "rejected",
+        },
+        **{"ratings": "## Ratings", "rankings": "## Rankings", "best_worst": "best_worst"},
+    }
+    assert shown.keys() == shapes.SHAPES.keys()
+    assert [name for name, heading in shown.items() if heading not in text] == []
 
 
 def test_the_documentation_builds_without_warnings_and_loads_nothing_from_elsewhere(tmp_path):

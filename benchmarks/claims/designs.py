@@ -33,11 +33,11 @@ def comparisons(
     return Comparisons.from_arrays(*names, outcome.astype(float), columns=pd.DataFrame(columns) if columns else None)
 
 
-def plain_panel(rng: np.random.Generator, gamma: np.ndarray, mu: np.ndarray, n_rows: int) -> Comparisons:
-    """Sensitivities only; judges take turns."""
-    judge = np.arange(n_rows) % len(gamma)
-    first, second = random_pairs(rng, n_rows, len(mu))
-    wins = rng.random(n_rows) < expit(gamma[judge] * (mu[first] - mu[second]))
+def plain_panel(rng: np.random.Generator, gamma: np.ndarray, mu: np.ndarray, rows: int | np.ndarray) -> Comparisons:
+    """Sensitivities only; ``rows`` says who judges each, or how many there are in which judges take turns."""
+    judge = rows if isinstance(rows, np.ndarray) else np.arange(rows) % len(gamma)
+    first, second = random_pairs(rng, len(judge), len(mu))
+    wins = rng.random(len(judge)) < expit(gamma[judge] * (mu[first] - mu[second]))
     return comparisons(judge, first, second, wins)
 
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import util
@@ -14,21 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from .. import datasets
+from .. import datasets, front
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
-from ..experiments import EXPERIMENTS, Settings, reproduce
 from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
 from ..models import BTLModel, HJAModel, JAModel
 from ..results import HJAResults, compare
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from ..words import frame_text
+from ..words import counted
 from . import options
 from .hints import told
-from .machine import described, records
-
-RANKING = ["place", "score", "std_err", "place_lower", "place_upper", "group"]
+from .machine import described, facts, records
+from .text import choices_text, models_text, ranking_text
 
 
 @dataclass(frozen=True)
@@ -67,11 +65,17 @@ def run_demo(chosen: argparse.Namespace) -> None:
     print(
         "Nested models (simulated data: six judges with one direction of disagreement, one position-biased, one noisy)"
     )
-    print(frame_text(compare(*fits)), end="\n\n")
+    print(models_text(compare(*fits)), end="\n\n")
     print(fits[-1].summary())
 
 
-def _nested(data: Comparisons, ranks: list[int], groups: str | None, **terms: Any) -> list[HJAResults]:
+def _nested(
+    data: Comparisons,
+    ranks: list[int],
+    positions: Sequence[str | None] = (None, "judge"),
+    groups: str | None = None,
+    **terms: Any,
+) -> list[HJAResults]:
     """BTL, JA and HJA without and with position effects; for a single judge, JA is BTL."""
     covariance: dict[str, Any] = {} if groups is None else {"cov_type": "cluster", "cov_kwds": {"groups": groups}}
     kinds: list[tuple[type[HJAModel], dict[str, Any]]] = [(BTLModel, {})]
@@ -79,7 +83,7 @@ def _nested(data: Comparisons, ranks: list[int], groups: str | None, **terms: An
     kinds += [(HJAModel, {"rank": rank}) for rank in ranks]
     return [
         model.from_comparisons(data, **rank, position=position, **terms).fit(warn_convergence=False, **covariance)
-        for position in (None, "judge")
+        for position in positions
         for model, rank in kinds
     ]
 
@@ -104,32 +108,26 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
 
 
 def run_fit(chosen: argparse.Namespace) -> None:
-    """Fit, and print the ranking, the summary and the contrasts asked for."""
-    data = options.read(chosen)
+    """Fit, and print choices, ranking, summary and the contrasts asked for."""
     with said(chosen) as sentences:
-        model, selection = options.build(chosen, data)
-        result = options.fit(chosen, model)
+        data = options.read(chosen)
+        result = options.fit(chosen, data)
         ranking = leading_places(result.fit)
         contrasts = [result.contrast(text) for text in chosen.contrast]
         summary = str(result.summary())
-    for hint in options.advice(chosen, result):
+    hints = options.advice(result)
+    for hint in hints:
         print(f"hint: {hint}", file=sys.stderr)
     if chosen.save is not None:
         result.to_json(chosen.save)
     if chosen.json:
-        document = described(result, ranking, selection, contrasts)
-        print(json.dumps(document | {"warnings": sentences}, indent=1, allow_nan=False))
+        document = described(result, data, ranking, contrasts)
+        print(json.dumps(document | {"warnings": sentences, "hints": hints}, indent=1, allow_nan=False))
         return
     print(data, end="\n\n")
-    if selection is not None:
-        print(selection, end="\n\n")
+    print(choices_text(result.choices), end="\n\n")
     if ranking is not None:
-        if len(ranking) < data.n_items:
-            print(f"The leading {len(ranking)} of {data.n_items:,} items, compared among themselves:")
-        print("Ranking (places hold jointly with 95%; items that share a letter cannot be told apart)")
-        print(frame_text(ranking[RANKING]), end="\n\n")
-    if (note := options.position_note(chosen, result)) is not None:
-        print(note, end="\n\n")
+        print(ranking_text(ranking, len(result.model.items)), end="\n\n")
     print(summary)
     for contrast in contrasts:
         print(f"\n{contrast}")
@@ -141,33 +139,44 @@ def run_fit(chosen: argparse.Namespace) -> None:
 def add_compare(parser: argparse.ArgumentParser) -> None:
     """Data and ranks."""
     options.add_data(parser)
-    parser.add_argument("--ranks", nargs="+", type=int, metavar="N", help="ranks of HJA (default 1)")
+    parser.add_argument("--ranks", nargs="+", action="extend", type=int, metavar="N", help="ranks of HJA (default 1)")
     options.add_terms(parser, ["ties"])
-    parser.add_argument("--groups", metavar="COLUMN", help="p-values that count correlation within this column")
+    options.add_judges(parser)
+    parser.add_argument("--cluster", metavar="COLUMN", help="p-values that count correlation within this column")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def run_compare(chosen: argparse.Namespace) -> None:
     """Fit the nested models and print their comparison."""
-    data = options.read(chosen)
-    largest = max_rank(data.n_judges, data.n_items)
-    ranks = sorted(set(chosen.ranks or ([1] if largest else [])))
-    if not all(0 < rank <= largest for rank in ranks):
-        possible = f"must lie between 1 and {largest}" if largest else "leaves no choice: only rank 0 is possible"
-        raise options.UsageError(f"--ranks {possible} for these data, got {chosen.ranks}.")
-    with said(chosen):
+    told = front.Chosen()
+    with said(chosen) as sentences:
+        read = options.read(chosen)
+        data = front.of_judges(front.linked(read, told), chosen.judges, told)
+        positions, ties = front.positions(data), "half" if chosen.ties == front.AUTO else chosen.ties
+        largest = max_rank(data.n_judges, data.n_items)
+        ranks = sorted(set(chosen.ranks or ([1] if largest else [])))
+        if not all(0 < rank <= largest for rank in ranks):
+            possible = f"must lie between 1 and {largest}" if largest else "leaves no choice: only rank 0 is possible"
+            raise options.UsageError(f"--ranks {possible} for these data, got {chosen.ranks}.")
         try:
-            table = compare(*_nested(data, ranks, chosen.groups, **options.terms(chosen)))
+            fits = _nested(data, ranks, positions, chosen.cluster, ties=ties)
         except IdentificationError:
             # The data may show no direction of disagreement; only who asked for one by its rank is told so.
             if chosen.ranks is not None:
                 raise
-            table = compare(*_nested(data, [], chosen.groups, **options.terms(chosen)))
+            fits = _nested(data, [], positions, chosen.cluster, ties=ties)
+        table = compare(*fits) if len(fits) > 1 else None
     if chosen.json:
-        print(json.dumps(records(table, "model"), indent=1, allow_nan=False))
+        models = [] if table is None else records(table, "model")
+        document = {"data": facts(read), "choices": records(told.table, "what"), "models": models}
+        print(json.dumps(document | {"warnings": sentences}, indent=1, allow_nan=False))
         return
-    print(data, end="\n\n")
-    print(frame_text(table))
+    print(read, end="\n\n")
+    print(choices_text(told.table), end="\n\n")
+    if table is None:
+        print(f"There is nothing to compare {fits[0].fit.layout.description} with: one judge, and no order of items.")
+        return
+    print(models_text(table))
     print(f"\nSmallest BIC: {table['bic'].idxmin()}; smallest AIC: {table['aic'].idxmin()}.")
 
 
@@ -189,17 +198,14 @@ def run_report(chosen: argparse.Namespace) -> None:
     missing = [name for name in ("jinja2", "matplotlib") if util.find_spec(name) is None]
     if missing:
         raise options.UsageError(f"reports need {' and '.join(missing)}: pip install 'hjastats[report]'.")
-    data = options.read(chosen)
     with said(chosen):
-        model, selection = options.build(chosen, data)
-        result = options.fit(chosen, model)
-        result.report(chosen.output, title=chosen.title or f"Ranking of {data.n_items} items by {data.n_judges} judges")
-    if selection is not None:
-        print(selection.verdict)
+        data = options.read(chosen)
+        result = options.fit(chosen, data)
+        size = f"{len(result.model.items)} items by {counted(data.n_judges, 'judge')}"
+        result.report(chosen.output, title=chosen.title or f"Ranking of {size}")
+    print(choices_text(result.choices))
     print(f"wrote {chosen.output}")
-    if (note := options.position_note(chosen, result)) is not None:
-        print(note)
-    for hint in options.advice(chosen, result):
+    for hint in options.advice(result):
         print(f"hint: {hint}", file=sys.stderr)
 
 
@@ -237,6 +243,13 @@ def run_simulate(chosen: argparse.Namespace) -> None:
 
 def add_reproduce(parser: argparse.ArgumentParser) -> None:
     """Experiment, data and folder."""
+    from ..experiments import EXPERIMENTS, Settings
+
+    titles = "\n".join(f"  {name:12s} {experiment.title}" for name, experiment in EXPERIMENTS.items())
+    parser.description = (
+        f"Regenerate the experiments of the paper, with tables and figures in a folder:\n\n{titles}\n"
+        "  all          all of them, one after the other"
+    )
     parser.add_argument("name", choices=[*EXPERIMENTS, "all"], metavar="NAME", help="one of the above")
     parser.add_argument(
         "--data",
@@ -259,11 +272,11 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
 
 def run_reproduce(chosen: argparse.Namespace) -> None:
     """Run the experiments and print what they found."""
+    from ..experiments import Settings, reproduce
+
     settings = Settings(chosen.quick, tuple(chosen.data), chosen.noise_volume)
     print(reproduce(chosen.name, chosen.output, settings, jobs=chosen.jobs, progress=sys.stderr.isatty()))
 
-
-_EXPERIMENTS = "\n".join(f"  {name:12s} {experiment.title}" for name, experiment in EXPERIMENTS.items())
 
 COMMANDS = {
     "demo": Command(
@@ -275,18 +288,18 @@ COMMANDS = {
     ),
     "fit": Command(
         "rank the items of a file",
-        "Fit a model to a file of verdicts and print the ranking with intervals, the summary and what to distrust.",
+        "Choose and fit a model for a file of verdicts: what was chosen and why, the ranking, the summary, what to distrust.",
         add_fit,
         run_fit,
         "Examples:\n"
-        "  hjastats fit verdicts.csv --position judge\n"
+        "  hjastats fit verdicts.csv\n"
         "  hjastats fit verdicts.csv --model btl --contrast 'mu[gpt-4] - mu[claude]'\n"
         "  hjastats fit table.csv --judge rater --first left --second right --outcome choice --codes 1=first 2=second\n"
         "  cat verdicts.jsonl | hjastats fit - --json",
     ),
     "compare": Command(
         "compare BTL, JA and HJA with and without position effects",
-        "Fit the nested models, without and with a position effect per judge, and print their analysis of deviance.",
+        "Fit the nested models with every position effect the data can show, and print their analysis of deviance.",
         add_compare,
         run_compare,
     ),
@@ -296,19 +309,18 @@ COMMANDS = {
         "figures, model comparison and diagnostics. Nothing on it is loaded from elsewhere.",
         add_report,
         run_report,
-        "Example:\n  hjastats report verdicts.csv --position judge -o report.html",
+        "Example:\n  hjastats report verdicts.csv -o report.html",
     ),
     "simulate": Command(
         "write a simulated panel as CSV",
         "Draw a panel from the paper's process and write its verdicts as CSV (judge, item_a, item_b, winner).",
         add_simulate,
         run_simulate,
-        "Example:\n  hjastats simulate --judges 6 --items 10 --comparisons 3000 | hjastats fit - --rank auto",
+        "Example:\n  hjastats simulate --judges 6 --items 10 --comparisons 3000 | hjastats fit -",
     ),
     "reproduce": Command(
         "regenerate the experiments of the paper",
-        f"Regenerate the experiments of the paper, with tables and figures in a folder:\n\n{_EXPERIMENTS}\n"
-        "  all          all of them, one after the other",
+        "",
         add_reproduce,
         run_reproduce,
         "An interrupted run goes on where it was when started again with the same folder.",

@@ -11,11 +11,14 @@ from ..words import visible
 # Hints that are options of another name, and what has to follow it.
 OTHER_NAMES = {
     "cov_type='HC0'": ("robust", ""),
-    "cov_type='cluster'": ("groups", " COLUMN"),
-    "fit(cov_type='cluster', cov_kwds={'groups': 'row'})": ("groups", " row"),
+    "cov_type='cluster'": ("cluster", " COLUMN"),
+    "fit(cov_type='cluster', cov_kwds={'groups': 'row'})": ("cluster", " row"),
     "fit_regularized()": ("ridge", " 0.1"),
-    "fit_regularized(terms=True)": ("ridge", " 0.1 --ridge-terms"),
+    "fit_regularized(terms=True)": ("ridge", " 0.1"),
 }
+
+# Arguments of hjastats.fit that are options of another name.
+ARGUMENTS = {"groups": "cluster", "exog": "covariate", "weights": "balance"}
 
 
 def told(message: BaseException | str, options: Container[str]) -> str:
@@ -54,6 +57,8 @@ def as_option(hint: Hint, options: Container[str]) -> str:
     name, rest = OTHER_NAMES.get(str(hint), (hint.name, None))
     if hint.name == "data.pool_rare_judges":
         name, rest = "pool_judges", f" {hint.value}"
+    elif hint.name in ARGUMENTS:
+        name, rest = ARGUMENTS[hint.name], f" {shlex.quote(str(hint.value))}"
     if name not in options or (hint.is_call and rest is None):
         return str(hint)
     option = "--" + name.replace("_", "-")
@@ -65,7 +70,11 @@ def as_option(hint: Hint, options: Container[str]) -> str:
         return _beginning(option, [f"{label}={meaning}" for label, meaning in hint.value.items()], "VALUE=first")
     if isinstance(hint.value, list):
         return _beginning(option, hint.value, "VALUE")
-    return option if hint.value is None else f"{option} {shlex.quote(str(hint.value))}"
+    if hint.value is None:
+        return option
+    value = shlex.quote(str(hint.value))
+    # What begins with a dash looks like another option.
+    return f"{option}={value}" if value.startswith("-") else f"{option} {value}"
 
 
 def _beginning(option: str, values: list[str], example: str) -> str:

@@ -8,37 +8,61 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..data.comparisons import Comparisons
+from ..inference.estimates import effects, leverage
 from ..results import HJAResults
-from ..selection import RankSelection
 
-FACTS = ("converged", "llf", "df_model", "nobs", "aic", "bic")
+FACTS = ("converged", "llf", "llnull", "df_model", "df_resid", "nobs", "aic", "bic", "method")
 
 
 def described(
-    result: HJAResults, ranking: pd.DataFrame | None, selection: RankSelection | None, contrasts: list[Any]
+    result: HJAResults, data: Comparisons, ranking: pd.DataFrame | None, contrasts: list[Any]
 ) -> dict[str, Any]:
-    """The fit as nested dicts and lists."""
-    model = result.model
-    document = {
-        "model": {"class": type(model).__name__, **model.options, "cov_type": result.cov_type},
+    """The fit as nested dicts and lists: all that is printed as tables and notes."""
+    model, layout = result.model, result.fit.layout
+    directions = range(1, layout.rank + 1)
+    V = pd.DataFrame(result.fit.directions("V"), pd.Index(layout.items), [f"V{d}" for d in directions])
+    U = pd.DataFrame(result.fit.directions("U"), pd.Index(layout.judges), [f"U{d}" for d in directions])
+    return {
+        "data": facts(data),
+        "choices": records(result.choices, "what"),
+        "model": {
+            "class": type(model).__name__,
+            "name": layout.description,
+            **model.options,
+            "cov_type": result.cov_type,
+        },
         "fit": {name: _plain(getattr(result, name)) for name in FACTS},
-        "consensus": records(result.consensus, "item"),
         "ranking": None if ranking is None else records(ranking, "item"),
+        "consensus": records(result.consensus.join(V), "item"),
         "sensitivity": records(result.sensitivity, "judge"),
+        "disagreement": records(leverage(result.fit).join(U), "judge") if layout.structure.judges_differ else [],
         "position": records(result.position, "judge"),
+        "terms": {
+            term.name: records(effects(result.fit, term.name), "judge")
+            for term in layout.terms
+            if term.name != "position"
+        },
         "findings": [
             {"topic": finding.topic, "is_warning": finding.is_warning, "text": finding.text}
             for finding in result.findings
         ],
+        "standard_errors": result.fit.choice.description,
         "contrasts": [row for contrast in contrasts for row in records(contrast.summary_frame(), "contrast")],
     }
-    if selection is not None:
-        document["selection"] = {
-            "best": selection.best,
-            "verdict": selection.verdict,
-            "table": records(selection.table, "rank"),
-        }
-    return document
+
+
+def facts(data: Comparisons) -> dict[str, Any]:
+    """What was read."""
+    return {
+        "comparisons": data.n_comparisons,
+        "judges": records(data.first_share(), "judge"),
+        "items": list(data.items),
+        "columns": [str(name) for name in data.columns.columns],
+        "dropped": [
+            {str(name): _plain(value) for name, value in row.items()} for row in data.dropped.to_dict("records")
+        ],
+    }
 
 
 def records(table: pd.DataFrame, index: str) -> list[dict[str, Any]]:

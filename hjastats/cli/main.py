@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -17,8 +18,8 @@ DESCRIPTION = """\
 Rank items from pairwise verdicts of several judges, with inference.
 
   hjastats demo                               see what it does, on simulated data
-  hjastats fit verdicts.csv                   rank the items of a file
-  hjastats fit verdicts.csv --rank auto --position judge
+  hjastats fit verdicts.csv                   rank the items of a file, with the model its data ask for
+  hjastats compare verdicts.csv               the models it was chosen from
   hjastats report verdicts.csv -o report.html a page to send around
   hjastats COMMAND --help                     all options of a command
 """
@@ -27,7 +28,8 @@ EPILOG = "Exit codes: 0 done, 2 something is wrong with the input (one line says
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    chosen = parser().parse_args(arguments)
+    given = _with_dashes(sys.argv[1:] if arguments is None else arguments)
+    chosen = parser(given[0] if given else None).parse_args(given)
     try:
         chosen.run(chosen)
         sys.stdout.flush()
@@ -44,6 +46,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _with_dashes(arguments: Sequence[str]) -> list[str]:
+    """Values of ``--codes`` and ``--drop`` tied to their option: argparse would take -2=first for an option of its own.
+
+    Examples
+    --------
+    >>> _with_dashes(["fit", "f.csv", "--codes", "-2=0", "2=1", "--drop", "-9", "--json"])
+    ['fit', 'f.csv', '--codes=-2=0', '--codes=2=1', '--drop=-9', '--json']
+    """
+    tied: list[str] = []
+    option = ""
+    for argument in arguments:
+        is_value = not argument.startswith("-") or re.match(r"-[\d.]", argument)
+        if option and is_value:
+            # In place of the option itself, if this is its first value.
+            del tied[len(tied) - (tied[-1] == option) :]
+            tied.append(f"{option}={argument}")
+            continue
+        option = argument if argument in ("--codes", "--drop") else ""
+        tied.append(argument)
+    return tied
+
+
 def _stop(chosen: argparse.Namespace, reason: BaseException | str, code: int) -> int:
     if chosen.debug:
         traceback.print_exc()
@@ -51,8 +75,8 @@ def _stop(chosen: argparse.Namespace, reason: BaseException | str, code: int) ->
     return code
 
 
-def parser() -> argparse.ArgumentParser:
-    """All commands with their options."""
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """All commands with their options; only those of one where it is known: others may need imports that take time."""
     top = argparse.ArgumentParser(
         prog="hjastats",
         description=DESCRIPTION,
@@ -70,7 +94,8 @@ def parser() -> argparse.ArgumentParser:
             epilog=command.epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.add_options(sub)
+        if only in (None, name):
+            command.add_options(sub)
         sub.add_argument("--debug", action="store_true", help="show the traceback of an error")
         sub.set_defaults(run=command.run)
     return top

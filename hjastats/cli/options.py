@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from typing import Any
 
 import pandas as pd
 
+from .. import front
 from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
-from ..data.readers import read_comparisons
+from ..data.shapes import PAIRS, SHAPES
 from ..errors import InputError
+from ..front import AUTO, JUDGES, MODELS
 from ..model.responses import RESPONSES
 from ..model.terms import OPTIONS, SCOPES
-from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
 from ..results import HJAResults
-from ..selection import CRITERIA, RankSelection, select_rank
+from ..selection import CRITERIA
 from ..words import either
-
-MODELS = {"btl": BTLModel, "ja": JAModel, "hja": HJAModel, "judgewise": JudgewiseBTLModel}
 
 
 class UsageError(InputError):
     """Options that contradict each other or cannot be read."""
 
 
-# Options of the model that take one of a few words: the words, the default, and the help. None means that the model goes without.
+# Options of the model that take one of a few words: the words and the help. None means that the model goes without.
 TERM_OPTIONS = {
-    kind.name: (("none", *SCOPES[1:]), "none", f"{kind.help}: none, the same for all judges, or one per judge")
+    kind.name: (("none", *SCOPES[1:]), f"{kind.help}: none, the same for all judges, or one per judge")
     for kind in OPTIONS.values()
 } | {
-    "ties": (tuple(RESPONSES), "half", "ties are half a win for each, left out, or an outcome of their own"),
-    "tie": (SCOPES[1:], "common", "tie propensity with --ties davidson"),
+    "ties": (tuple(RESPONSES), "ties are half a win for each, left out, or an outcome of their own"),
+    "tie": (SCOPES[1:], "tie propensity with --ties davidson"),
 }
 # Arguments of read_comparisons that are one text.
 TEXT_OPTIONS = {
@@ -45,6 +43,10 @@ TEXT_OPTIONS = {
     "first_wins": ("COLUMN", "how often the first item won, in place of the verdict"),
     "second_wins": ("COLUMN", "how often the second item won"),
     "tied": ("COLUMN", "how often neither won"),
+    "item": ("COLUMN", "the item that was rated or ranked"),
+    "score": ("COLUMN", "the rating of the item"),
+    "place": ("COLUMN", "the place of the item in a ranking"),
+    "baseline": ("NAME", "the item that all others were compared with"),
     "single_judge": ("NAME", "all verdicts are by this judge; there is no judge column"),
     "separator": ("TEXT", "between the columns of a text table, such as ';'"),
 }
@@ -67,6 +69,13 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     for name, (metavar, meaning) in TEXT_OPTIONS.items():
         group.add_argument("--" + name.replace("_", "-"), metavar=metavar, action=_Once, help=meaning)
     group.add_argument(
+        "--no-weight",
+        dest="weight",
+        action="store_const",
+        const=False,
+        help="every row is one verdict, whatever is counted",
+    )
+    group.add_argument(
         "--counts",
         action=argparse.BooleanOptionalAction,
         help="whether a verdict between 0 and 1 is the share of wins among as many comparisons as its weight, or one preference",
@@ -76,11 +85,26 @@ def add_data(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="CODE",
-        help="what outcome values mean: unit (1 first to 0 second), alpacaeval, names, or pairs such as 1=first 2=second 3=tie; "
+        help="what outcome values mean: unit (1 first to 0 second), a scale such as 1..5, alpacaeval, names, or pairs such as "
+        "1=first 2=second 3=tie; "
         "a value that begins with a dash is written --codes=-1=second",
     )
+    group.add_argument(
+        "--clean",
+        action=argparse.BooleanOptionalAction,
+        help="whether labels that differ in case, spaces or Unicode form only are one",
+    )
     group.add_argument("--drop", nargs="+", action="extend", metavar="VALUE", help="outcome values to leave out")
-    group.add_argument("--without-judges", nargs="+", default=[], metavar="NAME", help="judges to leave out")
+    group.add_argument(
+        "--keep",
+        nargs="+",
+        action="extend",
+        metavar="COLUMN",
+        help="further columns of a parquet file, such as the prompt",
+    )
+    group.add_argument(
+        "--without-judges", nargs="+", action="extend", default=[], metavar="NAME", help="judges to leave out"
+    )
     for role in ("judge", "item"):
         group.add_argument(
             f"--{role}-metadata",
@@ -88,18 +112,23 @@ def add_data(parser: argparse.ArgumentParser) -> None:
             help=f"CSV with a column of {role} names and further columns; one called family colours the figures",
         )
     group.add_argument("--pool-judges", type=int, metavar="N", help="join judges with fewer than N verdicts into one")
-    group.add_argument("--format", choices=tuple(FORMATS), help="format of FILE if its name does not say")
+    formats = (*FORMATS, PAIRS, *SHAPES)
+    group.add_argument(
+        "--format",
+        choices=formats,
+        metavar="FORMAT",
+        help=f"what FILE is, if its name and its columns do not say: {', '.join(formats)}",
+    )
 
 
 def read(options: argparse.Namespace) -> Comparisons:
     """The comparisons of the file or of standard input."""
-    arguments = {name: getattr(options, name) for name in (*TEXT_OPTIONS, "counts", "drop", "format")}
+    arguments = {name: getattr(options, name) for name in (*TEXT_OPTIONS, "counts", "drop", "format", "clean")}
     source: Any = options.file
     if options.file == "-":
-        text = sys.stdin.read()
-        arguments["format"] = options.format or _format_of(text)
-        source = io.StringIO(text)
-    data = read_comparisons(source, codes=_codes(options.codes), **arguments)
+        # Bytes, since what encoding the terminal has says nothing about the file.
+        source = getattr(sys.stdin, "buffer", sys.stdin)
+    data = front.read(source, _named_columns(options), codes=_codes(options.codes), **arguments)
     if options.judge_metadata or options.item_metadata:
         data = data.with_metadata(judges=_metadata(options.judge_metadata), items=_metadata(options.item_metadata))
     if options.without_judges:
@@ -115,19 +144,13 @@ def _metadata(path: str | None) -> pd.DataFrame | None:
         raise UsageError(f"{path} cannot be read as a table separated by commas: {error}") from None
 
 
-def _format_of(text: str) -> str:
-    """The format of text without a name: JSON announces itself."""
-    start = text.lstrip()[:1]
-    return "json" if start == "[" else "jsonl" if start == "{" else "csv"
-
-
 def _codes(given: list[str] | None) -> Any:
     if given is None or (len(given) == 1 and "=" not in given[0]):
         return None if given is None else given[0]
     pairs = [code.rsplit("=", 1) for code in given]
     bad = [code for code, pair in zip(given, pairs, strict=True) if len(pair) != 2]
     if bad:
-        raise UsageError(f"--codes takes unit, alpacaeval, names, or pairs such as 1=first; got {bad[0]!r}.")
+        raise UsageError(f"--codes takes unit, 1..5, alpacaeval, names, or pairs such as 1=first; got {bad[0]!r}.")
     return {value: _meaning(meaning) for value, meaning in pairs}
 
 
@@ -139,35 +162,62 @@ def _meaning(text: str) -> str | float:
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Which model to fit, and how."""
-    group = parser.add_argument_group("model")
+    """Which model to fit, and how; what is left out is chosen."""
+    group = parser.add_argument_group(
+        "model", "What is not given is chosen by stated rules, and printed with the reason."
+    )
     group.add_argument(
         "--model",
         choices=tuple(MODELS),
-        default="hja",
-        help="btl: one score per item; ja: judges differ in sensitivity; hja: and in directions of disagreement (default); "
-        "judgewise: every judge by itself",
+        help="btl: one score per item; ja: judges differ in sensitivity; hja: and in directions of disagreement; judgewise: every "
+        "judge by itself (default: what BIC takes)",
     )
+    group.add_argument("--rank", default=AUTO, metavar="N", help="number of disagreement directions, or auto")
     group.add_argument(
-        "--rank", default="auto", metavar="N", help="number of disagreement directions, or auto (default) to choose it"
+        "--criterion", choices=CRITERIA, default="bic", help="what chooses rank and position (default bic)"
     )
-    group.add_argument("--criterion", choices=CRITERIA, default="bic", help="how --rank auto chooses (default bic)")
     add_terms(group, list(TERM_OPTIONS))
-    group.add_argument("--ridge", type=_positive, metavar="ALPHA", help="shrink the scores, as fit_regularized(ALPHA)")
+    add_judges(group)
     group.add_argument(
-        "--ridge-terms", action="store_true", help="with --ridge: shrink position effects and tie propensities, too"
+        "--ridge", type=_positive, metavar="ALPHA", help="shrink scores and terms, as fit_regularized(ALPHA)"
     )
     group.add_argument(
         "--robust", action="store_true", help="standard errors that do not trust the model's variance (HC0)"
     )
-    group.add_argument("--groups", metavar="COLUMN", help="standard errors robust to correlation within this column")
+    group.add_argument(
+        "--cluster", metavar="COLUMN", action=_Once, help="standard errors robust to correlation within this column"
+    )
+    group.add_argument(
+        "--covariate",
+        nargs="+",
+        action="extend",
+        metavar="COLUMN",
+        help="columns with a coefficient, or the difference of two by a name of its own, length=tokens_a,tokens_b",
+    )
+    group.add_argument(
+        "--balance",
+        metavar="COLUMN",
+        action=_Once,
+        help="let every label of this column, such as a prompt, count the same",
+    )
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of folds and starts (default 0)")
+
+
+def add_judges(parser: argparse._ActionsContainer) -> None:
+    """How judges enter the model."""
+    parser.add_argument(
+        "--judges",
+        choices=(AUTO, *JUDGES),
+        default=AUTO,
+        help="every judge with parameters of its own, or those with few verdicts as one (default auto)",
+    )
 
 
 def add_terms(parser: argparse._ActionsContainer, names: list[str]) -> None:
     """Options for some of the terms of the model."""
     for name in names:
-        choices, default, meaning = TERM_OPTIONS[name]
-        parser.add_argument(f"--{name}", choices=choices, default=default, help=f"{meaning} (default {default})")
+        choices, meaning = TERM_OPTIONS[name]
+        parser.add_argument(f"--{name}", choices=(AUTO, *choices), default=AUTO, help=f"{meaning} (default auto)")
 
 
 def terms(options: argparse.Namespace) -> dict[str, Any]:
@@ -176,64 +226,74 @@ def terms(options: argparse.Namespace) -> dict[str, Any]:
     return {name: None if word == "none" else word for name, word in chosen.items()}
 
 
+def _rank(text: str) -> int | str:
+    if text == AUTO or text.isdecimal():
+        return text if text == AUTO else int(text)
+    raise UsageError(f"--rank takes a whole number or auto, got {text!r}.")
+
+
 def _positive(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not value > 0:
-        raise argparse.ArgumentTypeError("must be a positive number")
+        raise argparse.ArgumentTypeError(f"must be a positive number, got {text!r}")
     return value
 
 
-def build(options: argparse.Namespace, data: Comparisons) -> tuple[HJAModel, RankSelection | None]:
-    """The model asked for; its rank chosen if that was asked for."""
-    if options.model != "hja":
-        return MODELS[options.model].from_comparisons(data, **terms(options)), None
-    if options.rank == "auto":
-        selection = select_rank(data, criterion=options.criterion, progress=sys.stderr.isatty(), **terms(options))
-        return selection.result.model, selection
-    try:
-        rank = int(options.rank)
-    except ValueError:
-        raise UsageError(f"--rank takes a whole number or auto, got {options.rank!r}.") from None
-    return HJAModel.from_comparisons(data, rank=rank, **terms(options)), None
+def fit(options: argparse.Namespace, data: Comparisons) -> HJAResults:
+    """What hjastats.fit makes of the data with these options."""
+    return front.fit(
+        data,
+        rank=_rank(options.rank),
+        model=options.model,
+        criterion=options.criterion,
+        judges=options.judges,
+        cov_type="HC0" if options.robust else AUTO,
+        groups=options.cluster,
+        ridge=AUTO if options.ridge is None else options.ridge,
+        exog=_covariates(options.covariate),
+        weights=None if options.balance is None else {options.balance: "equal"},
+        seed=options.seed,
+        progress=sys.stderr.isatty(),
+        **terms(options),
+    )
 
 
-def fit(options: argparse.Namespace, model: HJAModel) -> HJAResults:
-    """The fit asked for."""
-    covariance: dict[str, Any] = {}
-    if options.groups is not None:
-        covariance = {"cov_type": "cluster", "cov_kwds": {"groups": options.groups}}
-    elif options.robust:
-        covariance = {"cov_type": "HC0"}
-    if options.ridge is not None:
-        return model.fit_regularized(options.ridge, terms=options.ridge_terms, **covariance)
-    if options.ridge_terms:
-        raise UsageError("--ridge-terms needs --ridge, such as --ridge 0.1.")
-    return model.fit(**covariance)
+def _covariates(given: list[str] | None) -> Any:
+    """Names of columns, or names with the two columns whose difference they are."""
+    if given is None or not any("=" in text for text in given):
+        return given
+    pairs = {name: tuple(columns.split(",")) for name, _, columns in (text.partition("=") for text in given)}
+    if bad := [name for name, pair in pairs.items() if len(pair) != 2]:
+        raise UsageError(
+            f"--covariate takes columns, or pairs such as length=tokens_a,tokens_b, not both; got {bad[0]!r}."
+        )
+    return pairs
 
 
-def advice(options: argparse.Namespace, result: HJAResults) -> list[str]:
+def _named_columns(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """Columns that are named beside those with a role, each with the argument that names it."""
+    given = _covariates(vars(options).get("covariate")) or []
+    covariates = [column for pair in given.values() for column in pair] if isinstance(given, dict) else given
+    named = [("keep", name) for name in options.keep or []] + [("exog", name) for name in covariates]
+    others = {"groups": vars(options).get("cluster"), "weights": vars(options).get("balance")}
+    return named + [(argument, name) for argument, name in others.items() if name is not None]
+
+
+def advice(result: HJAResults) -> list[str]:
     """What the warnings of the fit ask for, in the options that give it."""
     warned = {finding.topic for finding in result.findings if finding.is_warning}
     found = []
-    if not result.converged and options.ridge is None:
+    if not result.converged:
         found.append(
-            "--ridge 0.1 fits with shrinkage (--ridge-terms: of position effects too), --pool-judges N joins light judges, "
-            "--without-judges NAME leaves one out"
+            "--ridge 0.1 fits with shrinkage, --judges pooled joins light judges, --without-judges NAME leaves one out"
         )
-    elif not result.converged and not options.ridge_terms:
-        found.append("--ridge-terms shrinks position effects and tie propensities, too")
     if "ties" in warned:
-        found.append("--robust, or --groups COLUMN, gives standard errors that hold for ties and soft preferences")
-    if "redundancy" in warned and options.groups is None:
+        found.append("--robust, or --cluster COLUMN, gives standard errors that hold for ties and soft preferences")
+    if "redundancy" in warned and result.cov_type != "cluster":
         found.append(
-            "--groups COLUMN, a column of prompts, gives standard errors that hold where judges repeat each other"
+            "--cluster COLUMN, a column of prompts, gives standard errors that hold where judges repeat each other"
         )
     return found
-
-
-def position_note(options: argparse.Namespace, result: HJAResults) -> str | None:
-    """That the ranking absorbs a position effect which the data show and the model does not have."""
-    tested = [finding for finding in result.findings if finding.topic == "position test" and finding.is_warning]
-    if not tested or options.position != "none":
-        return None
-    return "No position effect was modelled, but the data show one, and the scores absorb it: compare with --position judge."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -63,6 +63,12 @@ class Comparisons(Shown):
         How the user's table labels the rows, None where it counts them 0, 1, ...
     n_empty : int
         Rows of weight zero that were left out when reading.
+    has_order : bool
+        Whether ``first`` was shown first. Tables of winners and losers, ratings and rankings do not say what was.
+    cluster : column name or None
+        The column of ``columns`` whose rows were judged together, such as the ranking they were made of, when the format says so.
+    made_of : str
+        What the rows were made of, where they are not those of the table.
 
     Examples
     --------
@@ -90,6 +96,9 @@ class Comparisons(Shown):
     item_metadata: pd.DataFrame | None = None
     row_labels: pd.Index | None = None
     n_empty: int = 0
+    has_order: bool = True
+    cluster: Hashable | None = None
+    made_of: str = ""
 
     @classmethod
     def from_arrays(
@@ -376,7 +385,8 @@ class Comparisons(Shown):
             columns=self.columns,
             dropped=self.dropped,
         )
-        return replace(pooled, row_labels=self.row_labels, n_empty=self.n_empty)._with_metadata_of(self)
+        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of")
+        return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
         """Leave out judges by name.
@@ -439,8 +449,14 @@ class Comparisons(Shown):
                 "per judge",
                 f"{per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
             ),
-            ("first item", f"preferred in {first} of the comparisons"),
+            ("first item", f"preferred in {first} of the comparisons")
+            if self.has_order
+            else ("order", "not known: nothing can be said of position effects"),
         ]
+        if self.made_of:
+            told.append(("made of", self.made_of))
+        if self.cluster is not None:
+            told.append(("clusters", f"{self.columns[self.cluster].nunique():,} by {self.cluster!r}"))
         if not self.has_whole_weights:
             told.append(("weights", "no whole numbers: importance, not frequencies"))
         if not self.columns.empty:
@@ -466,8 +482,9 @@ def checked_comparisons(
     columns: pd.DataFrame | None = None,
     dropped: pd.DataFrame | None = None,
     row_labels: pd.Index | None = None,
+    facts: Mapping[str, Any] | None = None,
 ) -> Comparisons:
-    """Put together what has been coded and checked; columns and dropped verdicts are none if not given."""
+    """Put together what has been coded and checked; columns and dropped verdicts are none if not given, ``facts`` are fields."""
     return Comparisons(
         _fixed(pairs.judge_index),
         _fixed(pairs.first_index),
@@ -479,6 +496,7 @@ def checked_comparisons(
         pd.DataFrame(index=pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True),
         _NOTHING_DROPPED.copy(deep=False) if dropped is None else dropped,
         row_labels=None if row_labels is None or row_labels.equals(pd.RangeIndex(len(outcome))) else row_labels,
+        **(facts or {}),
     )
 
 

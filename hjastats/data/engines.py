@@ -91,7 +91,7 @@ def count_rows(frame: EngineFrame, keys: Sequence[Any], weight: Any) -> CountedR
         counted = _counted_codes(frame.select(names), n_rows)
         if counted is None:
             groups = _fast_to_group(frame.select(names)).group_by(names)
-            counted = _collected(groups.agg(nw.len().alias(n_rows)))
+            counted = collected(groups.agg(nw.len().alias(n_rows)))
         counted[total] = counted[n_rows].astype(float)
     else:
         frame = _fast_to_group(frame.select(*names, nw.col(weight).alias(total)))
@@ -108,7 +108,7 @@ def _with_weights(frame: EngineFrame, names: list[str], weight: str, n_rows: str
     """
     if not frame.collect_schema()[weight].is_numeric():
         # Text, truth values: whether they are numbers is for the reader to say.
-        counted = _collected(frame.group_by(*names, weight).agg(nw.len().alias(n_rows)))
+        counted = collected(frame.group_by(*names, weight).agg(nw.len().alias(n_rows)))
         numbers = pd.to_numeric(counted[weight], errors="coerce").astype(float)
         is_odd = ~((numbers > 0) & (numbers % 1 == 0))
         counted[weight] = counted[weight].where(is_odd, numbers * counted[n_rows])
@@ -118,7 +118,7 @@ def _with_weights(frame: EngineFrame, names: list[str], weight: str, n_rows: str
     frame = frame.with_columns(value.cast(nw.Float64)).with_columns(
         nw.when(is_usual).then(nw.lit(_USUAL)).otherwise(value.fill_null(float("nan"))).alias(odd)
     )
-    counted = _collected(frame.group_by(*names, odd).agg(nw.len().alias(n_rows), value.sum()))
+    counted = collected(frame.group_by(*names, odd).agg(nw.len().alias(n_rows), value.sum()))
     own = counted.pop(odd)
     counted[weight] = counted[weight].where(own == _USUAL, own)
     return _single(counted, own != _USUAL, weight, n_rows)
@@ -162,6 +162,21 @@ def _counted_codes(frame: EngineFrame, n_rows: str) -> pd.DataFrame | None:
     return pd.DataFrame({**columns, n_rows: counts[present]})
 
 
+def with_fields(frame: EngineFrame, names: Sequence[Any]) -> tuple[EngineFrame, list[Any]]:
+    """The frame with columns for entries of nested ones, ``conv_metadata.turns``, and the names that could be found so."""
+    schema, found, fields = frame.collect_schema(), [], []
+    for name in names:
+        outer, *inner = str(name).split(".")
+        if not inner or outer not in schema or not schema[outer].is_nested():
+            continue
+        value = nw.col(outer)
+        for field in inner:
+            value = value.struct.field(field)
+        fields.append(value.alias(name))
+        found.append(name)
+    return (frame.with_columns(*fields) if fields else frame), found
+
+
 def _fast_to_group(frame: EngineFrame) -> EngineFrame:
     """Arrow groups coded text several times as fast as plain text, once its pieces share their codes."""
     if not frame.implementation.is_pyarrow():
@@ -177,7 +192,7 @@ def _fast_to_group(frame: EngineFrame) -> EngineFrame:
     return nw.from_native(table.unify_dictionaries())
 
 
-def _collected(counted: EngineFrame) -> pd.DataFrame:
+def collected(counted: EngineFrame) -> pd.DataFrame:
     """Counts out of their engine, value by value: no engine's own way to pandas is needed."""
     if isinstance(counted, nw.LazyFrame):
         # Polars would load the columns as a whole otherwise, of files that may be larger than the memory.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import glob
-import gzip
 import io
 import json
+import lzma
 import os
 import warnings
 import zlib
@@ -21,9 +21,11 @@ import pandas as pd
 from ..errors import ComparisonError, Hint
 from ..words import either
 from .labels import common_index
-from .roles import Roles
+from .opening import PACKINGS, binary_format, encoding_of, peeked, text_format, unpacked
+from .roles import refuse_repeated
 
-FindRoles = Callable[[list[Hashable]], Roles]
+# Says which columns of a text table hold labels, which must stay text.
+FindLabels = Callable[[list[Hashable]], list[Hashable]]
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,10 @@ class Format:
     endings : tuple of str
         Of its files, the usual one first.
     read : callable
-        Makes a data frame of an open text file, or a table that stays in its engine of a path.
+        Makes a data frame of an open text file, its name for messages and ``find``; or a table, which may stay in its engine, of a
+        list of paths or open files of bytes and ``find``.
     is_text : bool
-        Which of the two; text may also be packed, with a further ending .gz.
+        Which of the two.
     """
 
     endings: tuple[str, ...]
@@ -46,23 +49,46 @@ class Format:
 
 
 def format_of(path: str, named: str | None, separator: str | None = None) -> Format | None:
-    """The format that was named, or that the ending of a path tells; None if neither does.
-
-    Raises
-    ------
-    ComparisonError
-        For a name that is none.
-    """
-    if named is not None and named not in FORMATS:
-        raise ComparisonError(f"format must be {either([*map(repr, FORMATS)])}, got {named!r}.")
+    """The format that was named, or that the ending of a path tells; None if neither does."""
     if separator is not None:
         return Format((), partial(_read_delimited, separator=separator))
     if named is not None:
         return FORMATS[named]
     stem = path.lower().rstrip("/\\")
-    ending = os.path.splitext(stem.removesuffix(".gz"))[1]
-    found = next((format for format in FORMATS.values() if ending in format.endings), None)
-    return found if found is None or found.is_text or not stem.endswith(".gz") else None
+    packing = next((ending for ending, _ in PACKINGS.values() if stem.endswith(ending)), "")
+    ending = os.path.splitext(stem.removesuffix(packing))[1]
+    return next((format for format in FORMATS.values() if ending in format.endings), None)
+
+
+def several(path: str) -> list[str]:
+    """The files that a path stands for: itself, those that match a pattern, or all in a folder that have a known format.
+
+    Raises
+    ------
+    ComparisonError
+        Where there are none.
+    """
+    path = os.path.expanduser(path)
+    if os.path.isdir(path):
+        inside = sorted(glob.glob(os.path.join(glob.escape(path), "**", "*"), recursive=True))
+        files = [file for file in inside if os.path.isfile(file) and format_of(file, None) is not None]
+        if not files:
+            raise ComparisonError(f"the folder {_where(path)} has no file of a known format: {_known_endings()}.")
+        return files
+    if os.path.exists(path) or not glob.has_magic(path):
+        return [path]
+    if files := sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file)):
+        return files
+    raise ComparisonError(f"no file matches {_where(path)}: check it (the current folder is {os.getcwd()!r}).")
+
+
+def _where(path: str) -> str:
+    return repr(path if len(path) < 200 else path[:197] + "...")
+
+
+def _known_endings() -> str:
+    endings = [ending for known in FORMATS.values() for ending in known.endings]
+    return f"expected {either(endings)}, text also packed as {either([ending for ending, _ in PACKINGS.values()])}"
 
 
 def from_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
@@ -86,45 +112,73 @@ def from_records(records: Sequence[Any], where: str) -> pd.DataFrame:
     return pd.DataFrame(list(records))
 
 
-def from_path(path: str, format: Format | None, find: FindRoles) -> pd.DataFrame:
-    """A text file, packed or not; ``find`` tells which columns of a delimited one hold labels."""
-    where = repr(path if len(path) < 200 else path[:197] + "...")
-    path = os.path.expanduser(path)
-    if os.path.isdir(path) or not os.path.exists(path):
-        kind = "is a folder" if os.path.isdir(path) else "does not exist"
-        raise ComparisonError(f"the file {where} {kind}: check the path (the current folder is {os.getcwd()!r}).")
-    if format is None:
-        texts = [ending for known in FORMATS.values() if known.is_text for ending in known.endings]
-        expected = f"expected {either(texts)} (or these with .gz), .parquet, or "
-        raise ComparisonError(f"cannot tell the format of {where} from its ending: {expected}", Hint("format"), ".")
-    try:
-        with (gzip.open if path.lower().endswith(".gz") else open)(
-            path, "rt", encoding="utf-8-sig", newline=""
-        ) as file:
-            return format.read(file if file.seekable() else io.StringIO(file.read()), where, find)
-    except UnicodeDecodeError as error:
+def from_path(path: str, format: Format | None, find: FindLabels) -> Any:
+    """A file, packed or not, as a table; ``find`` tells which columns of a text table hold labels."""
+    where = _where(path)
+    if not os.path.exists(path):
         raise ComparisonError(
-            f"{where} is not UTF-8 text ({error.reason} at byte {error.start}): convert it."
-        ) from None
-    except (OSError, EOFError, zlib.error) as error:
+            f"the file {where} does not exist: check the path (the current folder is {os.getcwd()!r})."
+        )
+    try:
+        with open(path, "rb") as file:
+            return _from_bytes(file, format, find, where, path)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise ComparisonError(f"{where} cannot be read: {error}.") from None
 
 
-def from_open_file(file: Any, format: Format | None, find: FindRoles) -> pd.DataFrame:
-    """The rest of a file opened as text."""
-    if format is None:
-        first, *others = [name for name, known in FORMATS.items() if known.is_text]
-        hint = (Hint("format", first), f", {either([*map(repr, others)])}.")
-        raise ComparisonError("an open file does not tell its format: pass ", *hint)
+def from_open_file(file: Any, format: Format | None, find: FindLabels) -> Any:
+    """The rest of an open file, of text or of bytes."""
+    where, content = "the open file", file.read()
+    if isinstance(content, bytes):
+        try:
+            return _from_bytes(io.BytesIO(content), format, find, where)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+            raise ComparisonError(f"{where} cannot be read: {error}.") from None
+    content = content.removeprefix("\ufeff")
+    format = format or FORMATS[text_format(content[:4096])]
     if not format.is_text:
-        raise ComparisonError("parquet files are read by their path: pass the path instead of the open file.")
-    text = file.read()
-    if not isinstance(text, str):
-        raise ComparisonError("expected a file opened as text, got bytes: open it without 'b' in the mode.")
-    return format.read(io.StringIO(text), "the open file", find)
+        raise ComparisonError(f"{format.endings[0]} files are no text: open them in mode 'rb', or pass the path.")
+    return format.read(io.StringIO(content), where, find)
 
 
-def _read_json(file: TextIO, where: str, find: FindRoles) -> pd.DataFrame:
+def _from_bytes(file: Any, format: Format | None, find: FindLabels, where: str, path: str | None = None) -> Any:
+    """A table from bytes; a format that is no text is read by its path where there is one."""
+    file = unpacked(file)
+    head = peeked(file)
+    binary = binary_format(head)
+    if binary is not None and (format is None or not format.is_text):
+        format = FORMATS[binary]
+    if format is not None and not format.is_text:
+        is_plain = path is not None and isinstance(file, io.BufferedReader)
+        return read_binary(format, [path if is_plain else io.BytesIO(file.read())], where, find)
+    encoding = encoding_of(head)
+    if format is None:
+        if b"\x00" in head and encoding == "utf-8":
+            raise ComparisonError(f"cannot tell the format of {where}: {_known_endings()}, or ", Hint("format"), ".")
+        format = FORMATS[text_format(head.decode(encoding, errors="ignore"))]
+    try:
+        with io.TextIOWrapper(file, encoding=encoding, newline="") as text:
+            return format.read(text, where, find)
+    except UnicodeDecodeError as error:
+        name = encoding.removesuffix("-sig").upper()
+        raise ComparisonError(
+            f"{where} is not {name} text ({error.reason} at byte {error.start}): convert it, or pass the file opened with its "
+            "encoding, such as open(path, encoding='cp1252')."
+        ) from None
+
+
+def read_binary(format: Format, sources: list[Any], where: str, find: FindLabels) -> Any:
+    """Files that are no text, given by path or as open files."""
+    try:
+        return format.read(sources, find)
+    except ComparisonError:
+        raise
+    except Exception as error:
+        # Every engine has exceptions of its own for a file it cannot read.
+        raise ComparisonError(f"{where} cannot be read as {format.endings[0][1:]}: {str(error).strip()}") from None
+
+
+def _read_json(file: TextIO, where: str, find: FindLabels) -> pd.DataFrame:
     text = file.read()
     if not text.strip():
         raise ComparisonError(f"{where} is empty: expected a JSON array of records.")
@@ -135,12 +189,28 @@ def _read_json(file: TextIO, where: str, find: FindRoles) -> pd.DataFrame:
             [". If it holds one record per line, pass ", Hint("format", "jsonl")] if "Extra data" in str(error) else []
         )
         raise ComparisonError(f"{where} is not valid JSON ({error})", *hint, ".") from None
-    if not isinstance(records, list):
-        raise ComparisonError(f"{where} must hold a JSON array of records, got {type(records).__name__}.")
-    return from_records(records, where)
+    return _from_document(records, where)
 
 
-def _read_json_lines(file: TextIO, where: str, find: FindRoles) -> pd.DataFrame:
+def _from_document(document: Any, where: str) -> pd.DataFrame:
+    """A JSON document: records, or one of the ways in which pandas writes columns."""
+    if isinstance(document, list):
+        return from_records(document, where)
+    if isinstance(document, dict) and document:
+        if isinstance(document.get("columns"), list) and isinstance(document.get("data"), list):
+            refuse_repeated(document["columns"])
+            return from_records([dict(zip(document["columns"], row, strict=False)) for row in document["data"]], where)
+        if all(isinstance(column, dict) for column in document.values()):
+            rows = list(dict.fromkeys(row for column in document.values() for row in column))
+            return from_columns({name: [column.get(row) for row in rows] for name, column in document.items()})
+        if all(isinstance(column, list) for column in document.values()):
+            [only, *others] = document.values()
+            is_records = not others and all(isinstance(row, dict) for row in only)
+            return from_records(only, where) if is_records else from_columns(document)
+    raise ComparisonError(f"{where} must hold a JSON array of records, or columns, got {type(document).__name__}.")
+
+
+def _read_json_lines(file: TextIO, where: str, find: FindLabels) -> pd.DataFrame:
     lines = list(file)
     filled = [line for line in lines if line.strip()]
     if not filled:
@@ -149,6 +219,9 @@ def _read_json_lines(file: TextIO, where: str, find: FindRoles) -> pd.DataFrame:
         records = json.loads("[" + ",".join(filled) + "]")
     except (ValueError, RecursionError):
         records = []
+    if len(records) == 1 and len(filled) == 1 and isinstance(records[0], dict | list):
+        is_table = isinstance(records[0], list) or all(isinstance(v, dict | list) for v in records[0].values())
+        return _from_document(records[0], where) if is_table else from_records(records, where)
     if len(records) == len(filled):
         return from_records(records, where)
     for number, line in enumerate(lines, start=1):
@@ -160,7 +233,7 @@ def _read_json_lines(file: TextIO, where: str, find: FindRoles) -> pd.DataFrame:
     raise ComparisonError(f"{where} does not hold one JSON record per line.")
 
 
-def _read_delimited(file: TextIO, where: str, find: FindRoles, separator: str) -> pd.DataFrame:
+def _read_delimited(file: TextIO, where: str, find: FindLabels, separator: str) -> pd.DataFrame:
     """Labels are read as text: the items 3.1 and 3.10, or 7 and 007, are not the same."""
     # Only pandas' own engine knows separators of several letters, only the other reads a column as a whole.
     engine: dict[str, Any] = {"engine": "python"} if len(separator) > 1 else {"low_memory": False}
@@ -168,6 +241,10 @@ def _read_delimited(file: TextIO, where: str, find: FindRoles, separator: str) -
         with warnings.catch_warnings():
             # Rows longer than the header: pandas would shift or cut them with a warning only.
             warnings.simplefilter("error", pd.errors.ParserWarning)
+            # Read as a row: pandas would rename what occurs twice in a header.
+            top = pd.read_csv(file, sep=separator, nrows=1, header=None, dtype=str, index_col=False, **engine)
+            refuse_repeated(top.iloc[0].dropna().tolist())
+            file.seek(0)
             header = pd.read_csv(file, sep=separator, nrows=0, index_col=False, **engine)
             if header.shape[1] == 1:
                 [name] = header.columns
@@ -176,8 +253,7 @@ def _read_delimited(file: TextIO, where: str, find: FindRoles, separator: str) -
                     f"{where} has the single column {name!r}: expected columns separated by {separator!r}. ",
                     *("Pass ", Hint("separator", likely), " or whatever it is."),
                 )
-            roles = find(list(header.columns))
-            labels = [name for name in roles.taken() if name not in roles.numbers.values()]
+            labels = find(list(header.columns))
             file.seek(0)
             return pd.read_csv(file, sep=separator, dtype=dict.fromkeys(labels, str), index_col=False, **engine)
     except (ComparisonError, UnicodeDecodeError):
@@ -190,38 +266,53 @@ def _read_delimited(file: TextIO, where: str, find: FindRoles, separator: str) -
         ) from None
 
 
-def _scan_parquet(path: str) -> Any:
-    """A file, a folder of parts as Spark and Dask write them, or a glob, as a frame of the first engine at hand."""
-    path = os.path.expanduser(path)
-    files = sorted(glob.glob(os.path.join(glob.escape(path), "*") if os.path.isdir(path) else path))
-    endings = FORMATS["parquet"].endings
-    files = [file for file in files if file.lower().endswith(endings)] or ([path] if os.path.isfile(path) else [])
-    if not files:
-        raise ComparisonError(
-            f"no parquet file is at {path!r}: check the path (the current folder is {os.getcwd()!r})."
-        )
-    engine = next((name for name in PARQUET_READERS if find_spec(name)), None)
+def _read_excel(sources: list[Any], find: FindLabels) -> pd.DataFrame:
+    """The first sheet of each workbook."""
+    if not find_spec("openpyxl"):
+        raise ComparisonError("xlsx files are read by openpyxl, which is not installed: pip install openpyxl.")
+    frames = []
+    for source in sources:
+        top = pd.read_excel(source, nrows=1, header=None, dtype=str)
+        refuse_repeated(top.iloc[0].dropna().tolist() if len(top) else [])
+        labels = find(list(pd.read_excel(source, nrows=0).columns))
+        frames.append(pd.read_excel(source, dtype={str(name): str for name in labels}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _scan(kind: str, sources: list[Any], find: FindLabels) -> Any:
+    """Files of an engine's own format as a frame of the first engine at hand."""
+    is_path = all(isinstance(source, str) for source in sources)
+    engines = [name for name in ENGINE_READERS[kind] if is_path or name != "duckdb"]
+    engine = next((name for name in engines if find_spec(name)), None)
     if engine is None:
         raise ComparisonError(
-            f"parquet files are read by one of {', '.join(PARQUET_READERS)}, and none is installed: pip install polars."
+            f"{kind} files are read by one of {', '.join(engines)}, and none is installed: pip install polars."
         )
-    return PARQUET_READERS[engine](import_module(engine), files)
+    sources = sources if is_path else [source.read() for source in sources] if engine == "polars" else sources
+    return ENGINE_READERS[kind][engine](import_module(engine), sources)
 
 
-def _whole_tables(pyarrow: Any, files: list[str]) -> Any:
-    return pyarrow.concat_tables([import_module("pyarrow.parquet").read_table(file) for file in files])
+def _arrow_tables(kind: str) -> Callable[[Any, list[Any]], Any]:
+    return lambda pyarrow, files: pyarrow.concat_tables(
+        [import_module(f"pyarrow.{kind}").read_table(file) for file in files]
+    )
 
 
-# In the order of preference: the first two read a file piece by piece, the last as a whole.
-PARQUET_READERS: dict[str, Callable[[Any, list[str]], Any]] = {
-    "polars": lambda polars, files: polars.scan_parquet(files),
-    "duckdb": lambda duckdb, files: duckdb.read_parquet(files),
-    "pyarrow": _whole_tables,
+# In the order of preference: polars and duckdb read a file piece by piece, pyarrow as a whole.
+ENGINE_READERS: dict[str, dict[str, Callable[[Any, list[Any]], Any]]] = {
+    "parquet": {
+        "polars": lambda polars, files: polars.scan_parquet(files),
+        "duckdb": lambda duckdb, files: duckdb.read_parquet(files),
+        "pyarrow": _arrow_tables("parquet"),
+    },
+    "feather": {"polars": lambda polars, files: polars.scan_ipc(files), "pyarrow": _arrow_tables("feather")},
 }
 FORMATS = {
     "json": Format((".json",), _read_json),
     "jsonl": Format((".jsonl", ".ndjson"), _read_json_lines),
     "csv": Format((".csv",), partial(_read_delimited, separator=",")),
     "tsv": Format((".tsv",), partial(_read_delimited, separator="\t")),
-    "parquet": Format((".parquet", ".pq"), _scan_parquet, is_text=False),
+    "parquet": Format((".parquet", ".pq"), partial(_scan, "parquet"), is_text=False),
+    "feather": Format((".feather", ".arrow"), partial(_scan, "feather"), is_text=False),
+    "xlsx": Format((".xlsx",), _read_excel, is_text=False),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
-from ..errors import ComparisonError
+from ..errors import ComparisonError, Hint, LabelWarning
 from ..words import quoted
+from .spelling import joined, listed, spellings
 
 Labels: TypeAlias = "Sequence[object] | np.ndarray | pd.Series[Any] | pd.Categorical[Any]"
 # Gives the codes of a column and its distinct values.
@@ -82,8 +84,12 @@ def code_columns(columns: Sequence[Labels]) -> list[Coding]:
         return [coding.result for coding in reversed(codings)]
 
 
-def coded_labels(name: str, columns: list[Coding], rows: TableRows) -> tuple[list[np.ndarray], tuple[str, ...]]:
+def coded_labels(
+    name: str, columns: list[Coding], rows: TableRows, clean: bool | None = False
+) -> tuple[list[np.ndarray], tuple[str, ...]]:
     """Integer codes of each column into the sorted text labels of all of them.
+
+    Labels that look alike are joined if ``clean``, stay apart if it is False, and stay apart with a warning if it is None.
 
     Raises
     ------
@@ -102,10 +108,36 @@ def coded_labels(name: str, columns: list[Coding], rows: TableRows) -> tuple[lis
             f"{rows.number(is_missing)} {name} labels are missing{rows.place(is_missing)}: fill them in or drop those rows."
         )
     texts = [[_as_text(name, label) for label in values] for _, values in coded]
+    if clean is not False:
+        texts = _one_spelling(name, texts, [codes for codes, _ in coded], rows, bool(clean))
     labels = _sorted_labels(name, {text for own in texts for text in own})
     rank = {label: position for position, label in enumerate(labels)}
     ranks = [np.array([rank[text] for text in own], dtype=np.intp) for own in texts]
     return [np.take(own, codes) for own, (codes, _) in zip(ranks, coded, strict=True)], labels
+
+
+def _one_spelling(
+    name: str, texts: list[list[str]], codes: list[np.ndarray], rows: TableRows, clean: bool
+) -> list[list[str]]:
+    """The texts with those that look alike written alike, if ``clean``; otherwise themselves, after a warning."""
+    groups = spellings({text: None for own in texts for text in own})
+    if not (groups or clean):
+        return texts
+    counts: dict[str, float] = {}
+    for own, code in zip(texts, codes, strict=True):
+        for text, count in zip(own, np.bincount(code, rows.counts, len(own)), strict=True):
+            counts[text] = counts.get(text, 0.0) + float(count)
+    if clean:
+        spelled = joined(counts)
+        return [[spelled[text] for text in own] for own in texts]
+    warnings.warn(
+        LabelWarning(
+            f"some {name} labels look alike and are taken for different {name}s (rows): {listed(groups, counts)}. Pass ",
+            *(Hint("clean", True), " to join them, or ", Hint("clean", False), " if they are different."),
+        ),
+        stacklevel=4,
+    )
+    return texts
 
 
 def _sorted_labels(name: str, texts: Iterable[str]) -> tuple[str, ...]:
@@ -146,8 +178,10 @@ class Pairs:
     items: tuple[str, ...]
 
 
-def coded_pairs(judge: Coding | str, first: Coding, second: Coding, rows: TableRows) -> Pairs:
-    """Code the labels of every row; a text in place of the judges is the only judge.
+def coded_pairs(
+    judge: Coding | str, first: Coding, second: Coding, rows: TableRows, clean: bool | None = False
+) -> Pairs:
+    """Code the labels of every row; a text in place of the judges is the only judge, and ``clean`` as in :func:`coded_labels`.
 
     Raises
     ------
@@ -157,8 +191,8 @@ def coded_pairs(judge: Coding | str, first: Coding, second: Coding, rows: TableR
     if isinstance(judge, str):
         only = _sorted_labels("judge", [judge])
     else:
-        (judge_index,), judges = coded_labels("judge", [judge], rows)
-    (first_index, second_index), items = coded_labels("item", [first, second], rows)
+        (judge_index,), judges = coded_labels("judge", [judge], rows, clean)
+    (first_index, second_index), items = coded_labels("item", [first, second], rows, clean)
     if isinstance(judge, str):
         judge_index, judges = np.zeros(len(first_index), dtype=np.intp), only
     is_same = first_index == second_index
@@ -268,9 +302,12 @@ def label_text(label: object) -> str:
 
     Examples
     --------
-    >>> label_text(58.0), label_text(3.5), label_text("58.0")
-    ('58', '3.5', '58.0')
+    >>> label_text(58.0), label_text(3.5), label_text("58.0"), label_text(b"gpt-4")
+    ('58', '3.5', '58.0', 'gpt-4')
     """
+    if isinstance(label, bytes):
+        # What is no text keeps a mark by which it is refused.
+        return label.decode(errors="surrogateescape")
     return str(int(label)) if isinstance(label, float | np.floating) and label.is_integer() else str(label)
 
 

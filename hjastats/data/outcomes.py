@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from numbers import Real
 from types import NoneType
 from typing import Any, Literal
@@ -16,40 +16,21 @@ import pandas as pd
 from ..errors import ComparisonError, Hint
 from ..words import and_more, counted
 from .labels import Coding, Pairs, TableRows, label_text
+from .spelling import look_alike
+from .vocabulary import BOTH_BAD_LABELS, UNUSABLE_LABELS, graded, meanings
 
-Codes = Mapping[Any, Any] | Literal["unit", "alpacaeval", "names"]
+Codes = Mapping[Any, Any] | Literal["unit", "alpacaeval", "names"] | str
 BothBad = Literal["tie", "drop", "error"]
-
-_POSITION_LABELS = (
-    ("a", "b"),
-    ("x", "y"),
-    ("left", "right"),
-    ("first", "second"),
-    ("win", "loss"),
-    ("model_a", "model_b"),
-    ("item_a", "item_b"),
-    ("model_1", "model_2"),
-    ("item_1", "item_2"),
-    ("generator_1", "generator_2"),
-    ("player1", "player2"),
-    ("player_1", "player_2"),
-    ("leftvote", "rightvote"),
-    ("a>b", "b>a"),
-    ("a>>b", "b>>a"),
-    ("b<a", "a<b"),
-    ("b<<a", "a<<b"),
-)
-FIRST_LABELS, SECOND_LABELS = (frozenset(labels) for labels in zip(*_POSITION_LABELS, strict=True))
-TIE_LABELS = frozenset(["tie", "c", "draw", "both_good", "tievote", "a=b", "b=a"])
-BOTH_BAD_LABELS = frozenset(["tie (bothbad)", "tie (both bad)", "both_bad", "both bad", "bothbad", "bothbad_vote"])
-UNUSABLE_LABELS = frozenset(["", "unknown", "error", "inconclusive", "invalid", "n/a", "na", "none", "null", "nan"])
 
 # In the arrays of this module NaN is "leave this verdict out" and -1 is "not known".
 _LEFT_OUT = np.nan
 _UNKNOWN = -1.0
+_SCALES = {"unit": (1.0, 0.0), "alpacaeval": (1.0, 2.0)}
 _CODE_WORDS = {"first": 1.0, "second": 0.0, "tie": 0.5, "drop": _LEFT_OUT}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?")
-_REPEATED_SIGN = re.compile(r"([<>])\1+")
+_SCALE = re.compile(r"([+-]?\d+(?:\.\d+)?)\.\.([+-]?\d+(?:\.\d+)?)")
+# In place of a meaning that only the user knows; passed as it is, it is refused.
+_SAY = "first|second|tie"
 _NUMERIC = (Real, np.bool_)
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -98,6 +79,8 @@ def read_outcomes(
     drop: Iterable[object] = (),
     both_bad: BothBad = "tie",
     table_rows: np.ndarray | None = None,
+    sides: tuple[Any, Any] = (None, None),
+    clean: bool = False,
 ) -> Verdicts:
     """Translate an outcome column to preferences for the first item.
 
@@ -113,6 +96,10 @@ def read_outcomes(
         As in :func:`hjastats.data.readers.read_comparisons`.
     table_rows : ndarray of int, shape (n_rows,), optional
         The number of rows of the user's table behind each row, for messages.
+    sides : tuple, optional
+        The names of the item columns, first and second, which a verdict may say.
+    clean : bool
+        Whether a label may name an item that only looks alike.
 
     Raises
     ------
@@ -134,21 +121,22 @@ def read_outcomes(
     scale = codes if isinstance(codes, str) else None
     if both_bad not in ("tie", "drop", "error"):
         raise ComparisonError(f"both_bad must be 'tie', 'drop' or 'error', got {both_bad!r}.")
-    if scale not in (None, "unit", "alpacaeval", "names") or not isinstance(codes, str | Mapping | NoneType):
+    if not isinstance(codes, str | Mapping | NoneType) or (scale not in (None, "names") and _ends(scale) is None):
         raise ComparisonError(
-            f"codes must be a dict such as {{1: 'first', 2: 'second'}}, 'unit', 'alpacaeval' or 'names'; got {codes!r}."
+            "codes must be a dict such as {1: 'first', 2: 'second'}, 'unit', 'alpacaeval', 'names' or a scale such as '1..5'; "
+            f"got {codes!r}."
         )
-    if scale in ("unit", "alpacaeval"):
+    if scale not in (None, "names"):
         number = _numbers(labels, column)
         outcome = _on_scale(labels, number, scale, dropped)
         if (outcome == _UNKNOWN).any():
             counts = np.where(outcome == _UNKNOWN, _label_counts(index, len(labels), rows), 0)
             _refuse_off_scale(labels, counts, scale, where)
         return Verdicts(outcome[index], index, labels)
-    table = _LabelTable(labels, index, rows, _chosen_codes(codes, dropped), scale == "names", both_bad, where)
+    table = _LabelTable(labels, index, rows, _chosen_codes(codes, dropped), scale == "names", both_bad, where, sides)
     if codes is None:
-        table.refuse_numbers()
-    return Verdicts(table.outcome(pairs), index, labels)
+        table.refuse_numbers(pairs.items)
+    return Verdicts(table.outcome(pairs, clean), index, labels)
 
 
 class _LabelTable:
@@ -167,9 +155,10 @@ class _LabelTable:
         only_names: bool,
         both_bad: BothBad,
         where: str,
+        sides: tuple[Any, Any],
     ) -> None:
         keys = [_key(label) for label in labels]
-        words = _vocabulary(both_bad, with_positions=not only_names)
+        words = _vocabulary([str(key) for key in keys if key not in chosen], both_bad, sides, only_names)
         self.labels, self.index, self.rows, self.where, self.only_names = labels, index, rows, where, only_names
         self.is_settled = np.array([key in chosen for key in keys], dtype=bool)
         self.is_number = np.array([isinstance(key, float) for key in keys], dtype=bool)
@@ -182,18 +171,22 @@ class _LabelTable:
         """Rows of the user's table with each label; only messages need them."""
         return _label_counts(self.index, len(self.labels), self.rows)
 
-    def refuse_numbers(self) -> None:
-        """Raise for numbers the user has not explained."""
+    def refuse_numbers(self, items: tuple[str, ...]) -> None:
+        """Raise for numbers the user has not explained, with the explanations that are possible."""
         bad = self.is_number & ~self.is_settled
-        if bad.any():
-            raise ComparisonError(
-                f"{self.where} holds numbers or true/false values, whose meaning is never guessed: "
-                f"{self._listed(bad)}. Pass ",
-                *(Hint("codes", "unit"), " if they are the preference for the first item from 0 to 1, "),
-                *(Hint("codes", "alpacaeval"), " for 1 = first to 2 = second, "),
-                *(Hint("codes", "names"), " if they name the preferred item, or "),
-                *(Hint("codes", {self._most_frequent(bad): "first"}), "."),
-            )
+        if not bad.any():
+            return
+        found = [self.labels[k] for k in np.flatnonzero(bad)]
+        is_only = bool((bad | np.isnan(self.meaning)).all())
+        pieces = _possible_scales([float(_key(label)) for label in found]) if is_only else []
+        if {_text(label) for label in found} <= set(items):
+            pieces += [Hint("codes", "names"), " if they name the preferred item, "]
+        raise ComparisonError(
+            f"{self.where} holds numbers or true/false values, whose meaning is never guessed: "
+            f"{self._listed(bad)}. Pass ",
+            *(*pieces, "or say what each means with " if pieces else ""),
+            *(Hint("codes", {self._most_frequent(bad): _SAY}), "."),
+        )
 
     def _refuse_both_bad(self, bad: np.ndarray) -> None:
         if bad.any():
@@ -203,11 +196,12 @@ class _LabelTable:
                 *(Hint("both_bad", "drop"), " to leave them out."),
             )
 
-    def outcome(self, pairs: Pairs) -> np.ndarray:
+    def outcome(self, pairs: Pairs, clean: bool) -> np.ndarray:
         """Preference for the first item per row, NaN where left out."""
-        item_index = {name: position for position, name in enumerate(pairs.items)}
+        spelled = look_alike if clean else str
+        item_index = {spelled(name): position for position, name in enumerate(pairs.items)}
         # A label that is no item, or that the user's codes settle, is item -2 and equals none of the row's items.
-        label_item = np.array([item_index.get(_text(label), -2) for label in self.labels], dtype=np.intp)
+        label_item = np.array([item_index.get(spelled(_text(label)), -2) for label in self.labels], dtype=np.intp)
         label_item[self.is_settled] = -2
         outcome = np.take(self.meaning, self.index)
         if (label_item >= 0).any():
@@ -234,7 +228,7 @@ class _LabelTable:
             f"{self.where} is ambiguous in {_rows(self.rows.number(is_torn))}: {self.rows.place(is_torn, 'at row {} ')}the label "
             f"{label!r} is the name of the {side} item but as a word means {meaning}. Pass ",
             *(Hint("codes", "names"), " if the labels are names, or say what they mean with "),
-            *(Hint("codes", {label: "first"}), "."),
+            *(Hint("codes", {label: _SAY}), "."),
         )
 
     def _refuse_unknown(self, is_unknown: np.ndarray, items: tuple[str, ...]) -> None:
@@ -243,18 +237,22 @@ class _LabelTable:
         table_rows = None if self.rows.counts is None else self.rows.counts[is_unknown]
         counts = _label_counts(self.index[is_unknown], len(self.labels), TableRows(table_rows))
         example = _text(self.labels[int(counts.argmax())])
-        similar = next((item for item in items if item != example and _key(item) == _key(example)), None)
+        similar = next((item for item in items if item != example and look_alike(item) == look_alike(example)), None)
         if similar is not None:
             raise ComparisonError(
-                f"{self.where} has the label {example!r} in {_rows(counts.max())}, which is the item {similar!r} but for "
-                "case or spaces: write them alike."
+                f"{self.where} has the label {example!r} in {_rows(counts.max())}, which is the item {similar!r} but for ",
+                *(
+                    "case, spaces or letters that look alike: pass ",
+                    Hint("clean", True),
+                    " to take such labels for one.",
+                ),
             )
         number = self.rows.number(is_unknown)
         which = "1 value that is" if number == 1 else f"{number} values that are"
         raise ComparisonError(
             f"{self.where} has {which} neither first, second or tie codes nor the name of an item in their row: "
             f"{_listing(self.labels, counts)}. Pass ",
-            *(Hint("codes", {example: _likely_meaning(example)}), " to map them or "),
+            *(Hint("codes", {example: _SAY}), " to say what they mean or "),
             *(Hint("drop", [example]), " to leave them out."),
         )
 
@@ -266,15 +264,46 @@ class _LabelTable:
         return _listing(self.labels, np.where(chosen, self.counts, 0))
 
 
+def _ends(scale: str | None) -> tuple[float, float] | None:
+    """The numbers that mean the first and the second item; None for what is no scale."""
+    if scale in _SCALES:
+        return _SCALES[scale]
+    found = None if scale is None else _SCALE.fullmatch(scale)
+    ends = None if found is None else (float(found[1]), float(found[2]))
+    return None if ends is None or ends[0] == ends[1] else ends
+
+
+def _possible_scales(numbers: list[float]) -> list[object]:
+    """What the numbers of a column may mean, as pieces of a message."""
+    low, high = min(numbers), max(numbers)
+    if low == high or not np.isfinite([low, high]).all():
+        low, high = min(low, 0.0), max(high, 1.0)
+    if not np.isfinite([low, high]).all() or max(-low, high) > 1000:
+        return []
+    if low >= 0 and high <= 1:
+        return [
+            *(Hint("codes", "unit"), " if 1 is a win of the first item and 0 of the second, "),
+            *(Hint("codes", "0..1"), " if 0 is a win of the first item and 1 of the second, "),
+        ]
+    pieces: list[object] = []
+    if (low, high) == (0, 2) and not any(0 < number < 1 for number in numbers):
+        pieces = [Hint("codes", "alpacaeval"), " if 1 is a win of the first item, 2 of the second and 0 a tie, "]
+    for first, second in ((low, high), (high, low)):
+        pieces += [
+            Hint("codes", f"{first:g}..{second:g}"),
+            f" if {first:g} is the strongest preference for the first item and {second:g} for the second, ",
+        ]
+    return pieces
+
+
 def _on_scale(labels: list[object], number: np.ndarray, scale: str, dropped: set[float | str]) -> np.ndarray:
     """Preference for the first item per distinct label; ``number`` holds their values, NaN for other text."""
     outcome = np.full(len(labels), _UNKNOWN)
-    if scale == "unit":
-        inside = (number >= 0) & (number <= 1)
-        outcome[inside] = number[inside]
-    else:
-        inside = (number >= 1) & (number <= 2)
-        outcome[inside] = 2.0 - number[inside]
+    first, second = _ends(scale) or (1.0, 0.0)
+    inside = (number >= min(first, second)) & (number <= max(first, second))
+    # Zero is added so that it has no sign.
+    outcome[inside] = (number[inside] - second) / (first - second) + 0.0
+    if scale == "alpacaeval":
         outcome[number == 0] = 0.5
     outcome[np.isin(number, [key for key in dropped if isinstance(key, float)])] = _LEFT_OUT
     unusable = UNUSABLE_LABELS | dropped
@@ -283,7 +312,8 @@ def _on_scale(labels: list[object], number: np.ndarray, scale: str, dropped: set
 
 
 def _refuse_off_scale(labels: list[object], counts: np.ndarray, scale: str, where: str) -> None:
-    expected = "0 to 1" if scale == "unit" else "1 to 2 (or 0 for a tie)"
+    ends = sorted(_ends(scale) or ())
+    expected = f"{ends[0]:g} to {ends[1]:g}" + (" (or 0 for a tie)" if scale == "alpacaeval" else "")
     raise ComparisonError(
         *(f"{where} has {int(counts.sum())} values outside the scale {expected} of ", Hint("codes", scale)),
         f": {_listing(labels, counts)}. Pass another ",
@@ -291,24 +321,12 @@ def _refuse_off_scale(labels: list[object], counts: np.ndarray, scale: str, wher
     )
 
 
-def _likely_meaning(label: str) -> str:
-    """What a label means that begins with a word for a tie, or differs from a known one in the strength of its sign, such as B>>>A.
-
-    Of any other label, the first item: an example of how to say what it means.
-    """
-    known = _REPEATED_SIGN.sub(r"\1", str(_key(label)))
-    if known.partition(" ")[0] in TIE_LABELS:
-        return "tie"
-    return "second" if known in SECOND_LABELS else "first"
-
-
-@lru_cache(maxsize=8)
-def _vocabulary(both_bad: BothBad, with_positions: bool) -> dict[str, float]:
-    words = dict.fromkeys(TIE_LABELS, 0.5) | dict.fromkeys(UNUSABLE_LABELS, _LEFT_OUT)
-    words |= dict.fromkeys(BOTH_BAD_LABELS, 0.5 if both_bad == "tie" else _LEFT_OUT)
-    if with_positions:
-        words |= dict.fromkeys(FIRST_LABELS, 1.0) | dict.fromkeys(SECOND_LABELS, 0.0)
-    return words
+def _vocabulary(words: list[str], both_bad: BothBad, sides: tuple[Any, Any], only_names: bool) -> dict[str, float]:
+    """What words mean; among names of items, and where the user took two item columns in reverse, no position does."""
+    named = (str(sides[0]).strip().casefold(), str(sides[1]).strip().casefold())
+    is_reversed = (graded(named[0]) or 0) < 0 < (graded(named[1]) or 0)
+    called = ("", "") if only_names or None in sides else named
+    return meanings(words, 0.5 if both_bad == "tie" else _LEFT_OUT, called, not (only_names or is_reversed))
 
 
 def _chosen_codes(codes: Codes | None, dropped: set[float | str]) -> dict[float | str, float]:

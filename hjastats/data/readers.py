@@ -1,47 +1,27 @@
-"""Where a table of verdicts comes from, and how it becomes comparisons."""
+"""A table of verdicts becomes comparisons: labels are coded, verdicts understood, what cannot be used is counted."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import NoneType
-from typing import Any, TypeAlias
+from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
 from ..errors import ComparisonError, Hint
-from ..words import either, quoted
+from ..words import quoted
 from .comparisons import Comparisons, checked_comparisons, divided
-from .engines import EngineFrame, count_rows, engine_frame
-from .files import FORMATS, FindRoles, Format, format_of, from_columns, from_open_file, from_path, from_records
 from .labels import TableRows, amounts, code_columns, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
-from .roles import Roles, find_roles, named_column
+from .roles import Roles
+from .shape import Given, Laid
 from .shares import Spread, spread, stacked
-
-ACCEPTED = (
-    "a pandas DataFrame, a list of dicts, a dict of columns, Comparisons, a polars, pyarrow, duckdb, dask or pyspark "
-    f"frame, a path to a {either([format.endings[0] for format in FORMATS.values()])} file, or an open text file with "
-)
+from .sources import Keep, Reader, may_hold_containers
 
 Source = pd.DataFrame | Sequence[Mapping[Any, Any]] | Mapping[Any, Any] | Comparisons | str | os.PathLike[str] | Any
-Keep: TypeAlias = Iterable[Hashable] | str | None
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A table of verdicts before its labels are understood.
-
-    ``table_rows`` counts the rows of the user's table behind each row, None when the rows are that table's own.
-    """
-
-    frame: pd.DataFrame
-    roles: Roles
-    kept: list[Hashable]
-    table_rows: np.ndarray | None = None
 
 
 def read_comparisons(
@@ -50,16 +30,22 @@ def read_comparisons(
     judge: Hashable | None = None,
     first: Hashable | None = None,
     second: Hashable | None = None,
-    outcome: Hashable | None = None,
+    outcome: Hashable | Sequence[Hashable] | None = None,
     weight: Hashable | None = None,
     first_wins: Hashable | None = None,
     second_wins: Hashable | None = None,
     tied: Hashable | None = None,
+    item: Hashable | Sequence[Hashable] | None = None,
+    score: Hashable | None = None,
+    place: Hashable | None = None,
+    cluster: Hashable | None = None,
+    baseline: str | None = None,
     counts: bool | None = None,
     single_judge: str | None = None,
     codes: Codes | None = None,
     drop: Iterable[object] | str | None = None,
     both_bad: BothBad = "tie",
+    clean: bool | None = None,
     keep: Keep = None,
     format: str | None = None,
     separator: str | None = None,
@@ -68,41 +54,57 @@ def read_comparisons(
 
     Columns that are not named are looked up among the names in common use (LMArena, MT-Bench, AlpacaEval, evalica,
     crowd-kit, BradleyTerry2 and others); two candidates for one role are an error, and so is an outcome label without a
-    known meaning.
+    known meaning. Tables of other shapes (both games in one row, a column for each judge, ratings, rankings, ...) are recognised by
+    their columns: see the page "From your file to a ranking".
 
     Parameters
     ----------
-    source : DataFrame, list of dicts, dict of columns, path, text file or Comparisons
-        Files are .json (an array of records), .jsonl or .ndjson, .csv or .tsv in UTF-8, each also with .gz. Comparisons
+    source : DataFrame, list of dicts, dict of columns, path, list of paths, bytes, open file or Comparisons
+        Files are .json (records, or columns), .jsonl or .ndjson, .csv or .tsv, in UTF-8 or UTF-16 and also packed (.gz, .bz2, .xz,
+        .zst), .parquet, .feather or .xlsx. Several files, globs and folders are one table, with a column ``file``. Comparisons
         are returned unchanged. Frames of polars (eager or lazy), pyarrow, duckdb, dask, pyspark and whatever else narwhals
-        knows are counted inside their engine, and so are .parquet files, folders of them and globs: see the notes.
+        knows are counted inside their engine, and so are .parquet and .feather files: see the notes.
     judge, first, second, outcome, weight : column name, optional
-        ``first`` and ``second`` are the items in the order shown to the judge. Without an outcome column, columns
-        called winner and loser are read as first and second, the first preferred in every row. Lists that name a judge,
-        such as ``["gpt-4", "pair-v2"]``, are joined to ``gpt-4/pair-v2``. Rows of weight zero are left out.
+        ``first`` and ``second`` are the items in the order shown to the judge. Columns called winner and loser, or chosen and
+        rejected, are read as first and second, the first preferred in every row and the order not known. Lists that name a judge,
+        such as ``["gpt-4", "pair-v2"]``, are joined to ``gpt-4/pair-v2``. Several outcome columns, in a list, are one for each
+        judge. Rows of weight zero are left out; ``weight=False`` says that no column is one.
     first_wins, second_wins, tied : column name, optional
         Numbers of verdicts in place of ``outcome`` and ``weight``: how often the first item won, how often the second, and how
         often neither. They have to be named.
+    item, score, place : column name, optional
+        In place of pairs: what was rated or ranked, its rating (the higher the better) or place (the lower). A list of columns as
+        ``item`` holds the ratings or places of one item each; with ``format="best_worst"``, the items to choose from.
+    cluster : column name, optional
+        What was judged together, such as the prompt or the ranking. Ratings and rankings become pairs within it, and later steps
+        cluster by it.
+    baseline : str, optional
+        The item that all others played against, for games that do not say it.
     counts : bool, optional
         Whether an outcome between 0 and 1 is the share of wins among ``weight`` comparisons, which become a row of wins and one
         of losses, or (False) a soft preference that was given so many times. An error asks where both are possible.
     single_judge : str, optional
         The name of the judge who gave all verdicts, for a table without a judge column.
-    codes : dict, "unit", "alpacaeval" or "names", optional
+    codes : dict, "unit", "alpacaeval", "names" or a scale, optional
         What outcome values mean. A dict maps them to "first", "second", "tie", "drop" or a preference for the first
         item in [0, 1]; 1, 1.0, "1" and True are the same value, and values it does not mention keep their usual meaning.
-        "unit": numbers that already are the preference for the first item (0.5 a tie, soft preferences kept).
-        "alpacaeval": numbers from 1 (first) to 2 (second), 1.5 and 0 a tie. "names": the preferred item's name.
-        Numbers and true/false values are never interpreted without it.
+        "unit": numbers that already are the preference for the first item (0.5 a tie, soft preferences kept). "1..5": numbers from
+        1, the first item is much preferred, to 5, the second is; any two ends. "alpacaeval": the same as "1..2", and 0 a tie.
+        "names": the preferred item's name. Numbers and true/false values are never interpreted without it.
     drop : list, optional
         Further outcome values to leave out, besides missing ones and unknown, error, inconclusive, invalid, n/a, none.
     both_bad : {"tie", "drop", "error"}
         How to take verdicts that call both items bad, such as "tie (bothbad)".
+    clean : bool, optional
+        Whether labels that differ only in case, white space or Unicode form are the same. By default they are different, with a
+        warning that names them.
     keep : list of column names, optional
         Further columns to keep. By default all are kept except those that hold lists, dicts or other containers, and none
         from a table that is counted inside its engine.
-    format : {"json", "jsonl", "csv", "tsv", "parquet"}, optional
-        Format of an open file, or of a path with another ending.
+    format : str, optional
+        How an open file, or a path with another ending, is written: "json", "jsonl", "csv", "tsv", "parquet", "feather", "xlsx". Or
+        how the table is laid out: "pairs" (one row per verdict), "fastchat", "arena_hard", "one_hot", "alpaca_eval", "lmarena",
+        "winner_loser", "chosen_rejected", "wide", "ratings", "rankings", "best_worst".
     separator : str, optional
         What stands between the columns of a text table, whatever its ending; by default a comma, in .tsv files a tab.
 
@@ -117,11 +119,17 @@ def read_comparisons(
     ComparisonError
         When the source cannot be read, a column is missing or ambiguous, or labels are missing or without a meaning.
 
+    Warns
+    -----
+    LabelWarning
+        For labels that look alike, unless ``clean`` says what they are.
+
     Notes
     -----
     Outcome labels are compared without regard to case and surrounding spaces: model_a, a, left, x, first, win, A>B,
-    A>>B, ... are a win of the first item, model_b, b, right, ... of the second, and tie, c, draw, A=B, both_good are
-    ties (the page on data lists all labels). A label may also be exactly the name of one of the two items in its row.
+    [[A]], Assistant A, ... are a win of the first item, model_b, b, right, ... of the second, and tie, c, draw, A=B, both_good are
+    ties (the page on data lists all labels). Beside A>>B, A>B is 0.75: strength is kept, as a soft preference. A label may also be
+    exactly the name of one of the two items in its row.
     Judges and items are compared as text, as they stand in the file; in .csv and .tsv files an empty field and NA, NaN,
     null, None and the like are missing values.
 
@@ -164,8 +172,9 @@ def read_comparisons(
     (array([1. , 0. , 1. , 0. , 0.5]), array([54., 36.,  3.,  4.,  1.]))
     """
     asked = Roles(judge, first, second, outcome, weight, first_wins, second_wins, tied)
+    others = (item, score, place, cluster, baseline)
     if isinstance(source, Comparisons):
-        options = (counts, single_judge, codes, drop, keep, format, separator)
+        options = (*others, counts, single_judge, codes, drop, clean, keep, format, separator)
         if asked.taken() or both_bad != "tie" or any(option is not None for option in options):
             raise ComparisonError("these are Comparisons already: pass them alone, or their to_frame() with options.")
         return source
@@ -174,23 +183,24 @@ def read_comparisons(
         raise ComparisonError(*both, ": pass the judge column or the name of the only judge.")
     if not isinstance(single_judge, str | NoneType):
         raise ComparisonError(f"single_judge must be the name of the only judge, a text, got {single_judge!r}.")
-    has_judge = single_judge is None
-    table = _read_table(source, (format, separator), keep, lambda names: find_roles(names, asked, has_judge))
-    frame, roles = table.frame, table.roles
+    given = Given(asked, *others, has_judge=single_judge is None)
+    table = Reader.of(given, keep, format, separator).read(source)
+    laid, frame, roles = table.laid, table.laid.frame, table.laid.roles
     # Everything is coded before verdicts are left out, so that messages count the rows of the user's table.
     rows = TableRows(table.table_rows)
     labels = {role: frame[name] for role, name in vars(roles).items() if name is not None and role not in roles.numbers}
     if "judge" in labels:
         labels["judge"] = _judge_labels(labels["judge"])
     codings = dict(zip(labels, code_columns(list(labels.values())), strict=True))
-    judges = single_judge if single_judge is not None else codings["judge"]
-    pairs = coded_pairs(judges, codings["first"], codings["second"], rows)
+    judges = codings.get("judge", single_judge or laid.judge or "")
+    pairs = coded_pairs(judges, codings["first"], codings["second"], rows, clean)
     columns = frame[table.kept] if table.kept else None
-    # Rows that an engine has counted have no label.
+    # Rows that an engine has counted, or that were made of others, have no label.
     row_labels = frame.index if table.table_rows is None else None
     row_weight = weights(None if roles.weight is None else frame[roles.weight], len(frame), rows)
+    facts = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of}
     if roles.outcome is None:
-        data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels)
+        data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels, facts)
         if roles.first_wins is not None:
             return divided(data, _numbers(frame, roles, row_weight, rows), rows)
         return divided(data, spread(data.outcome, row_weight, counts, rows), rows)
@@ -198,12 +208,14 @@ def read_comparisons(
         labels["outcome"],
         codings["outcome"],
         pairs,
-        codes=codes,
+        codes=_codes(codes, laid),
         drop=[drop] if isinstance(drop, str) else () if drop is None else drop,
         both_bad=both_bad,
         table_rows=table.table_rows,
+        sides=(roles.first, roles.second),
+        clean=bool(clean),
     )
-    data = checked_comparisons(pairs, verdicts.outcome, row_weight, columns, None, row_labels)
+    data = checked_comparisons(pairs, verdicts.outcome, row_weight, columns, None, row_labels, facts)
     is_left_out = verdicts.is_left_out & (row_weight > 0)
     if not is_left_out.any():
         if roles.weight is None and not counts:
@@ -221,6 +233,14 @@ def read_comparisons(
     return replace(usable, dropped=dropped)
 
 
+def _codes(codes: Codes | None, laid: Laid) -> Codes | None:
+    """What the user says verdicts mean, before what the format says."""
+    if codes is None or not (isinstance(codes, Mapping) and isinstance(laid.codes, Mapping)):
+        return laid.codes if codes is None else codes
+    told = {str(label).strip().casefold() for label in codes}
+    return {**{label: code for label, code in laid.codes.items() if label.casefold() not in told}, **codes}
+
+
 def _numbers(frame: pd.DataFrame, roles: Roles, times: np.ndarray, rows: TableRows) -> Spread:
     """Numbers of wins, losses and ties as rows; equal rows of the table have been counted ``times``."""
     meaning = {"first_wins": 1.0, "second_wins": 0.0, "tied": 0.5}
@@ -231,89 +251,6 @@ def _numbers(frame: pd.DataFrame, roles: Roles, times: np.ndarray, rows: TableRo
 
 def _judge_labels(column: pd.Series) -> pd.Series:
     """Judge labels with lists joined to text."""
-    if not _may_hold_containers(column):
+    if not may_hold_containers(column):
         return column
     return column.map(lambda label: "/".join(map(str, label)) if isinstance(label, list | tuple) else label)
-
-
-def _may_hold_containers(column: pd.Series) -> bool:
-    return column.dtype == object and pd.api.types.infer_dtype(column, skipna=True).startswith("mixed")
-
-
-def _read_table(source: Source, named: tuple[str | None, str | None], keep: Keep, find: FindRoles) -> _Table:
-    """Any accepted source as a table with at least one row; ``named`` are the format and the separator the user named."""
-    path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
-    format = format_of(path, *named)
-    if path and format is not None and not format.is_text:
-        return _from_parquet(path, format, keep, find)
-    if not path and not isinstance(source, pd.DataFrame) and (engine := engine_frame(source)) is not None:
-        return _from_engine(engine, keep, find)
-    frame = _read_frame(path or source, format, find)
-    names: list[Hashable] = [*frame.columns]
-    roles = find(names)
-    return _Table(frame, roles, _kept(frame, names, roles, keep))
-
-
-def _from_engine(engine: EngineFrame, keep: Keep, find: FindRoles) -> _Table:
-    """The distinct rows of a table that stays in its engine."""
-    names: list[Hashable] = [*engine.collect_schema().names()]
-    roles = find(names)
-    kept = _named(names, keep or ())
-    labels = [name for name in roles.taken() if name != roles.weight]
-    counted = count_rows(engine, [*labels, *kept], roles.weight)
-    _refuse_empty(counted.frame)
-    return _Table(counted.frame, replace(roles, weight=counted.weight), kept, counted.n_rows)
-
-
-def _from_parquet(path: str, format: Format, keep: Keep, find: FindRoles) -> _Table:
-    try:
-        return _from_engine(nw.from_native(format.read(path)), keep, find)
-    except ComparisonError:
-        raise
-    except Exception as error:
-        # Every engine has exceptions of its own for a file it cannot read.
-        raise ComparisonError(f"{path!r} cannot be read as parquet: {str(error).strip()}") from None
-
-
-def _read_frame(source: Source, format: Format | None, find: FindRoles) -> pd.DataFrame:
-    """A source that is not in an engine as a data frame; ``find`` tells a text format its label columns."""
-    if isinstance(source, pd.DataFrame):
-        frame = source
-    elif isinstance(source, Mapping):
-        frame = from_columns(source)
-    elif isinstance(source, list | tuple):
-        frame = from_records(source, "the list")
-    elif isinstance(source, str):
-        frame = from_path(source, format, find)
-    elif hasattr(source, "read"):
-        frame = from_open_file(source, format, find)
-    else:
-        other = "; convert it with .to_pandas() first" if hasattr(source, "to_pandas") else ""
-        raise ComparisonError(
-            f"cannot read comparisons from {type(source).__name__}: expected {ACCEPTED}", Hint("format"), f"{other}."
-        )
-    if isinstance(frame.columns, pd.MultiIndex):
-        raise ComparisonError("the data frame has several levels of column names: flatten them to one name per column.")
-    _refuse_empty(frame)
-    return frame
-
-
-def _refuse_empty(frame: pd.DataFrame) -> None:
-    if frame.empty:
-        raise ComparisonError("the table is empty: expected one row per verdict with a judge, two items, an outcome.")
-
-
-def _kept(frame: pd.DataFrame, names: list[Hashable], roles: Roles, keep: Keep) -> list[Hashable]:
-    if keep is not None:
-        return _named(names, keep)
-    taken = set(roles.taken())
-    return [name for name in names if name not in taken and _is_scalar(frame[name])]
-
-
-def _named(names: list[Hashable], keep: Iterable[Hashable] | str) -> list[Hashable]:
-    wanted = [keep] if isinstance(keep, str) else list(keep)
-    return [named_column(names, name, "keep") for name in dict.fromkeys(wanted)]
-
-
-def _is_scalar(column: pd.Series) -> bool:
-    return not _may_hold_containers(column) or bool(column.map(pd.api.types.is_scalar).all())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import TypeAlias
+from itertools import takewhile
+from typing import Any, TypeAlias
 
 from ..errors import ComparisonError, Hint
 from ..words import quoted
@@ -20,13 +22,49 @@ ITEM_COLUMNS = (
     ("generator_1", "generator_2"),
     ("player1", "player2"),
     ("first", "second"),
+    ("home", "away"),
+    ("home_team", "away_team"),
+    ("home.team", "away.team"),
 )
-JUDGE_COLUMNS = ("judge", "judge_model", "judge_name", "annotator", "worker", "performer", "rater", "user", "user_id")
+JUDGE_COLUMNS = (
+    *(
+        "judge",
+        "judge_model",
+        "judge_name",
+        "judge_id",
+        "judge_hash",
+        "annotator",
+        "annotator_id",
+        "worker",
+        "worker_id",
+    ),
+    *("performer", "rater", "rater_id", "user", "user_id"),
+)
 OUTCOME_COLUMNS = (
     *("winner", "judge_preferred_model", "outcome", "preference", "label", "verdict"),
     *("vote", "choice", "win", "winner_side", "p_a"),
 )
+# Taken for the outcome where no column has one of the names above.
+OTHER_OUTCOME_COLUMNS = ("result", "response", "y")
+# Suggested, but not taken: names that others have used.
+LIKELY_JUDGES = (
+    *("student", "respondent", "subject", "participant", "person", "reviewer", "voter", "labeler", "evaluator", "farm"),
+    *("expert", "grader", "session"),
+)
+LIKELY_ITEMS = (("row", "col"), ("i", "j"), ("visitor", "opponent"), ("model_x", "model_y"))
 WEIGHT_COLUMNS = ("weight", "weights")
+# May say how often a verdict was given, or something else: never guessed, but asked.
+COUNT_COLUMNS = ("n", "count", "counts", "freq", "frequency", "times")
+WINS_COLUMNS = (
+    *((f"{what}{sep}1", f"{what}{sep}2") for what in ("win", "wins") for sep in ("", "_")),
+    *((f"{what}_a", f"{what}_b") for what in ("win", "wins")),
+    *((f"{a}{sep}wins", f"{b}{sep}wins") for a, b in (("first", "second"), ("home", "away")) for sep in "_."),
+    *(("win", "loss"), ("wins", "losses"), ("won", "lost")),
+)
+PROMPT_COLUMNS = ("question_id", "prompt_id", "prompt", "instruction", "uid")
+# Says from which of several files a row is.
+FILE = "file"
+_NUMBERED = re.compile(r"(.*?)[\s_.-]?([a-p]|\d)")
 _BOTH_ITEMS = (Hint("first"), " and ", Hint("second"))
 # Columns by their name without regard to case, in the order of the table.
 Folded: TypeAlias = "dict[str, list[Hashable]]"
@@ -56,45 +94,188 @@ class Roles:
         return [name for name in vars(self).values() if name is not None]
 
 
-def find_roles(names: list[Hashable], asked: Roles, has_judge: bool) -> Roles:
-    """Complete the roles the user has asked for from the column names."""
+def refuse_repeated(names: Sequence[Hashable]) -> None:
+    """Refuse a header that has a name twice.
+
+    Raises
+    ------
+    ComparisonError
+    """
     if len(set(names)) < len(names):
         repeated = [name for name, count in Counter(names).items() if count > 1]
         raise ComparisonError(f"column names must differ, but {quoted(repeated)} occurs more than once: rename them.")
-    found = {role: named_column(names, name, role) for role, name in vars(asked).items() if name is not None}
+
+
+class Names:
+    """The columns of a table, found by a name in any case."""
+
+    def __init__(self, names: Sequence[Hashable]) -> None:
+        self.all = list(names)
+        self.folded: Folded = {}
+        for name in names:
+            self.folded.setdefault(_folded(name), []).append(name)
+
+    def find(self, *aliases: str) -> Hashable | None:
+        """The first of some names that one column has, and no other."""
+        found = (_matches(self.folded, [alias]) for alias in aliases)
+        return next((same[0] for same in found if len(same) == 1), None)
+
+    def numbered(self) -> dict[str, list[Hashable]]:
+        """Columns whose names differ in a last letter or number only, by what they share: ``model_a``, ``model_b``, ...
+
+        Examples
+        --------
+        >>> Names(["variety_a", "variety_b", "variety_c", "n1", "x"]).numbered()
+        {'variety': ['variety_a', 'variety_b', 'variety_c']}
+        """
+        series: dict[str, dict[str, Hashable]] = {}
+        for text, same in self.folded.items():
+            if found := _NUMBERED.fullmatch(text):
+                series.setdefault(found[1], {})[found[2]] = same[0]
+        runs = {}
+        for stem, columns in series.items():
+            for letters in ("abcdefghijklmnop", "123456789"):
+                run = [columns[letter] for letter in takewhile(columns.__contains__, letters)]
+                if len(run) > 1:
+                    runs[stem] = run
+        return runs
+
+
+def find_roles(names: list[Hashable], asked: Roles, has_judge: bool, count: Hashable | None = None) -> Roles:
+    """Complete the roles the user has asked for from the column names.
+
+    Parameters
+    ----------
+    count : column name, optional
+        A column that may say how often each verdict was given: asked about.
+
+    Raises
+    ------
+    ComparisonError
+        For roles with several candidates; and one for all roles that no column has.
+    """
+    refuse_repeated(names)
+    found: dict[str, Hashable] = {}
+    wrong: list[object] = []
+    for role, name in vars(asked).items():
+        if name is not None and name is not False:
+            try:
+                found[role] = named_column(names, name, role)
+            except ComparisonError as error:
+                if not isinstance(name, Hashable):
+                    raise
+                found[role] = name
+                wrong += [*error.args, " "]
     if len(set(found.values())) < len(found):
         given = [piece for role, name in found.items() for piece in (", ", Hint(role, name))][1:]
         raise ComparisonError("one column was given two roles (", *given, "): name a different column for each.")
     has_counts = _has_counts(found)
-    folded: Folded = {}
-    for name in names:
-        folded.setdefault(_folded(name), []).append(name)
+    folded = Names(names).folded
     found |= _find_items(folded, found)
     if has_judge:
         found |= _find_one(folded, found, "judge", JUDGE_COLUMNS)
-    if not has_counts:
+    wins = None if has_counts or "outcome" in found else _find_wins(names)
+    if not has_counts and wins is None:
         found |= _find_one(folded, found, "outcome", OUTCOME_COLUMNS)
-        found |= _find_one(folded, found, "weight", WEIGHT_COLUMNS)
+        found |= _find_one(folded, found, "outcome", OTHER_OUTCOME_COLUMNS)
+        found |= {} if asked.weight is False else _find_one(folded, found, "weight", WEIGHT_COLUMNS)
+    questions = []
+    if "first" not in found:
+        questions.append(_ask_items(names, found, wins))
     if has_judge and "judge" not in found:
-        raise ComparisonError(
-            f"no judge column found among {quoted(names, 12)}: pass ",
-            *(Hint("judge", "column"), ", or ", Hint("single_judge", "GPT-4")),
-            " if one judge of that name gave all verdicts.",
-        )
-    if not (has_counts or "outcome" in found) and [_folded(found["first"]), _folded(found["second"])] != [
-        "winner",
-        "loser",
-    ]:
-        raise ComparisonError(
-            f"no outcome column found among {quoted(names, 12)}: pass ",
-            *(
-                Hint("outcome", "column"),
-                ", the one that says which item was preferred, or ",
-                Hint("first_wins", "column"),
-            ),
-            *(" and ", Hint("second_wins", "column"), " if there are numbers of wins."),
-        )
+        questions.append(_ask_judge(names, found))
+    if not (has_counts or "outcome" in found or _is_winner_loser(found)):
+        questions.append(_ask_outcome(wins))
+    if count is not None and asked.weight is None and "weight" not in found and not has_counts:
+        questions.append(ask_count(count))
+    if questions or wrong:
+        # All that is missing at once, not one thing in every run.
+        raise ComparisonError(*(wrong[:-1] if not questions else [*wrong, *_together(questions, names)]))
     return Roles(**found)
+
+
+# What is missing, and the pieces that say what to pass.
+Question: TypeAlias = "tuple[str, list[object]]"
+
+
+def _together(questions: list[Question], names: Sequence[Hashable]) -> list[object]:
+    """All questions in one message."""
+    missing = [what for what, _ in questions if what]
+    lacking = f"no {' and no '.join(missing)} found among {quoted(names, 12)}: " if missing else ""
+    pieces: list[object] = [f"{lacking}pass "]
+    for k, (_, own) in enumerate(questions):
+        pieces += ["; and " if k else "", *own]
+    return [*pieces, "."]
+
+
+def ask_count(name: Hashable) -> Question:
+    """About a column that may say how often each verdict was given."""
+    says = f" if the column {str(name)!r} says how often each verdict was given, or "
+    return "", [Hint("weight", name), says, Hint("weight", False), " if every row is one verdict"]
+
+
+def _ask_items(names: Sequence[Hashable], found: Mapping[str, Hashable], wins: Any) -> Question:
+    free = Names([name for name in names if name not in found.values()])
+    likely = next((pair for aliases in LIKELY_ITEMS if None not in (pair := [*map(free.find, aliases)])), None)
+    numbered = (run[:2] for stem, run in free.numbered().items() if not stem.startswith(("win", "score", "prev")))
+    one, other = likely or next(numbered, ["column", "column"])
+    pieces: list[object] = [Hint("first", one), " and ", Hint("second", other)]
+    if "outcome" not in found and wins is None and one == "column":
+        pieces += [
+            ", or ",
+            Hint("format", "ratings"),
+            " or ",
+            Hint("format", "rankings"),
+            " where items were rated or ranked",
+        ]
+    known = ", ".join("/".join(pair) for pair in (*ITEM_COLUMNS, ("winner", "loser")))
+    return "pair of item columns", [*pieces, f" (known pairs are {known})"]
+
+
+def _ask_judge(names: Sequence[Hashable], found: Mapping[str, Hashable]) -> Question:
+    free = Names([name for name in names if name not in found.values()])
+    likely = free.find(*LIKELY_JUDGES)
+    # Several files were read: each may be a judge's own.
+    files = [Hint("judge", FILE), " if each file is one judge's, "] if FILE in names else []
+    hint = Hint("judge", "column" if likely is None else likely)
+    only = [", or ", Hint("single_judge", "GPT-4"), " if one judge of that name gave all verdicts"]
+    return "judge column", [*files, hint, *only]
+
+
+def _ask_outcome(wins: tuple[list[Hashable], Hashable | None] | None) -> Question:
+    one: list[object] = [Hint("outcome", "column"), ", the one that says which item was preferred"]
+    pair, tie = wins or (["column", "column"], None)
+    numbers: list[object] = [Hint("first_wins", pair[0]), " and ", Hint("second_wins", pair[1])]
+    numbers += [] if tie is None else [" and ", Hint("tied", tie)]
+    if wins is None:
+        return "outcome column", [*one, ", or ", *numbers, " if there are numbers of wins"]
+    # Whose wins they are is not in the names: springall of BradleyTerry2 counts those of the second.
+    whose = f" if {str(pair[0])!r} counts how often the first item won and {str(pair[1])!r} how often the second, or "
+    return "outcome column", [*numbers, whose, *one]
+
+
+def _is_winner_loser(found: Mapping[str, Hashable]) -> bool:
+    return [_folded(found.get(role)) for role in ("first", "second")] == ["winner", "loser"]
+
+
+def _find_wins(names: list[Hashable]) -> tuple[list[Hashable], Hashable | None] | None:
+    """Columns that may be numbers of wins, and of ties."""
+    known = Names(names)
+    for aliases in WINS_COLUMNS:
+        one, other = known.find(aliases[0]), known.find(aliases[1])
+        if one is not None and other is not None:
+            return [one, other], known.find("tie", "ties", "tied", "draw", "draws", "drawn")
+    return None
+
+
+def refuse_no_judge(names: list[Hashable]) -> None:
+    """Ask who judged.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    raise ComparisonError(*_together([_ask_judge(names, {})], names))
 
 
 def _has_counts(found: Mapping[str, Hashable]) -> bool:
@@ -119,32 +300,17 @@ def _has_counts(found: Mapping[str, Hashable]) -> bool:
 
 
 def _find_items(folded: Folded, found: Mapping[str, Hashable]) -> dict[str, Hashable]:
-    """The two item columns; winner and loser only when nothing else says who won."""
+    """The two item columns."""
     if ("first" in found) != ("second" in found):
         raise ComparisonError("got only one of ", Hint("first"), " and ", Hint("second"), ": pass both item columns.")
     if "first" in found:
         return {}
     pairs = [pair for aliases in ITEM_COLUMNS if (pair := _find_pair(folded, found, aliases))]
-    if not pairs and "outcome" not in found and (pair := _find_pair(folded, found, ("winner", "loser"))):
-        others = [name for name in _matches(folded, OUTCOME_COLUMNS) if name not in {*pair, *found.values()}]
-        if others:
-            raise ComparisonError(
-                f"the columns {quoted(pair)} say who won, but {quoted(others)} may be an outcome too: pass ",
-                *(Hint("first"), ", ", Hint("second"), " and ", Hint("outcome")),
-                ", or remove the column that does not count.",
-            )
-        pairs = [pair]
     if len(pairs) > 1:
         listed = " or ".join(f"{str(a)!r} and {str(b)!r}" for a, b in pairs)
         raise ComparisonError(f"the items may be in the columns {listed}: choose with ", *_BOTH_ITEMS, ".")
     if not pairs:
-        free = [name for same in folded.values() for name in same if name not in found.values()]
-        known = ", ".join("/".join(pair) for pair in (*ITEM_COLUMNS, ("winner", "loser")))
-        raise ComparisonError(
-            f"no pair of item columns found among {quoted(free, 12)}: pass ",
-            *(Hint("first", "column"), " and ", Hint("second", "column")),
-            f". Known pairs are {known}.",
-        )
+        return {}
     return {"first": pairs[0][0], "second": pairs[0][1]}
 
 

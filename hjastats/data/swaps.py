@@ -8,8 +8,7 @@ import pandas as pd
 from ..errors import ComparisonError, Hint
 from .arrays import columns_of
 from .comparisons import Comparisons
-
-PROMPT_COLUMNS = ("question_id", "prompt_id", "prompt", "instruction", "uid")
+from .roles import PROMPT_COLUMNS
 
 
 def prompt_column(data: Comparisons, prompt: str | None) -> str | None:

@@ -46,13 +46,14 @@ class Dependence:
         return float((g + 1.0) / g * np.sqrt(stats.chi2.isf(0.05 / n, g) / g))
 
 
-def dependence(fit: Fit, observed: Observations) -> Dependence | None:
+def dependence(fit: Fit, observed: Observations, clusters: Clusters | None = None) -> Dependence | None:
     """What clustering by the prompts of the data does; None where no prompt repeats, or there is nothing to compare.
 
-    Judges with verdicts on a single prompt are left out: their own parameters have no clustered variance.
+    Other clusters may be named. Judges with verdicts on a single prompt are left out: their own parameters have no clustered
+    variance.
     """
     data = observed.data
-    clusters = Clusters.of_prompts(data)
+    clusters = clusters or Clusters.of_prompts(data)
     if clusters is None and not fit.layout.has_judge_parameters and data.n_judges >= limits.FEW_CLUSTERS:
         # Of judges that the model takes to be alike, each may still have a taste.
         clusters = Clusters.of("judge", data)

@@ -14,7 +14,7 @@ from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
 from ..fit import Fit, Observations
 from ..inference.estimates import leverage, sensitivity
-from ..inference.score_tests import ScoreTest, homogeneity_test, judge_term_test
+from ..inference.score_tests import ScoreTest, judge_term_test
 from ..model.responses import is_soft
 from ..model.terms import Term
 from ..words import and_more, quoted
@@ -28,6 +28,7 @@ from .goodness import goodness_of_fit
 from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence, without_penalty
 from .redundancy import redundancy
 from .stability import stability
+from .tie_rates import tie_rates
 
 # A judge that prefers the same position this often deserves a sentence.
 EXTREME_SHARE = 0.85
@@ -41,8 +42,6 @@ NEARLY_SINGULAR = 1e8
 OUTLYING_LEVERAGE = 3.0
 # Standard errors of bias worth a warning: 95% intervals then cover 92% and less.
 BIASED = 0.5
-# Shares of decided verdicts that differ by this factor make half wins look like sensitivities that do.
-MUCH_SHARPER = 1.25
 
 
 @dataclass(frozen=True)
@@ -142,9 +141,8 @@ def _connectivity(fit: Fit, data: Comparisons) -> Finding:
 def _position(fit: Fit, observed: Observations) -> list[Finding]:
     data, scope = observed.data, fit.layout.terms.scope("position")
     if not has_order(data):
-        text = (
-            "No verdict is for the second item: the columns name winner and loser, and there is no order to speak of."
-        )
+        why = "No verdict is for the second item: the columns name winner and loser, and there is"
+        text = f"{why if data.has_order else 'The table does not say what was shown first: there is'} no order to speak of."
         return [Finding("order", False, text)]
     known = order_evidence(fit, observed)
     shares = _first_shares(data, known)
@@ -237,7 +235,8 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
     told = ", ".join(
         f"{kind} {values.max():.1f} times (median {np.median(values):.1f})" for kind, values in found.ratios.items()
     )
-    by = f"{found.column!r} ({found.n_prompts:,} {'judges' if found.column == 'judge' else 'prompts'})"
+    what = "judges" if found.column == "judge" else "groups" if found.column == observed.data.cluster else "prompts"
+    by = f"{found.column!r} ({found.n_prompts:,} {what})"
     groups = fit.choice.facts.get("groups")
     # Labels that were passed are taken at their word.
     if fit.choice.kind == "cluster" and (not isinstance(groups, str) or groups == found.column):
@@ -282,12 +281,10 @@ def _ties(fit: Fit, observed: Observations, *, hangs_together: bool) -> Finding:
 def _tie_rates(fit: Fit, observed: Observations) -> list[Finding]:
     """Whether judges tie alike; otherwise what is not said of ties is said of sensitivities."""
     data, response = observed.data, fit.design.response
-    halves = data.outcome == 0.5
-    if data.n_judges == 1 or not halves.any() or is_soft(response, data.outcome).any():
+    found = None if is_soft(response, data.outcome).any() else tie_rates(data)
+    if found is None:
         return []
-    number, ties = (np.bincount(data.judge_index, data.weight * some, data.n_judges) for some in (1.0, halves))
-    rates = ties / number
-    span = f"{rates.min():.0%} to {rates.max():.0%} of their verdicts"
+    span = found.span
     if response.parameters:
         if fit.layout.terms.scope("tie") != "common":
             return []
@@ -302,12 +299,9 @@ def _tie_rates(fit: Fit, observed: Observations) -> list[Finding]:
         return [Finding("tie rates", True, text)]
     if not fit.layout.structure.has_sensitivities:
         return []
-    test = homogeneity_test(ties, number)
-    # Half wins multiply a judge's log-odds by about its share of decided verdicts.
-    is_much = (1.0 - rates.min()) > MUCH_SHARPER * (1.0 - rates.max())
-    if test.p_value < LEVEL and is_much:
+    if found.differ:
         text = (
-            f"Judges tie in {span} ({test.told}): counted as half wins, ties make a judge look insensitive, and gamma says "
+            f"Judges tie in {span} ({found.test.told}): counted as half wins, ties make a judge look insensitive, and gamma says "
             "who ties. Fit ties='davidson', tie='judge', or ties='drop'."
         )
         return [Finding("tie rates", True, text)]

@@ -50,14 +50,14 @@ class OrderEvidence:
 
 
 def has_order(data: Comparisons) -> bool:
-    """Whether the first item was ever rejected; otherwise the columns name winners and losers."""
-    return bool((data.outcome < 0.5).any())
+    """Whether the table says what was shown first, and that was ever rejected; otherwise the columns name winners and losers."""
+    return data.has_order and bool((data.outcome < 0.5).any())
 
 
 def order_evidence(fit: Fit, observed: Observations) -> OrderEvidence:
     """Everything the verdicts say about the order, judge by judge and together."""
     data, scope = observed.data, fit.layout.terms.scope("position")
-    n_both, n_often, is_designed = _both_orders(data)
+    n_both, n_often, is_designed = both_orders(data)
     unmoved = observed.rows.without("position") if scope else observed.rows
     within, test, p_first = None, None, np.ones(data.n_judges)
     # A model whose scores run to infinity is too certain to be asked.
@@ -87,7 +87,7 @@ def _excess(rows: Design, fit: Fit) -> tuple[np.ndarray, np.ndarray]:
     return np.sign(excess) * np.maximum(np.abs(excess) - 0.5, 0.0), np.maximum(*variances)
 
 
-def _both_orders(data: Comparisons) -> tuple[int, int, bool]:
+def both_orders(data: Comparisons) -> tuple[int, int, bool]:
     """Pairs shown in both orders, pairs compared more than once, and whether that is about what chance would do."""
     pair = np.unique(data.row_cells.pair, return_inverse=True)[1]
     # A weight may stand for several comparisons, or for less than one.

@@ -173,6 +173,7 @@ def bootstrap(
     IdentificationError
         If there is no estimate to start from.
     """
+    fit.need_free("resampling")
     fit.need_converged("the fit did not converge or is not identified: resampling it would repeat the failure.")
     source, contributions = _source(fit, observations, kind, groups)
     sandwich = None if contributions is None else Sandwich(fit.model_covariance, contributions, fit.tangent)

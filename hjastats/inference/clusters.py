@@ -68,7 +68,7 @@ class Clusters:
 
     @classmethod
     def of_prompts(cls, data: Comparisons, prompt: str | None = None) -> Clusters | None:
-        """By the column of prompts, rows that miss one each by itself; None where there is no such column.
+        """By the data's own ``cluster`` or the column of prompts, rows that miss one each by itself; None without such a column.
 
         Examples
         --------
@@ -77,13 +77,13 @@ class Clusters:
         >>> Clusters.of_prompts(data).code.tolist()
         [0, 1, 0, 2]
         """
-        name = prompt_column(data, prompt)
+        name = data.cluster if prompt is None and data.cluster is not None else prompt_column(data, prompt)
         if name is None:
             return None
         code, labels = pd.factorize(data.columns[name])
         missing = np.flatnonzero(code < 0)
         code[missing] = len(labels) + np.arange(len(missing))
-        return cls(code, len(labels) + len(missing), name)
+        return cls(code, len(labels) + len(missing), str(name))
 
     @property
     def has_repeats(self) -> bool:

@@ -50,9 +50,7 @@ def choose_covariance(
     OptionError
         For a kind or options that do not exist.
     """
-    if kind not in COVARIANCES:
-        *others, last = COVARIANCES
-        raise OptionError(f"cov_type must be {', '.join(map(repr, others))} or {last!r}, got {kind!r}.")
+    check_kind(kind)
     how, given = COVARIANCES[kind], options or {}
     if not how.options and given:
         raise OptionError(f"cov_type={kind!r} takes no cov_kwds, got {sorted(given)}.")
@@ -62,6 +60,18 @@ def choose_covariance(
     if fit.penalty is not None and fit.why_no_errors:
         choice = replace(choice, description=fit.penalty.description)
     return replace(fit, choice=choice)
+
+
+def check_kind(kind: Any) -> None:
+    """Refuse a covariance that does not exist.
+
+    Raises
+    ------
+    OptionError
+    """
+    if kind not in COVARIANCES:
+        *others, last = COVARIANCES
+        raise OptionError(f"cov_type must be {', '.join(map(repr, others))} or {last!r}, got {kind!r}.")
 
 
 def _of_the_model(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
@@ -80,7 +90,7 @@ def _hc0(fit: Fit, observations: Observations | None, options: dict[str, Any]) -
 def _hc1(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
     """HC0 times n / (n - d), for the d residuals that the estimate takes up (MacKinnon and White 1985)."""
     assert observations is not None
-    size, n_free = _size(observations.data), fit.layout.n_free
+    size, n_free = _size(observations.data), fit.n_moving
     if size <= n_free:
         raise OptionError(
             f"cov_type='HC1' needs more comparisons than parameters, got {size:g} and {n_free}: use 'nonrobust' or 'HC0'."
@@ -149,7 +159,7 @@ def clustered(
     the factor of statsmodels, which knows the number of all clusters only.
     """
     use_correction = _default_correction(fit) if use_correction is None else use_correction
-    data, g, k = observed.data, float(clusters.n), fit.layout.n_free
+    data, g, k = observed.data, float(clusters.n), fit.n_moving
     size = _size(data)
     correction = 1.0 if use_correction is False else (size - 1.0) / (size - k)
     scale = None
@@ -161,7 +171,7 @@ def clustered(
     each = evaluate(single(observed.rows, data.outcome), fit.at)
     contributions = Contributions.of_clusters(observed.rows, data, each, clusters, scale)
     covariance = Sandwich.held_up(fit, contributions, nearly_certain(fit), correction)
-    return DenseCovariance(covariance.covariance) if k <= limits.LARGEST_SANDWICH else covariance
+    return DenseCovariance(covariance.covariance) if fit.layout.n_free <= limits.LARGEST_SANDWICH else covariance
 
 
 def _default_correction(fit: Fit) -> bool | str:

@@ -18,7 +18,7 @@ from ..model.responses import probability, verdict_slopes
 from ..model.tangent import from_centred_basis, in_centred_basis
 from ..words import counted, percent, quoted, shortened_apart, told_p
 from .bootstrap import Bootstrap
-from .ranks import compared_scores, placed
+from .ranks import compared_scores, ranking_table
 
 # Points of Elo's scale for one unit of log-odds, and where its mean, or the item it is anchored at, stands.
 ELO, ELO_BASE = 400.0 / np.log(10.0), 1000.0
@@ -60,9 +60,10 @@ def score_draws(
     """
     check_option("prior", prior, PRIORS)
     rng = generator(rng)
-    values, vectors = np.linalg.eigh(in_centred_basis(in_centred_basis(covariance).T))
+    seen, spread_of = in_centred_basis(estimate[None])[0], in_centred_basis(in_centred_basis(covariance).T)
+    values, vectors = np.linalg.eigh(spread_of if prior == "flat" else _without_scale(seen, spread_of))
     values = np.maximum(values, 1e-12 * max(values.max(initial=0.0), 1e-300))
-    seen = in_centred_basis(estimate[None])[0] @ vectors
+    seen = seen @ vectors
     noise = rng.standard_normal((n, len(seen))) * np.sqrt(values)
     if prior == "flat":
         drawn = seen + noise
@@ -74,12 +75,33 @@ def score_draws(
     return from_centred_basis(drawn @ vectors.T)
 
 
+def _without_scale(seen: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """The covariance without what it has more along the estimates than in other directions.
+
+    That is an error of the scale of all scores, as judges who are a sample leave it. It changes no place, and estimates that it
+    moves are not to be shrunk for it.
+    """
+    size = float(np.linalg.norm(seen))
+    if len(seen) < 2 or size == 0.0:
+        return covariance
+    along = seen / size
+    own = float(along @ covariance @ along)
+    more = own - (np.trace(covariance) - own) / (len(seen) - 1)
+    possible = 1.0 / float(along @ np.linalg.pinv(covariance, hermitian=True) @ along)
+    return covariance - np.clip(more, 0.0, 0.99 * possible) * np.outer(along, along)
+
+
 def _spreads(seen: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Standard deviations of the items with their chances, given independent coordinates of the estimates."""
+    """Standard deviations of the items with their chances, given independent coordinates of the estimates.
+
+    By the sum of their squares, whose distribution is close to a gamma distribution: were the errors alike, nothing else would
+    count.
+    """
     widest = _WIDEST * np.sqrt(np.mean(seen**2 + variances))
     spread = (np.arange(_N_SPREADS) + 0.5) * widest / _N_SPREADS
     total = spread[:, None] ** 2 + variances
-    loglike = -0.5 * (np.log(total) + seen**2 / total).sum(axis=1)
+    mean, variance = total.sum(axis=1), 2.0 * (total**2).sum(axis=1)
+    loglike = stats.gamma.logpdf(seen @ seen, mean**2 / variance, scale=variance / mean)
     weight = np.exp(loglike - loglike.max())
     return spread, weight / weight.sum()
 
@@ -207,7 +229,7 @@ def board(
     if anchor is not None and (scale == "win-rate" or anchor not in labels):
         where = "no scale of win rates has an anchor" if scale == "win-rate" else f"there are {quoted(labels)}"
         raise OptionError(f"anchor must be an item to count scores from, got {anchor!r}: {where}.")
-    ranked, differs = placed(labels, estimate, covariance, level=level, rng=rng)
+    ranked = ranking_table(labels, estimate, covariance, level=level, rng=rng)
     rates, slopes = win_rates(estimate)
     rate_error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, covariance, slopes))
     score, error, half_width = estimate, np.sqrt(np.maximum(np.diag(covariance), 0.0)), stats.norm.ppf(0.5 + level / 2)
@@ -235,24 +257,9 @@ def board(
     table = pd.concat([ranked[["place", "place_lower", "place_upper"]], table], axis=1)
     table["p_best"], table[f"p_top_{top}"] = share.best, share.top(top)
     table["win_rate"] = pd.Series(rates, labels)
-    table["tier"] = tiers(differs)
+    table["tier"] = ranked["tier"]
     table["comparisons"] = pd.Series(_comparisons(fit), fit.layout.items)
     return table
-
-
-def tiers(differs: np.ndarray) -> np.ndarray:
-    """Tiers of items in order, given which of them differ: a new one begins with who differs from the first of the last.
-
-    Examples
-    --------
-    >>> tiers(np.array([[False, False, True], [False, False, False], [True, False, False]]))
-    array([1, 1, 2])
-    """
-    result, first = np.ones(len(differs), dtype=int), 0
-    for i in range(1, len(differs)):
-        first = i if differs[first, i] else first
-        result[i] = result[i - 1] + (first == i)
-    return result
 
 
 def _comparisons(fit: Fit) -> np.ndarray:

@@ -43,8 +43,7 @@ def sensitivity(fit: Fit) -> pd.DataFrame:
     table = estimates(fit, "gamma")
     if not fit.has_consensus:
         table[:] = np.nan
-    # With one judge, and in BTL, gamma is one by definition: there is nothing to test.
-    return _tested(table, 1.0, table["std_err"].where(table["std_err"] > 1e-10))
+    return _tested(table, 1.0)
 
 
 def effects(fit: Fit, term: str) -> pd.DataFrame:
@@ -52,12 +51,12 @@ def effects(fit: Fit, term: str) -> pd.DataFrame:
     if fit.layout.terms.named(term) is None:
         return pd.DataFrame(columns=_TESTED)
     table = estimates(fit, term)
-    return _tested(table, 0.0, table["std_err"])
+    return _tested(table, 0.0)
 
 
-def _tested(table: pd.DataFrame, null: float, error: pd.Series) -> pd.DataFrame:
-    """A table with z and p-values of a null value."""
-    z = (table["estimate"] - null) / error
+def _tested(table: pd.DataFrame, null: float) -> pd.DataFrame:
+    """A table with z and p-values of a null value; none of what is fixed, as gamma of a single judge or by constraints."""
+    z = (table["estimate"] - null) / table["std_err"].where(table["std_err"] > 1e-10)
     table.insert(2, "z", z)
     table.insert(3, "p_value", two_sided(z.to_numpy()))
     return table

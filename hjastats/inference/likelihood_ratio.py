@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
-from scipy.linalg import null_space
 from statsmodels.regression.linear_model import CompareLRTestResult
 
 from .. import limits
@@ -20,6 +19,7 @@ from ..model.design import Design
 from ..model.information import expected_information, free_information
 from ..model.likelihood import evaluate
 from ..model.tangent import TangentBasis
+from ..solve.precision import directions_left
 from .clusters import Clusters, read_clusters
 from .contributions import Contributions, single
 from .nesting import Candidate, check_nested, check_same_data, is_nested, is_regular
@@ -63,7 +63,8 @@ def likelihood_ratio(small: Candidate, large: Candidate) -> Ratio:
     statistic, df = 2.0 * (large.fit.loglike - small.fit.loglike), int(large.fit.df - small.fit.df)
     if statistic < -1e-6:
         return Ratio(statistic, df, note="worse than the nested model: a local optimum")
-    if large.has_soft_preferences:
+    is_robust = large.fit.choice.kind.startswith("HC")
+    if large.has_soft_preferences and not is_robust:
         return Ratio(statistic, df, note="not chi-squared (soft preferences)")
     if not is_regular(small, large):
         return Ratio(statistic, df, note="not chi-squared")
@@ -77,9 +78,9 @@ def likelihood_ratio(small: Candidate, large: Candidate) -> Ratio:
         why = f"judges tell too little of the consensus: chi-squared would reject {size:.0%} of true hypotheses at 5%"
         return Ratio(statistic, df, note="not chi-squared (weak consensus)", why=why)
     clusters = _in_use(large) or _in_use(small)
-    if clusters is not None:
+    if clusters is not None or is_robust:
         inflation = _inflation(small, large, clusters, df)
-        by = f"{clusters.n} clusters" if clusters.name is None else clusters.name
+        by = large.fit.choice.kind if clusters is None else clusters.name or f"{clusters.n} clusters"
         p_value = float(stats.chi2.sf(statistic / inflation, df))
         return Ratio(statistic, df, p_value, f"Rao-Scott, {inflation:.2f} by {by}")
     return Ratio(statistic, df, float(stats.chi2.sf(statistic, df)), _not_counted(small, large, df))
@@ -130,8 +131,8 @@ def _not_counted(small: Candidate, large: Candidate, df: int) -> str:
     return f"{NOT_COUNTED} {clusters.name} ({inflation:.1f} times)" if inflation > NOTEWORTHY else ""
 
 
-def _inflation(small: Candidate, large: Candidate, clusters: Clusters, df: int) -> float:
-    """By how much correlation within clusters inflates a likelihood ratio on average (Rao and Scott 1984).
+def _inflation(small: Candidate, large: Candidate, clusters: Clusters | None, df: int) -> float:
+    """By how much correlation within clusters, or verdicts that vary as the model does not say, inflate a ratio (Rao, Scott 1984).
 
     The ratio is a sum of squares that the information makes independent; their variances under the clusters have as mean the
     trace of the inverse information times the clusters' squared gradients, in the larger model less in the smaller. Both are
@@ -143,15 +144,21 @@ def _inflation(small: Candidate, large: Candidate, clusters: Clusters, df: int) 
     each, all_of_them = evaluate(single(rows, data.outcome), small.fit.at), evaluate(rows, small.fit.at)
 
     def trace(rows: Design, tangent: TangentBasis, held: Restriction | None) -> float:
-        contributions = Contributions.of_clusters(rows, data, each, clusters)
+        contributions = (
+            Contributions.of_comparisons(rows, data, small.fit.at)
+            if clusters is None
+            else Contributions.of_clusters(rows, data, each, clusters)
+        )
         information = free_information(expected_information(rows, all_of_them, tangent), rows)
-        along = np.eye(len(information)) if held is None else null_space(held.gradient)
+        along = np.eye(len(information)) if held is None else directions_left(held.gradient)
         squares = contributions.products(along.T, tangent)
         return float(np.trace(np.linalg.solve(along.T @ information @ along, squares)))
 
     tangent = large.fit.layout.structure.tangent(small.fit.at.scores)
     added = trace(large.observed.rows, tangent, None) - trace(rows, small.fit.tangent, small.fit.restriction)
-    # Ties as half wins vary less than the model says; a ratio is never enlarged for that.
+    if clusters is None:
+        return added / df
+    # Ties as half wins vary less than the model says; a ratio is not enlarged for that by clusters, of which there may be few.
     return max(added / df * clusters.n / (clusters.n - 1.0), 1.0)
 
 

@@ -112,6 +112,7 @@ def bootstrap_ratio_test(
     progress: bool,
 ) -> RankTest:
     """A fit against one with more freedom in its scores and the same terms, by parametric bootstrap under the smaller one."""
+    small.need_free("the bootstrap")
     statistic = 2.0 * (large.loglike - small.loglike)
     source = ParametricDraw.from_fit(small.design, data, small.at)
     task = _LikelihoodRatio(source, small.layout.structure, large.layout.structure, small.at)

@@ -10,7 +10,7 @@ from scipy import sparse, stats
 from scipy.optimize import least_squares
 
 from .. import limits
-from ..errors import ContrastError, Hint, IdentificationError, SizeError
+from ..errors import ContrastError, Hint, IdentificationError, OptionError, SizeError
 from ..fit import Fit
 from ..words import quoted
 from .pairs import check_pairs, compared_positions
@@ -81,6 +81,10 @@ def score_vector(fit: Fit, judge: str | None, some: np.ndarray) -> tuple[tuple[s
     if judge is None:
         return fit.vector("mu", some)
     quantities = fit.quantities
+    if "gamma" not in quantities.kinds:
+        raise OptionError(
+            "places are those of the consensus: scores and score_errors have the predictions of single judges."
+        )
     k = quantities.resolve("gamma", (str(judge),))[0]
     rows = np.array([quantities.gradient("S", (k, i)) for i in some])
     return tuple(fit.layout.items[i] for i in some), fit.at.scores[k, some], rows
@@ -124,21 +128,8 @@ def ranking_table(
     pandas.DataFrame
         Best item first: place, score, std_err, ci_lower, ci_upper (of the single score), place_lower, place_upper, group
         (items that share a letter cannot be told apart), quasi_se (quasi-standard errors:
-        two scores differ by about their root sum of squares).
+        two scores differ by about their root sum of squares), tier (whose items cannot be told from its first).
     """
-    return placed(items, estimate, covariance, level=level, simultaneous=simultaneous, rng=rng)[0]
-
-
-def placed(
-    items: tuple[str, ...],
-    estimate: np.ndarray,
-    covariance: np.ndarray,
-    *,
-    level: float = 0.95,
-    simultaneous: bool = True,
-    rng: int | np.random.Generator | None = 0,
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """The table of ``ranking_table``, and which of its rows differ when all pairs are compared, shape (n, n)."""
     n = len(items)
     pairs = pairwise_differences(estimate, covariance)
     draws = largest_differences(covariance, per_item=not simultaneous, rng=rng)
@@ -159,11 +150,12 @@ def placed(
             "place_upper": n - n_below,
             "group": letter_groups(differs)[np.argsort(order)],
             "quasi_se": np.sqrt(quasi_variances(covariance)),
+            "tier": tiers(differs)[np.argsort(order)],
         },
         index=pd.Index(items, name="item"),
     ).iloc[order]
     table.insert(0, "place", np.arange(1, n + 1))
-    return table, differs
+    return table
 
 
 def letter_groups(differs: np.ndarray) -> np.ndarray:
@@ -200,6 +192,24 @@ def letter_groups(differs: np.ndarray) -> np.ndarray:
         for i in group:
             positions[i].append(position)
     return np.array([_letters(own) for own in positions], dtype=object)
+
+
+def tiers(differs: np.ndarray) -> np.ndarray:
+    """Numbers of tiers from the best item down: a new one begins with an item that differs from the first of the last.
+
+    Readable for any number of items, where letters are not.
+
+    Examples
+    --------
+    >>> differs = np.array([[False, False, True], [False, False, False], [True, False, False]])
+    >>> tiers(differs).tolist()
+    [1, 1, 2]
+    """
+    found, first = np.ones(len(differs), dtype=int), 0
+    for i in range(1, len(differs)):
+        found[i] = found[i - 1] + differs[first, i]
+        first = i if differs[first, i] else first
+    return found
 
 
 def _not_within_others(parts: list[int], kept: list[int]) -> list[int]:

@@ -201,6 +201,19 @@ class Quantities:
         """Number of free coordinates, the length of a gradient."""
         return self.layout.n_free
 
+    @property
+    def free(self) -> np.ndarray:
+        """The estimate in free coordinates."""
+        return self.layout.to_free(self.at, self.tangent)
+
+    def moved(self, free: np.ndarray) -> Quantities:
+        """The same quantities at other free coordinates."""
+        return Quantities(self.layout, self.layout.from_free(free, self.tangent), None, self.response, self.parts)
+
+    def view(self) -> ParameterView:
+        """As a user's function sees them."""
+        return ParameterView(self)
+
     @cached_property
     def parts(self) -> Decomposition:
         """Consensus, sensitivity and disagreement of the scores."""

@@ -354,6 +354,27 @@ def typical(response: Response, here: Derivatives, n: np.ndarray) -> Derivatives
     return here._replace(curvature=there.curvature, cross=there.cross, own_curvature=there.own_curvature)
 
 
+def third_derivatives(response: Response, here: Derivatives, n: np.ndarray) -> np.ndarray:
+    """Third derivatives of the negative log-likelihood by all predictors, shape (p, p, p, n_cells); of natural predictors only.
+
+    They are the third cumulants of what the verdicts add to the predictors, which the slopes of single verdicts are around their
+    mean.
+
+    Examples
+    --------
+    >>> even = BINARY.derivatives(np.array([0.0, 1.0]), None, np.ones(2), np.ones(2), np.zeros((2, 0)))
+    >>> third_derivatives(BINARY, even, np.ones(2)).ravel().round(4)
+    array([ 0.    , -0.0909])
+    """
+    chances, one = response.probabilities(here.eta, here.own), np.ones(len(here.eta))
+    result = np.zeros((1 + len(response.parameters),) * 3 + here.eta.shape)
+    for chance, outcome in zip(chances, response.verdicts.values(), strict=True):
+        single = response.derivatives(here.eta, here.own, one, outcome * one, response.counts(outcome * one))
+        slope = -single.slope[None] if single.own_slope is None else -np.vstack([single.slope[None], single.own_slope])
+        result += chance * slope[:, None, None] * slope[None, :, None] * slope[None, None]
+    return n * result
+
+
 def is_soft(response: Response, outcome: np.ndarray) -> np.ndarray:
     """Which outcomes are none of the verdicts, nor half of two: of these the likelihood is a quasi-likelihood."""
     return ~np.isin(outcome, [*response.verdicts.values(), 0.5])

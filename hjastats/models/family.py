@@ -16,7 +16,8 @@ from ..diagnostics.ending import warn
 from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError
 from ..fit import Fit, assess, which_information
 from ..inference.clusters import Clusters
-from ..inference.covariances import choose_covariance
+from ..inference.constraints import constrained_fit
+from ..inference.covariances import check_kind, choose_covariance
 from ..model.design import Coefficients
 from ..model.structures import Pooled, ScoreStructure, Unrestricted
 from ..results import HJAResults
@@ -208,6 +209,7 @@ class HJAModel(ComparisonModel):
         information = which_information(information, cov_type)
         check_option("optimum", optimum, ("best", "finite"))
         _check_fit_options(use_t, maxiter)
+        check_kind(cov_type)
         self.check_estimable()
         optimiser = {"disp": disp, "callback": callback, "retall": retall}
         starts, history = self._starts_of(method, start_params, maxiter, n_random, rng, optimiser, kwargs)
@@ -224,6 +226,61 @@ class HJAModel(ComparisonModel):
             information=information,
             start_params=begun,
         )
+        return self._results(fit, cov_type, cov_kwds, warn_convergence)
+
+    def fit_constrained(
+        self,
+        constraints: Any,
+        start_params: Any = None,
+        *,
+        cov_type: str = "nonrobust",
+        cov_kwds: dict[str, Any] | None = None,
+        information: str | None = None,
+        n_random: int = 2,
+        rng: int | np.random.Generator | None = 0,
+        warn_convergence: bool = True,
+    ) -> HJAResults:
+        """Maximum likelihood among the parameters that fulfil constraints.
+
+        Parameters
+        ----------
+        constraints : str, list of str, dict, array_like, tuple (R, q) or callable
+            Linear in the reported parameters, as :meth:`hjastats.HJAResults.wald_test` takes them: ``"gamma[x] = gamma[y] = 1"``.
+            Or anything smooth that :meth:`hjastats.HJAResults.contrast` takes: ``"mu[a] / mu[b] = 2"``, or a function that is
+            to be zero. Functions are slow, and have no errors from the observed information, nor robust ones unless
+            ``information="expected"``.
+        start_params : array_like, optional
+            Reported parameters where the fit without constraints starts; the constrained one starts at its estimate, and at the
+            default starts.
+        cov_type, cov_kwds, information, n_random, rng, warn_convergence
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        HJAResults
+            ``df_model`` is smaller by the number of constraints, ``k_constr``; what they fix has standard error zero. What fits
+            again, as ``bootstrap`` does, is refused.
+
+        Raises
+        ------
+        ContrastError
+            For constraints that cannot be read, contradict the model or each other, or that nothing fulfils.
+        IdentificationError
+            Where the likelihood has no maximum under the constraints.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.JAModel.from_comparisons(hja.datasets.load_panel())
+        >>> held = model.fit_constrained("gamma[judge-4] = gamma[judge-6] = 1")
+        >>> held.params[["gamma[judge-4]", "gamma[judge-6]"]].round(3).tolist(), held.df_model, model.fit().df_model
+        ([1.0, 1.0], 14.0, 16.0)
+        >>> held.bse[["gamma[judge-4]", "gamma[judge-1]"]].round(3).tolist()
+        [0.0, 0.182]
+        """
+        information = which_information(information, cov_type)
+        free = self.fit(start_params, information=information, n_random=n_random, rng=rng, warn_convergence=False)
+        fit = constrained_fit(free.fit, constraints, n_random, rng)
         return self._results(fit, cov_type, cov_kwds, warn_convergence)
 
     def _fit_zeros(
@@ -336,6 +393,7 @@ class HJAModel(ComparisonModel):
         (28.3, 30.0)
         """
         check_option("penalty", penalty, tuple(PENALTIES))
+        check_kind(cov_type)
         information = which_information(information, cov_type)
         rng = generator(rng)
         what = PENALTIES[penalty]()
@@ -365,6 +423,7 @@ class HJAModel(ComparisonModel):
         >>> result.model.without_judges(["judge-noise"]).fit_like(result.fit).fit.penalty.ridge.scores
         1.0
         """
+        fit.need_free("fitting another model in the same way")
         if fit.penalty is None:
             return self.fit(warn_convergence=False)
         again = self._penalised(fit.penalty, 2, np.random.default_rng(0), "expected")

@@ -19,6 +19,7 @@ from ..errors import OptionError
 from ..fit import Fit, Observations
 from ..inference.contrasts import Contrast, Spec, contrast
 from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
+from ..inference.profiles import profile, scalars
 from ..inference.ranks import ranking
 from ..looks import Menu
 from ..model.likelihood import log_odds, own_predictors
@@ -378,6 +379,42 @@ class FitPlots(Menu):
         predicted = expected_outcome(response, response.probabilities(log_odds(rows, at), own_predictors(rows, at)))
         table = calibration_table(predicted, data.outcome, data.weight, n_bins=n_bins)
         return plots.plot_calibration(table, ax=ax)
+
+    def profile(self, spec: Spec, alpha: float = 0.05, *, ax: Axes | None = None) -> Axes:
+        """Profile likelihood of a parameter or contrast, as a signed root, with its interval and the Wald interval.
+
+        Where the curve is straight the two agree. It is bent where verdicts are few, and levels off below the line of the
+        interval where this has no end.
+
+        Parameters
+        ----------
+        spec : str or callable
+            One contrast, as in :meth:`hjastats.HJAResults.contrast`.
+        alpha : float
+            One minus the level.
+        ax : matplotlib.axes.Axes, optional
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> [text.get_text() for text in result.plot.profile("gamma[judge-1]").get_legend().get_texts()]
+        ['profile: 2.406 to 3.322', 'Wald: 2.433 to 3.268']
+        """
+        fit = self._fit
+        one, *others = scalars(fit, spec)
+        if others:
+            raise OptionError(f"a profile is drawn of one contrast, got {len(others) + 1}.")
+        found = profile(fit, one, alpha, n_points=12)
+        return plots.plot_profile(
+            found.points,
+            (found.lower, found.upper),
+            wald=found.wald,
+            critical=float(stats.norm.isf(alpha / 2.0)),
+            xlabel=one.name,
+            title=f"Profile likelihood of {one.name} with {1 - alpha:.0%} intervals",
+            ax=ax,
+        )
 
     @in_report("How often items were compared.", "item")
     def comparisons(

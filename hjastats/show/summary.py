@@ -15,7 +15,13 @@ from .. import words
 from ..diagnostics.findings import Finding
 from ..fit import Fit
 from ..inference.estimates import estimates, leverage
+from ..inference.population import population_table
 from ..looks import Summary
+from ..population import PopulationFit
+
+# Characters of a column, and of one in a table that would not fit a terminal otherwise.
+WIDE, NARROW = 11, 9
+NARROW_LOOK = fmt_params | {"data_fmts": ["%s"], "colwidths": NARROW - 1}
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ def _left(fit: Fit, heading: Heading) -> list[tuple[str, list[str] | None]]:
     return [
         ("Dep. Variable:", None),
         ("Model:", [heading.model]),
-        ("Method:", ["Maximum likelihood" if fit.penalty is None else fit.penalty.title]),
+        ("Method:", [_method(fit)]),
         ("Date:", None),
         ("Time:", None),
         ("No. Comparisons:", [f"{fit.n_comparisons:,.10g}"]),
@@ -61,12 +67,20 @@ def _left(fit: Fit, heading: Heading) -> list[tuple[str, list[str] | None]]:
     ]
 
 
+def _method(fit: Fit) -> str:
+    if fit.penalty is not None:
+        return fit.penalty.title
+    if isinstance(fit, PopulationFit):
+        return "Marginal likelihood"
+    return "Maximum likelihood" if fit.restriction is None else "Constrained ML"
+
+
 def _right(fit: Fit) -> list[tuple[str, list[str]]]:
     layout, loglike = fit.layout, fit.loglike
     return [
         ("No. Judges:", [f"{len(layout.judges)}"]),
         ("No. Items:", [f"{len(layout.items)}"]),
-        ("Rank:", [f"{layout.rank}" if layout.structure.has_sensitivities else "-"]),
+        ("Rank:", [f"{layout.rank}" if layout.structure.has_sensitivities or isinstance(fit, PopulationFit) else "-"]),
         ("Log-Likelihood:", [f"{loglike:.5g}" if abs(loglike) < 1000 else f"{loglike:.1f}"]),
         ("LL-Null (offset):" if fit.design.has_offset else "LL-Null (coin flips):", [f"{fit.null_loglike:.1f}"]),
         ("AIC:", [f"{fit.aic:.1f}"]),
@@ -77,9 +91,12 @@ def _right(fit: Fit) -> list[tuple[str, list[str]]]:
 
 
 def _terms(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
-    """One table for every declared term and for covariates of judges, and one for all others."""
-    shared = fit.layout.terms.covariates("common")
-    rest = [term for term in fit.layout.terms if term.name not in shared]
+    """One table for every declared term and for covariates of judges, and one for all others.
+
+    What judges who are a sample have for themselves is part of the population.
+    """
+    shared, terms = fit.layout.terms.covariates("common"), fit.layout.terms
+    rest = [term for term in (terms.shared if isinstance(fit, PopulationFit) else terms) if term.name not in shared]
     tables = [_covariates(fit, shared, alpha, max_rows)] if shared else []
     return tables + [_parameters(fit, term.name, term.title, 0.0, alpha, max_rows) for term in rest]
 
@@ -93,6 +110,16 @@ def _covariates(fit: Fit, names: list[str], alpha: float, max_rows: int) -> Simp
 def _tested(alpha: float) -> list[str]:
     """Columns of tables with a test."""
     return ["coef", "std err", "z", "P>|z|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
+
+
+def _population(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
+    if not isinstance(fit, PopulationFit):
+        return []
+    table = population_table(fit, alpha)
+    rows = [[words.number(value) for value in row] for row in table.to_numpy()]
+    header = ["coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
+    name = "population of judges (intervals of sd on the log scale, of corr on Fisher's)"
+    return [_table(list(table.index), rows, header, name, max_rows)]
 
 
 def _sensitivities(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
@@ -150,6 +177,8 @@ def _places(fit: Fit, order: np.ndarray, scores: np.ndarray) -> list[str]:
 
 def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     structure = fit.layout.structure
+    if isinstance(fit, PopulationFit):
+        return []
     if not structure.rank and (structure.has_sensitivities or not structure.judges_differ):
         return []
     table = leverage(fit)
@@ -161,12 +190,18 @@ def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
 
 
 # What stands between header and notes, in this order.
-BLOCKS: list[Callable[[Fit, float, int], list[SimpleTable]]] = [_terms, _sensitivities, _consensus, _disagreement]
+BLOCKS: list[Callable[[Fit, float, int], list[SimpleTable]]] = [
+    _terms,
+    _population,
+    _sensitivities,
+    _consensus,
+    _disagreement,
+]
 
 
 def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) -> list[list[str]]:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = (estimate - null) / error
+    # What is fixed is not tested.
+    z = (estimate - null) / np.where(error > 1e-10, error, np.nan)
     p_value = 2.0 * stats.norm.sf(np.abs(z))
     half = stats.norm.ppf(1 - alpha / 2) * error
     return [
@@ -182,22 +217,28 @@ def shown_rows(n: int, max_rows: int) -> np.ndarray:
 
 def _table(labels: list[str], rows: list[list[str]], header: list[str], name: str, max_rows: int) -> SimpleTable:
     """A table under all its labels, of which only some rows are shown."""
-    labels, hidden = words.shortened_apart(labels), len(labels) - len(rows)
+    labels, hidden, look = words.shortened_apart(labels), len(labels) - len(rows), fmt_params
+    if max(map(len, labels)) + WIDE * len(header) > words.LINE_WIDTH:
+        labels, look = words.shortened_apart(labels, max(words.LINE_WIDTH - NARROW * len(header), 12)), NARROW_LOOK
     if hidden:
         labels, first = [labels[i] for i in shown_rows(len(labels), max_rows)], (max_rows + 1) // 2
         labels.insert(first, f"({hidden:,} more)")
         rows = [*rows[:first], ["..."] * len(header), *rows[first:]]
-    return SimpleTable(rows, header, labels, title=name, txt_fmt=fmt_params)
+    return SimpleTable(rows, header, labels, title=name, txt_fmt=look)
 
 
 def _notes(fit: Fit, findings: Sequence[Finding]) -> dict[str, list[str]]:
     warnings = [finding.text for finding in findings if finding.is_warning]
     fine = [finding.text for finding in findings if not finding.is_warning]
+    held = [] if fit.restriction is None else [f"Fitted under the constraints {', '.join(fit.restriction.labels)}."]
     heading = "Warnings:" if warnings else "Warnings: none."
-    return {heading: warnings, "Notes:": [*fine, fit.choice.description, _constraints(fit)]}
+    return {heading: warnings, "Notes:": [*fine, *held, fit.choice.description, _constraints(fit)]}
 
 
 def _constraints(fit: Fit) -> str:
+    if isinstance(fit, PopulationFit):
+        text = "Identified by sum(mu) = 0 and a mean sensitivity of one"
+        return text + ("; V is orthogonal to mu, its columns have length sqrt(n_items)." if fit.layout.rank else ".")
     if not fit.layout.structure.has_sensitivities:
         return "Identified by scores that sum to zero over items."
     text = "Identified by sum(mu) = 0 and mean(gamma) = 1"

@@ -8,14 +8,14 @@ from math import inf, nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, null_space
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..model.decomposition import AnchoringError
 from ..model.design import Coefficients, Design
 from ..model.layout import Layout
 from ..model.likelihood import evaluate, free_gradient, gradient
 from ..model.tangent import TangentBasis
-from .precision import information_at
+from .precision import directions_left, information_at
 from .trust import STATIONARY, Optimum, likelihood_unit
 
 # Distance from the equations that is rounding error; they are about parameters, whose sizes are of order one.
@@ -74,7 +74,7 @@ class Member:
 
     def step(self) -> tuple[np.ndarray, bool]:
         """A step along the equations, and whether it is Newton's: whether the likelihood is concave along them."""
-        along = null_space(self.stated.gradient)
+        along = directions_left(self.stated.gradient)
         if not along.shape[1]:
             return np.zeros(len(self.slope)), True
         right = along.T @ self.slope
@@ -114,7 +114,10 @@ def constrain(
     for _ in range(maxiter):
         step, is_newton = here.step()
         distance = sqrt(max(-float(here.slope @ step), 0.0) / unit) if is_newton else nan
-        there = None if distance <= 0.1 * STATIONARY else _along(layout, equations, here, step)
+        # Where the likelihood is nearly flat along the equations, a step can be beyond all numbers.
+        is_done = distance <= 0.1 * STATIONARY or not np.isfinite(step).all()
+        longest = float(np.abs(step[layout.n_linear :]).max(initial=0.0)) / _STRIDE
+        there = None if is_done else _along(layout, equations, here, step / max(longest, 1.0))
         if there is None:
             break
         here = there
@@ -156,7 +159,7 @@ def _returned(
             metric = cho_factor(held(information_at(design, at, tangent, "expected")))
             weighted = cho_solve(metric, stated.gradient.T)
             step = -weighted @ np.linalg.lstsq(stated.gradient @ weighted, stated.distance, rcond=None)[0]
-            found = _closer(layout, equations, at, tangent, step, stated)
+            found = _closer(layout, equations, at, tangent, step, stated) if np.isfinite(step).all() else None
             if found is None:
                 return None
             at, tangent, stated = found

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, null_space, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from .. import limits
@@ -385,11 +385,23 @@ def invert_along(information: np.ndarray, equations: np.ndarray) -> FreeCovarian
     array([[0.25, 0.  ],
            [0.  , 0.  ]])
     """
-    along = null_space(equations)
+    along = directions_left(equations)
     inner = (
         invert(along.T @ information @ along) if along.shape[1] else FreeCovariance(np.zeros((0, 0)), np.eye(0), 1.0)
     )
     return FreeCovariance(along @ inner.covariance @ along.T + 0.0, information, inner.condition)
+
+
+def directions_left(equations: np.ndarray) -> np.ndarray:
+    """Orthonormal movements that equations with gradients (m, n_free) allow, shape (n_free, n_free - m).
+
+    Examples
+    --------
+    >>> np.abs(directions_left(np.array([[0.0, 2.0]])))
+    array([[1.],
+           [0.]])
+    """
+    return np.linalg.qr(equations.T, mode="complete")[0][:, len(equations) :]
 
 
 def _no_inverse(information: np.ndarray) -> FreeCovariance:

@@ -1,5 +1,6 @@
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import hjastats as hja
 from hjastats import __version__
 from hjastats.cli import main
 
+# Of sentences; tables fit 80.
 WIDTH = 100
 
 
@@ -37,25 +39,27 @@ def test_an_unknown_command_is_refused_with_exit_code_two(capsys):
 
 
 def test_fit_chooses_the_rank_and_prints_what_the_package_computes(verdicts, capsys):
-    assert main(["fit", verdicts, "--rank", "auto", "--position", "judge"]) == 0
+    assert main(["fit", verdicts]) == 0
     text = capsys.readouterr().out
-    assert "Rank 1 by BIC; the criteria disagree: AIC takes 2." in text
+    assert "  position  judge: BIC is lower by 186.8 than with one for all judges" in text
+    assert "  model     HJA(1): BIC is lower by 71.55 than for HJA(2)" in text
     assert max(map(len, text.splitlines())) <= WIDTH
     result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
     summary = [line for line in str(result.summary()).splitlines() if "Time:" not in line]
     assert all(line in text for line in summary)
     ranking = next(line for line in text.splitlines() if line.startswith("model-I"))
-    assert ranking.split()[1:] == ["1", "1.38", "0.10", "1", "1", "a"]
+    assert ranking.split()[1:] == ["1", "1.38", "0.10", "1", "a"]
 
 
 def test_fit_prints_json_for_machines_that_reads_back(verdicts, tmp_path, capsys):
     kept = tmp_path / "fit.json"
-    arguments = ["fit", verdicts, "--model", "ja", "--robust", "--json", "--save", str(kept)]
+    arguments = ["fit", verdicts, "--model", "ja", "--position", "none", "--robust", "--json", "--save", str(kept)]
     assert main([*arguments, "--contrast", "mu[model-I] - mu[model-H]"]) == 0
     document = json.loads(capsys.readouterr().out)
     result = hja.JAModel.from_comparisons(hja.datasets.load_panel()).fit(cov_type="HC0")
     assert document["fit"]["llf"] == pytest.approx(result.llf)
-    assert document["model"]["class"] == "JAModel"
+    assert document["model"]["name"] == "JA"
+    assert document["choices"][-1] == {"what": "errors", "chosen": "HC0", "reason": "asked for", "number": None}
     leader = result.consensus.iloc[0]
     assert document["consensus"][0]["item"] == leader.name
     assert document["consensus"][0]["std_err"] == pytest.approx(leader["std_err"])
@@ -87,48 +91,81 @@ def test_fit_reads_standard_input_and_odd_columns(verdicts, capsys, monkeypatch)
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
         assert main(arguments) == 0
         document = json.loads(capsys.readouterr().out)
-        expected = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        expected = hja.BTLModel.from_comparisons(hja.datasets.load_panel(), position="judge").fit()
         assert document["fit"]["llf"] == pytest.approx(expected.llf)
 
 
-def test_separated_data_are_said_to_be_and_unknown_numbers_are_null(tmp_path, capsys):
+def test_separated_data_end_with_a_ranking_and_the_reason(tmp_path, capsys):
     path = tmp_path / "few.csv"
     path.write_text("judge,model_a,model_b,winner\nj,a,b,a\nj,b,c,a\nk,a,c,a\nk,c,b,a\n")
-    assert main(["fit", str(path), "--model", "btl", "--json"]) == 0
-    captured = capsys.readouterr()
-    document = json.loads(captured.out)
-    assert not document["fit"]["converged"]
-    assert document["ranking"] is None
-    assert next(row for row in document["consensus"] if row["item"] == "a")["estimate"] is None
-    assert "does not exist" in document["warnings"][0]
-    assert "hint: --ridge" in captured.err
-    assert main(["fit", str(path), "--model", "btl", "--ridge", "0.5"]) == 0
-    assert "Ranking" in capsys.readouterr().out
+    assert main(["fit", str(path), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    penalty = next(line for line in document["choices"] if line["what"] == "penalty")
+    assert penalty["chosen"] == "ridge 0.1"
+    assert "'a' without limit" in penalty["reason"]
+    assert document["ranking"][0]["item"] == "a"
+    assert len(document["ranking"]) == 3
 
 
-def test_a_judge_who_always_says_first_is_shrunk_by_an_option_the_hint_names(verdicts, capsys):
+def test_a_judge_who_always_says_first_does_not_cost_the_ranking(verdicts, capsys):
     table = pd.read_csv(verdicts)
     table.loc[table["judge"] == "judge-first", "winner"] = "a"
     table.to_csv(verdicts, index=False)
-    arguments = ["fit", verdicts, "--model", "ja", "--position", "judge"]
-    assert main(arguments) == 0
-    captured = capsys.readouterr()
-    assert "--ridge 0.1 --ridge-terms gives estimates that exist" in captured.err
-    assert "--ridge-terms" in captured.err
-    assert main([*arguments, "--ridge", "0.1"]) == 0
-    assert "hint: --ridge-terms" in capsys.readouterr().err
-    assert main([*arguments, "--ridge", "0.1", "--ridge-terms"]) == 0
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    assert "Converged; " in captured.out
+    assert main(["fit", verdicts, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    chosen = {line["what"]: line for line in document["choices"]}
+    assert chosen["position"]["chosen"] == "judge"
+    assert "position[judge-first] grows without limit" in chosen["penalty"]["reason"]
+    assert len(document["ranking"]) == 10
+    assert document["ranking"][0]["item"] == "model-I"
 
 
-def test_a_position_effect_that_was_not_modelled_is_told_under_the_ranking(verdicts, capsys):
-    assert main(["fit", verdicts, "--rank", "1"]) == 0
-    out = capsys.readouterr().out
-    assert out.index("No position effect was modelled, but the data show one") < out.index("Dep. Variable")
-    assert main(["fit", verdicts, "--rank", "1", "--position", "judge"]) == 0
-    assert "No position effect was modelled" not in capsys.readouterr().out
+def test_everything_that_is_printed_is_in_the_json(verdicts, capsys):
+    assert main(["fit", verdicts]) == 0
+    text = capsys.readouterr().out
+    assert main(["fit", verdicts, "--json"]) == 0
+    plain = capsys.readouterr().out
+    numbers = {f"{abs(value):.4f}" for value in _numbers(json.loads(plain))}
+    printed = [word for line in text.splitlines() for word in line.split() if re.fullmatch(r"-?\d+\.\d{4}", word)]
+    assert len(printed) > 100
+    assert {word.lstrip("-") for word in printed} <= numbers
+    for line in json.loads(plain)["findings"]:
+        assert " ".join(line["text"].split()[:4]) in " ".join(text.split())
+
+
+def _numbers(value):
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(part)
+    elif isinstance(value, int | float):
+        yield value
+
+
+def test_tables_fit_eighty_columns(verdicts, capsys):
+    table = pd.read_csv(verdicts)
+    table["judge"] = "organisation/a-judge-with-a-long-name-" + table["judge"]
+    table["model_a"], table["model_b"] = (
+        "organisation/an-item-with-a-name-" + table[c] for c in ("model_a", "model_b")
+    )
+    table.to_csv(verdicts, index=False)
+    for command in (["fit", verdicts], ["compare", verdicts]):
+        assert main(command) == 0
+        lines = capsys.readouterr().out.splitlines()
+        tables = [line for line in lines if re.search(r" -?\d+\.\d+ +-?\d+\.\d+", line) or set(line) in ({"="}, {"-"})]
+        assert len(tables) > 8
+        assert max(map(len, tables)) <= 80
+
+
+def test_many_items_are_shown_in_tiers(tmp_path, capsys):
+    path = str(tmp_path / "many.csv")
+    assert main(["simulate", "--items", "60", "--comparisons", "60000", "--rank", "0", "-o", path]) == 0
+    assert main(["fit", path, "--model", "btl"]) == 0
+    text = capsys.readouterr().out
+    ranking = text[text.index("Ranking (") : text.index("Dep. Variable")].splitlines()
+    tiers = [int(line.split()[-1]) for line in ranking if line.startswith("item-")]
+    assert len(tiers) == 60
+    assert tiers == sorted(tiers)
+    assert tiers[0] == 1 < tiers[-1]
 
 
 def test_a_table_with_another_separator_is_read_as_text_and_the_error_names_the_option(verdicts, capsys):
@@ -148,7 +185,8 @@ def test_a_single_judge_is_compared_with_and_without_position_only(verdicts, cap
     table = pd.read_csv(verdicts).drop(columns="judge")
     table.to_csv(verdicts, index=False)
     assert main(["compare", verdicts, "--single-judge", "all", "--json"]) == 0
-    assert [row["model"] for row in json.loads(capsys.readouterr().out)] == ["BTL", "BTL + position"]
+    document = json.loads(capsys.readouterr().out)
+    assert [row["model"] for row in document["models"]] == ["BTL", "BTL + common position"]
     assert main(["compare", verdicts, "--single-judge", "all", "--ranks", "1"]) == 2
     assert "only rank 0 is possible" in capsys.readouterr().err
 
@@ -156,11 +194,11 @@ def test_a_single_judge_is_compared_with_and_without_position_only(verdicts, cap
 def test_data_without_any_disagreement_are_fitted_and_compared_without_it(tmp_path, capsys):
     path = tmp_path / "few.csv"
     path.write_text("judge,model_a,model_b,winner\nann,gpt-4,llama,model_a\nbob,llama,claude,tie\n")
-    assert main(["fit", str(path), "--ridge", "0.1"]) == 0
-    assert "BTL by BIC" in capsys.readouterr().out
-    assert main(["compare", str(path), "--json"]) == 0
-    names = [row["model"] for row in json.loads(capsys.readouterr().out)]
-    assert sorted(names) == ["BTL", "BTL + position", "JA", "JA + position"]
+    assert main(["fit", str(path)]) == 0
+    assert "model     BTL: there is one judge, or one voice of all" in capsys.readouterr().out
+    assert main(["compare", str(path), "--judges", "fixed", "--json"]) == 0
+    names = [row["model"] for row in json.loads(capsys.readouterr().out)["models"]]
+    assert sorted(names) == ["BTL", "JA"]
     assert main(["compare", str(path), "--ranks", "1"]) == 2
 
 
@@ -172,11 +210,20 @@ def test_data_without_any_disagreement_are_fitted_and_compared_without_it(tmp_pa
         (["fit", "VERDICTS", "--rank", "many"], "--rank takes a whole number or auto"),
         (["fit", "VERDICTS", "--rank", "40"], "rank must be an integer between 0 and"),
         (["fit", "VERDICTS", "--contrast", "mu[model-Z]"], "model-Z"),
-        (["fit", "VERDICTS", "--groups", "prompt"], "prompt"),
+        (["fit", "VERDICTS", "--cluster", "prompt"], "--cluster prompt: no such column; there are none"),
+        (["fit", "VERDICTS", "--keep", "p", "--cluster", "q"], "--keep p, --cluster q: no such column"),
+        (["fit", "VERDICTS", "--judge", "rater", "--outcome", "choice"], "--judge rater is not a column"),
+        (["fit", "VERDICTS", "--judge", "rater", "--outcome", "choice"], "--outcome choice is not a column"),
+        (["fit", "VERDICTS", "--model", "btl", "--rank", "3"], "--rank 3 has no effect with --model btl"),
+        (
+            ["fit", "VERDICTS", "--tie", "judge"],
+            "--tie judge has no effect unless ties are an outcome: use --ties davidson",
+        ),
+        (["fit", "VERDICTS", "--model", "ja", "--criterion", "aic"], "--criterion aic has no effect"),
+        (["fit", "VERDICTS", "--robust", "--cluster", "judge"], "--cluster judge has no effect with --robust"),
         (["fit", "VERDICTS", "--codes", "x=first", "y"], "--codes takes"),
         (["fit", "VERDICTS", "--without-judges", "nobody"], "nobody"),
         (["compare", "VERDICTS", "--ranks", "0"], "--ranks must lie between"),
-        (["fit", "VERDICTS", "--ridge-terms"], "--ridge-terms needs --ridge"),
         (["simulate", "--rank", "9"], "rank must lie between"),
         (["simulate", "--items", "1"], "at least one judge"),
     ],
@@ -205,11 +252,11 @@ def test_a_bug_has_exit_code_one_and_a_traceback_only_on_request(verdicts, capsy
 def test_compare_counts_clusters_on_request(verdicts, capsys):
     table = pd.read_csv(verdicts)
     table.assign(question_id=np.arange(len(table)) // 40).to_csv(verdicts, index=False)
-    assert main(["compare", verdicts, "--groups", "question_id", "--json"]) == 0
-    notes = {row["model"]: row["note"] for row in json.loads(capsys.readouterr().out)}
+    assert main(["compare", verdicts, "--cluster", "question_id", "--json"]) == 0
+    notes = {row["model"]: row["note"] for row in json.loads(capsys.readouterr().out)["models"]}
     assert notes["JA"].startswith("Rao-Scott, ")
     assert notes["JA"].endswith(" by question_id")
-    assert main(["compare", verdicts, "--groups", "nowhere"]) == 2
+    assert main(["compare", verdicts, "--cluster", "nowhere"]) == 2
     assert "nowhere" in capsys.readouterr().err
 
 
@@ -219,7 +266,7 @@ def test_compare_names_the_smallest_criteria(verdicts, capsys):
     assert "Smallest BIC: HJA(1) + position; smallest AIC: HJA(1) + position." in text
     assert main(["compare", verdicts, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert {row["model"] for row in rows} >= {"BTL", "JA", "HJA(1) + position"}
+    assert {row["model"] for row in rows["models"]} >= {"BTL", "JA", "HJA(1) + position"}
 
 
 def test_simulate_pipes_into_fit():
@@ -254,11 +301,11 @@ def test_every_help_text_is_readable(capsys):
 
 
 def test_mt_bench_as_a_new_user_would_type_it(shared_data, capsys):
-    assert main(["fit", str(shared_data / "mtbench.json"), "--rank", "auto", "--position", "judge"]) == 0
+    assert main(["fit", str(shared_data / "mtbench.json")]) == 0
     text = capsys.readouterr().out
-    assert "Rank 0 by BIC; AIC agrees." in text
+    assert "errors    cluster: by 'question_id': 80 prompts" in text
     assert max(map(len, text.splitlines())) <= WIDTH
-    assert next(line for line in text.splitlines() if line.startswith("gpt-4")).split()[1:3] == ["1", "1.13"]
+    assert next(line for line in text.splitlines() if line.startswith("gpt-4")).split()[1] == "1"
 
 
 def test_of_too_many_items_the_leading_ones_are_ranked(verdicts, capsys, set_limits):
@@ -271,7 +318,7 @@ def test_of_too_many_items_the_leading_ones_are_ranked(verdicts, capsys, set_lim
 def test_data_too_small_for_what_was_asked_are_no_bug(tmp_path, capsys):
     path = tmp_path / "few.csv"
     path.write_text("judge,model_a,model_b,winner\nj,x,y,model_a\nj,y,x,model_a\nk,x,y,model_b\n")
-    assert main(["fit", str(path), "--criterion", "cv"]) == 2
+    assert main(["fit", str(path), "--criterion", "cv", "--judges", "fixed"]) == 2
     assert "n_folds must lie between 2 and the number of" in capsys.readouterr().err
 
 
@@ -290,15 +337,51 @@ def test_shares_with_weights_are_asked_about_in_options(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["consensus"] == by_rates["consensus"]
 
 
-def test_importance_weights_are_warned_of_with_the_option_that_helps(tmp_path, capsys):
+def test_importance_weights_have_errors_of_their_own(tmp_path, capsys):
     path = tmp_path / "weighted.csv"
     frame = hja.datasets.load_panel().to_frame()
     frame.assign(weight=np.random.default_rng(0).lognormal(size=len(frame))).to_csv(path, index=False)
-    command = ["fit", str(path), "--model", "btl", "--json", "--codes", "unit"]
-    assert main(command) == 0
-    assert "do not hold. Use --groups row." in capsys.readouterr().err
-    assert main([*command, "--groups", "row"]) == 0
-    assert "do not hold" not in capsys.readouterr().err
+    assert main(["fit", str(path), "--model", "btl", "--json", "--codes", "unit"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert json.loads(captured.out)["choices"][-1]["reason"] == "by row, since weights are no whole numbers"
+
+
+def test_codes_may_be_negative(tmp_path, capsys):
+    path = tmp_path / "scale.csv"
+    frame = hja.datasets.load_panel().to_frame()
+    scale = np.where(frame["outcome"] == 1, 2, -2)
+    frame.assign(verdict=scale).drop(columns=["outcome", "weight"]).to_csv(path, index=False)
+    assert main(["fit", str(path), "--codes", "-2=0", "2=1", "--model", "btl", "--position", "none", "--json"]) == 0
+    expected = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+    assert json.loads(capsys.readouterr().out)["fit"]["llf"] == pytest.approx(expected.llf)
+
+
+def test_a_parquet_file_is_clustered_by_its_prompts_and_by_any_column(tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    path = str(tmp_path / "verdicts.parquet")
+    frame = hja.datasets.load_panel().to_frame().drop(columns=["weight", "outcome"])
+    frame["winner"] = np.where(hja.datasets.load_panel().outcome == 1, "first", "second")
+    frame["question_id"], frame["topic"] = np.arange(len(frame)) % 100, np.arange(len(frame)) % 30
+    frame.to_parquet(path)
+    assert main(["fit", path]) == 0
+    assert "errors    cluster: by 'question_id': 100 prompts" in capsys.readouterr().out
+    assert main(["fit", path, "--cluster", "topic", "--model", "btl"]) == 0
+    assert "30 clusters (topic)" in capsys.readouterr().out
+
+
+def test_covariates_and_balance_go_in_by_name(tmp_path, capsys):
+    path = str(tmp_path / "styled.csv")
+    data = hja.datasets.load_panel()
+    rng = np.random.default_rng(0)
+    frame = data.to_frame().drop(columns="weight")
+    frame = frame.assign(tokens_a=rng.integers(10, 900, len(frame)), tokens_b=rng.integers(10, 900, len(frame)))
+    frame.assign(prompt_id=rng.integers(0, 300, len(frame))).to_csv(path, index=False)
+    command = ["fit", path, "--codes", "unit", "--rank", "0", "--position", "none", "--json"]
+    assert main([*command, "--covariate", "length=tokens_a,tokens_b", "--balance", "prompt_id"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [row["std_err"] > 0 for row in document["terms"]["length"]] == [True]
+    assert document["fit"]["nobs"] == pytest.approx(len(frame))
 
 
 @pytest.mark.parametrize("command", ["fit", "compare"])

@@ -28,7 +28,7 @@ def test_messages_about_labels_name_options(verdicts, capsys):
     table.to_csv(verdicts, index=False)
     assert main(["fit", verdicts]) == 2
     message = capsys.readouterr().err
-    assert "Pass --codes 'L=first' ... to map them or --drop 'L' ... to leave them out." in message
+    assert "Pass --codes 'L=first|second|tie' ... to say what they mean or --drop 'L' ... to leave them out." in message
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_text_of_a_user_is_never_altered(verdicts, capsys, label):
     table.to_csv(verdicts, index=False)
     message = refused(capsys, verdicts)
     assert f"{label!r} (1 row). Pass --codes " in message
-    assert shlex.split(message.partition("--codes ")[2])[0] == f"{label}=first"
+    assert shlex.split(message.partition("--codes ")[2])[0] == f"{label}=first|second|tie"
 
 
 def columns(**others):
@@ -60,7 +60,6 @@ CASES = {
     "separator": (lambda path: columns().to_csv(path, index=False, sep="|"), [], []),
     "judge": (lambda path: columns().drop(columns="judge").to_csv(path, index=False), [], []),
     "label": (lambda path: columns(winner=["L", "R", "R", "L", "L"]).to_csv(path, index=False), [], ["R=second"]),
-    "stronger": (lambda path: columns(winner=["B>>>A", "a", "a", "b", "b"]).to_csv(path, index=False), [], []),
     "dash": (lambda path: columns(winner=[-1, -1, 1, 1, -1]).to_csv(path, index=False), [], ["--codes", "1=second"]),
     "quote": (lambda path: columns(winner=["it's", "a", "a", "b", "b"]).to_csv(path, index=False), [], []),
     "lines": (lambda path: columns().to_json(path, orient="records", lines=True), ["--format", "json"], []),
@@ -75,16 +74,25 @@ def test_what_a_message_advises_can_be_typed_and_reads_the_file(tmp_path, capsys
     message = refused(capsys, path, *arguments)
     advised = re.findall(r"--[a-z-]+[ =](?:'[^ ]*'|[\w-]+)", message)
     chosen = [text for text in advised if "=first" in text or "=second" in text] or advised
-    option = next(text for text in chosen if text != "--judge column")
+    option = next(text for text in chosen if text != "--judge column").replace("first|second|tie", "first")
     assert main(["fit", path, *shlex.split(option), *more, "--model", "btl", "--ridge", "1"]) == 0
     assert "5 comparisons of 3 items" in capsys.readouterr().out
+
+
+def test_a_scale_that_begins_with_a_dash_can_be_typed(tmp_path, capsys):
+    path = str(tmp_path / "verdicts.csv")
+    columns(winner=[-1, -1, 1, 1, 0]).to_csv(path, index=False)
+    message = refused(capsys, path)
+    for option in ("--codes=-1..1", "--codes 1..-1"):
+        assert option + " if" in message
+        assert main(["fit", path, *option.split(), "--model", "btl", "--ridge", "1"]) == 0
 
 
 def test_hints_at_what_this_command_does_not_have_are_shown_as_they_are():
     fit, compare = (vars(parser().parse_args([command, "file"])) for command in ("fit", "compare"))
     assert as_option(Hint("cov_type", "HC0"), fit) == "--robust"
     assert as_option(Hint("cov_type", "HC0"), compare) == "cov_type='HC0'"
-    assert as_option(Hint("fit_regularized", "terms=True", is_call=True), fit) == "--ridge 0.1 --ridge-terms"
+    assert as_option(Hint("fit_regularized", "terms=True", is_call=True), fit) == "--ridge 0.1"
     assert as_option(Hint("pool_rare_judges", 30, is_call=True), fit) == "pool_rare_judges(30)"
     assert as_option(Hint("missing", "drop"), fit) == "missing='drop'"
     assert as_option(Hint("position", "judge"), fit) == "--position judge"

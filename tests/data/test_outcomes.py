@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hjastats.data.labels import Pairs, code_columns
-from hjastats.data.outcomes import FIRST_LABELS, SECOND_LABELS, TIE_LABELS, UNUSABLE_LABELS, read_outcomes
+from hjastats.data.outcomes import read_outcomes
+from hjastats.data.vocabulary import FIRST_LABELS, SECOND_LABELS, TIE_LABELS, UNUSABLE_LABELS
 from hjastats.errors import ComparisonError
 
 
@@ -37,6 +38,12 @@ def test_the_vocabulary_has_one_meaning_per_label():
         *((label, 1.0) for label in ["generator_1", "player1", "leftvote", "A>>B", "B<A", "B<<A"]),
         *((label, 0.0) for label in ["model_b", "b", " Right", "y", "item_b", "second", "loss", "B>A", "model_2"]),
         *((label, 0.0) for label in ["generator_2", "player2", "rightvote", "B>>A", "A<B", "A<<B"]),
+        *(
+            (label, 1.0)
+            for label in ["[[A]]", "Assistant A", "assistant_a", "[A]", "Response 1", "Model A", "A wins", "a > b"]
+        ),
+        *((label, 0.0) for label in ["[[B]]", "Assistant B", "Output (b)", "Answer 2", "B is better"]),
+        *((label, 0.5) for label in ["tie (inconsistent)", "[[C]]", "[[A=B]]", "a~b"]),
         *((label, 0.5) for label in ["tie", "C", "draw", "both_good", "A=B", "B=A", "tievote"]),
         *((label, 0.5) for label in ["tie (bothbad)", "both_bad", "bothbad", "bothbad_vote"]),
     ],
@@ -81,28 +88,72 @@ def test_the_name_of_an_item_that_is_not_in_the_row_is_unknown():
 
 
 def test_names_are_compared_exactly():
-    with pytest.raises(ComparisonError, match="label 'GPT' in 1 row, which is the item 'gpt' but for case or spaces"):
+    with pytest.raises(
+        ComparisonError, match=r"label 'GPT' in 1 row, which is the item 'gpt' but for case.* pass clean=True"
+    ):
         outcomes(["GPT"])
+    assert outcomes(["GPT", "gpt\u200b "], clean=True) == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(("label", "meaning"), [("B>>>A", "second"), ("A>>>B", "first"), ("A<<<B", "second")])
-def test_a_stronger_sign_is_not_suggested_the_wrong_way_round(label, meaning):
-    with pytest.raises(ComparisonError, match=rf"codes={{'{label}': '{meaning}', \.\.\.}}"):
-        outcomes([label])
+def test_strength_is_kept_as_equal_steps():
+    assert outcomes(["A>>B", "A>B", "A=B", "B>A", "B>>A"]) == [1.0, 0.75, 0.5, 0.25, 0.0]
+    assert outcomes(["A>>>B", "B<A", "A<<<B"]) == [1.0, 0.5 + 1 / 6, 0.0]
+    assert outcomes(["[[A>>B]]", "[[A>B]]", "[[B>A]]"]) == [1.0, 0.75, 0.25]
+    # A word without a sign is as sure as a verdict can be, and codes leave the strength aside.
+    assert outcomes(["A>>B", "A>B", "B"]) == [1.0, 0.75, 0.0]
+    assert outcomes(["A>>B", "A>B", "B>A"], codes={"a>b": "first", "b>a": "second"}) == [1.0, 1.0, 0.0]
 
 
-def test_a_label_that_says_tie_is_not_suggested_to_be_a_win():
-    with pytest.raises(ComparisonError) as caught:
-        outcomes(["tie (inconsistent)"])
-    assert [hint.value for hint in caught.value.hints if hint.name == "codes"] == [{"tie (inconsistent)": "tie"}]
+def test_a_sign_between_other_words_is_unknown():
+    for label in ("gpt>claude", "A>A", "a>", ">b", "A><B"):
+        with pytest.raises(ComparisonError, match="neither first, second or tie codes"):
+            outcomes(["a", label])
 
 
-def test_hints_are_data_and_following_them_reads_the_table():
+@pytest.mark.parametrize(("low", "high"), [(1, 5), (-2, 2), (1, 2), (0, 2), (-3, 3), (1, 7)])
+def test_every_scale_that_is_suggested_means_what_the_message_says(low, high):
+    numbers = list(range(low, high + 1))
     with pytest.raises(ComparisonError, match="never guessed") as caught:
-        outcomes([7, 7, 3])
-    first = caught.value.hints[-1]
-    assert (first.name, first.value) == ("codes", {"7": "first"})
-    assert outcomes([7, 7, 3], codes={**first.value, 3: "second"}) == [1.0, 1.0, 0.0]
+        outcomes(numbers)
+    scales = [hint.value for hint in caught.value.hints if isinstance(hint.value, str)]
+    assert {f"{low}..{high}", f"{high}..{low}"} <= set(scales)
+    steps = [(number - low) / (high - low) for number in numbers]
+    assert outcomes(numbers, codes=f"{high}..{low}") == pytest.approx(steps)
+    assert outcomes(numbers, codes=f"{low}..{high}") == pytest.approx(steps[::-1])
+    assert ("alpacaeval" in scales) == ((low, high) == (0, 2))
+
+
+def test_zeros_and_ones_may_be_read_both_ways():
+    with pytest.raises(ComparisonError) as caught:
+        outcomes([0, 1, 0.5])
+    assert [hint.value for hint in caught.value.hints][:2] == ["unit", "0..1"]
+    assert outcomes([0, 1, 0.5], codes="unit") == [0.0, 1.0, 0.5]
+    assert outcomes([0, 1, 0.5], codes="0..1") == [1.0, 0.0, 0.5]
+
+
+def test_names_are_suggested_where_numbers_are_items():
+    with pytest.raises(ComparisonError, match="codes='names' if they name the preferred item"):
+        outcomes([97, 98], items=("97", "98"))
+    with pytest.raises(ComparisonError) as caught:
+        outcomes([97, 98], items=("a", "b"))
+    assert "names" not in [hint.value for hint in caught.value.hints]
+
+
+@pytest.mark.parametrize("labels", [["foo"], [7, 7], ["a", 1]])
+def test_a_meaning_that_nobody_told_is_refused_when_passed_on(labels):
+    with pytest.raises(ComparisonError) as caught:
+        outcomes(labels)
+    [hint] = [hint for hint in caught.value.hints if isinstance(hint.value, dict)]
+    with pytest.raises(ComparisonError, match="expected 'first', 'second', 'tie', 'drop' or a number"):
+        outcomes(labels, codes=hint.value)
+
+
+def test_the_names_of_the_item_columns_are_verdicts():
+    assert outcomes(["Home", "away", "tie"], sides=("home", "away")) == [1.0, 0.0, 0.5]
+    assert outcomes(["model_a"], sides=("model_b", "model_a")) == [0.0]
+    # Who takes the columns in reverse has to say what a and b mean.
+    with pytest.raises(ComparisonError, match="neither first, second"):
+        outcomes(["a"], sides=("model_b", "model_a"))
 
 
 def test_a_word_that_names_the_item_it_stands_for_is_clear():
@@ -147,8 +198,8 @@ def test_unknown_labels_are_listed_with_their_counts():
         outcomes(["foo", "a", "bar", "foo"])
     assert str(caught.value) == (
         "outcome column 'winner' has 3 values that are neither first, second or tie codes nor the name of an item in their "
-        "row: 'foo' (2 rows), 'bar' (1 row). Pass codes={'foo': 'first', ...} to map them or drop=['foo', ...] to leave "
-        "them out."
+        "row: 'foo' (2 rows), 'bar' (1 row). Pass codes={'foo': 'first|second|tie', ...} to say what they mean or "
+        "drop=['foo', ...] to leave them out."
     )
 
 
@@ -163,9 +214,7 @@ def test_a_long_list_of_unknown_labels_is_cut():
 )
 def test_numbers_and_truth_values_are_never_guessed(labels):
     for column in (pd.Series(labels, name="win"), pd.Series(labels, name="win", dtype=object)):
-        with pytest.raises(
-            ComparisonError, match=r"'win' holds numbers or true/false values.*never guessed.*codes='unit'"
-        ):
+        with pytest.raises(ComparisonError, match=r"'win' holds numbers or true/false values.*never guessed.*codes="):
             outcomes(column)
 
 

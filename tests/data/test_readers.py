@@ -136,7 +136,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_part_of_the_labels(tmp_p
         ("a.json", b"[]", "the table is empty"),
         ("a.json", b'[{"judge": 1}', r"not valid JSON \(Expecting ',' delimiter: line 1"),
         ("a.json", b'{"judge": 1}\n{"judge": 2}', r"not valid JSON .* pass format='jsonl'"),
-        ("a.json", b'{"judge": 1}', "must hold a JSON array of records, got dict"),
+        ("a.json", b'{"judge": 1}', "must hold a JSON array of records, or columns, got dict"),
         ("a.json", b"[1, 2]", "must hold records .* element 0 is int"),
         ("a.json", b"[" * 100_000, "not valid JSON"),
         ("a.jsonl", b'{"judge": 1}\n\n{"judge": }', "line 3 of .* is not one JSON record"),
@@ -151,13 +151,13 @@ def test_a_byte_order_mark_and_windows_line_ends_are_no_part_of_the_labels(tmp_p
         ("a.csv", b'judge,left,right,winner\nj,a,b,"left\n', "cannot be read as a table.*inside string"),
         ("a.csv", b"judge,left,right,winner\nj,\xff,b,left\n", "is not UTF-8 text"),
         ("a.json", b"\xff", "is not UTF-8 text"),
-        ("a.csv.gz", b"judge,left", "cannot be read: Not a gzipped file"),
+        ("a.csv.gz", b"\x1f\x8b,left,right,winner", "cannot be read: Unknown compression method"),
         (
             "a.csv.gz",
             gzip.compress(b"judge,left,right,winner\n" * 50, mtime=0)[:-12],
             "cannot be read: Compressed file ended",
         ),
-        ("a.txt", b"judge", r"cannot tell the format of .* expected \.json, \.jsonl"),
+        ("a.txt", b"judge\x00", r"cannot tell the format of .* expected \.json, \.jsonl"),
     ],
 )
 def test_unreadable_files_are_named_with_the_reason(tmp_path, name, content, message):
@@ -172,7 +172,7 @@ def test_unreadable_files_are_named_with_the_reason(tmp_path, name, content, mes
 def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
     with pytest.raises(ComparisonError, match=r"'nowhere\.json' does not exist: check the path"):
         read_comparisons("nowhere.json")
-    with pytest.raises(ComparisonError, match="is a folder"):
+    with pytest.raises(ComparisonError, match=r"the folder .* has no file of a known format: expected \.json"):
         read_comparisons(tmp_path)
     with pytest.raises(ComparisonError, match="does not exist"):
         read_comparisons("x" * 5000)
@@ -201,13 +201,11 @@ def test_other_sources_are_refused_with_what_is_accepted():
         read_comparisons(pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])))
 
 
-def test_an_open_file_needs_a_format_and_text():
-    with pytest.raises(ComparisonError, match="pass format="):
-        read_comparisons(io.StringIO("judge"))
-    with pytest.raises(ComparisonError, match="got bytes"):
-        read_comparisons(io.BytesIO(b"judge"), format="csv")
-    with pytest.raises(ComparisonError, match=r"format must be .* got 'xlsx'"):
-        read_comparisons(io.StringIO("judge"), format="xlsx")
+def test_a_format_is_one_of_those_that_are_known():
+    with pytest.raises(ComparisonError, match=r"format must be 'json', .*'fastchat'.* got 'xls'"):
+        read_comparisons(io.StringIO("judge"), format="xls")
+    with pytest.raises(ComparisonError, match="parquet files are no text: open them in mode 'rb'"):
+        read_comparisons(io.StringIO("judge"), format="parquet")
 
 
 # Columns
@@ -261,8 +259,14 @@ def test_winner_is_the_outcome_when_the_items_have_their_own_columns():
 
 
 def test_winner_and_loser_beside_an_outcome_are_not_guessed():
-    with pytest.raises(ComparisonError, match="'winner', 'loser' say who won, but 'label' may be an outcome too"):
-        read_comparisons({"judge": ["j"], "winner": ["a"], "loser": ["b"], "label": ["tie"]})
+    columns = {"judge": ["j"], "winner": ["a"], "loser": ["b"], "label": ["tie"]}
+    with pytest.raises(
+        ComparisonError, match="'winner', 'loser' say who won, but 'label' may be an outcome too"
+    ) as caught:
+        read_comparisons(columns)
+    *as_outcome, as_note = caught.value.hints
+    assert read_comparisons(columns, **{hint.name: hint.value for hint in as_outcome}).outcome.tolist() == [0.5]
+    assert read_comparisons(columns, **{as_note.name: as_note.value}).outcome.tolist() == [1.0]
 
 
 @pytest.mark.parametrize(
@@ -354,7 +358,7 @@ def test_weights_are_found_by_name_and_counted_in_the_dropped_verdicts():
     data = read_comparisons(table(winner=["left", "error"], weight=[3, 2]))
     assert data.weight.tolist() == [3.0]
     assert data.dropped["count"].tolist() == [2]
-    assert read_comparisons(table(count=[3, 2])).weight.tolist() == [1.0, 1.0]
+    assert read_comparisons(table(count=[3, 2]), weight=False).weight.tolist() == [1.0, 1.0]
     assert read_comparisons(table(count=[3, 2]), weight="count").weight.tolist() == [3.0, 2.0]
 
 

@@ -156,7 +156,7 @@ def test_numbers_of_wins_losses_and_ties_are_read():
         (COLUMNS | {"outcome": "judge"}, "one column was given two roles|got both first_wins= and outcome="),
         (COLUMNS | {"weight": "x"}, "got both first_wins= and weight="),
         (COLUMNS | {"second_wins": "x"}, "x must be finite and not negative; 1 values are not, first -1 at row 1"),
-        ({}, "no outcome column .* or first_wins='column' and second_wins='column'"),
+        ({}, "no outcome column .* pass first_wins='won' and second_wins='lost'"),
     ],
 )
 def test_numbers_of_wins_that_cannot_be_read(options, message):

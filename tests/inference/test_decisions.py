@@ -7,7 +7,7 @@ from scipy import stats
 from statsmodels.genmod.families.links import Logit
 
 import hjastats as hja
-from hjastats.inference.decisions import score_draws, tiers, win_rates
+from hjastats.inference.decisions import score_draws, win_rates
 
 # Of a share of 20,000 draws, three times.
 DRAWN = 3 * 0.5 / np.sqrt(20_000)
@@ -32,6 +32,13 @@ def test_draws_under_a_normal_prior_are_those_of_a_known_spread_where_items_are_
     shrunk = np.polyfit(estimate, drawn.mean(axis=0), 1)[0]
     assert shrunk == pytest.approx(0.5, abs=0.06)  # two errors of an estimated variance of 400 items
     assert drawn.std(axis=0).mean() == pytest.approx(np.sqrt(0.125), rel=0.08)
+
+
+def test_errors_of_the_scale_of_all_scores_say_nothing_against_the_best():
+    scores = np.linspace(1.0, -1.0, 9)
+    covariance = 0.01 * (np.eye(9) - 1 / 9) + 0.1 * np.outer(scores, scores)
+    flat, normal = ((score_draws(scores, covariance, prior).argmax(axis=1) == 0).mean() for prior in ("flat", "normal"))
+    assert normal == pytest.approx(flat, abs=0.03)
 
 
 def test_a_normal_prior_is_less_sure_of_the_best_where_items_are_close(btl):
@@ -95,7 +102,7 @@ def test_errors_of_an_anchored_board_are_those_of_the_differences(btl):
 
 def test_a_board_keeps_the_places_of_the_ranking(panel_fit):
     table, ranking = panel_fit.leaderboard().table, panel_fit.ranking()
-    shared = ["place", "place_lower", "place_upper", "score", "std_err", "ci_lower", "ci_upper"]
+    shared = ["place", "place_lower", "place_upper", "score", "std_err", "ci_lower", "ci_upper", "tier"]
     pd.testing.assert_frame_equal(table[shared], ranking[shared])
     assert table["comparisons"].sum() == 2 * panel_fit.nobs
     own = panel_fit.leaderboard(judge="judge-5").table
@@ -107,12 +114,6 @@ def test_win_rates_lie_within_their_intervals_which_are_made_on_the_logit_scale(
     logit = Logit()
     middle = 0.5 * (logit(table["ci_lower"].to_numpy()) + logit(table["ci_upper"].to_numpy()))
     np.testing.assert_allclose(middle, logit(table["score"].to_numpy()), atol=1e-10)
-
-
-def test_a_tier_begins_with_who_differs_from_the_first_of_the_last(btl):
-    differs = np.zeros((5, 5), dtype=bool)
-    differs[0, 2:] = differs[2, 4] = True
-    assert tiers(differs | differs.T).tolist() == [1, 1, 2, 2, 3]
 
 
 def test_one_item_against_another_is_the_contrast_of_their_scores(btl):

@@ -20,6 +20,8 @@ ARGUMENTS = {
     "contrast_formula": ("gamma ~ size", SIZES),
     "estimates": ("mu",),
     "head_to_head": ("model-A", "model-B"),
+    "lr_test": ("mu[model-A] = 0",),
+    "score_test": ("mu[model-A] = 0",),
     "t_test": ("mu[model-A] = 0",),
     "wald_test": ("mu[model-A] = 0",),
 }
@@ -33,7 +35,7 @@ def result(panel):
 def test_an_editor_offers_few_names(result):
     names = dir(result)
     assert names == sorted(set(names))
-    assert len(names) <= 52
+    assert len(names) <= 50
     assert not [name for name in names if name.startswith("_")]
     assert {"params", "bse", "consensus", "sensitivity", "position", "plot", "judges", "fit", "summary"} <= set(names)
 

@@ -20,6 +20,7 @@ FIGURES = {
     "plot_intervals": "intervals",
     "plot_leverage": "leverage",
     "plot_probabilities": "probabilities",
+    "plot_profile": "likelihood",
     "plot_profiles": "profiles",
     "plot_ranking": "ranking",
     "plot_scree": "selection",

@@ -35,6 +35,8 @@ RANKING = {
     "interval": ("95% interval", ""),
     "group": ("tied group", ""),
 }
+# In place of the tied group, where letters run out.
+TIER = {"tier": ("tier", "d")}
 SCORES = {"estimate": ("score", ".3f"), "std_err": ("std. error", ".3f"), "interval": ("95% interval", "")}
 JUDGES = {
     "comparisons": ("verdicts", ",.0f"),
@@ -77,6 +79,8 @@ class Subject:
     heading : Heading
     relatives : pandas.DataFrame or None
         The comparison with neighbouring models, if they were fitted.
+    choices : sequence of (what, chosen, reason)
+        What was chosen for the user.
     """
 
     fit: Fit
@@ -84,6 +88,7 @@ class Subject:
     findings: Sequence[Finding]
     heading: Heading
     relatives: pd.DataFrame | None
+    choices: Sequence[tuple[str, str, str]] = ()
 
 
 def render(subject: Subject, title: str | None = None) -> str:
@@ -115,6 +120,7 @@ def _content(subject: Subject, title: str | None) -> dict[str, Any]:
         "verdict": verdict(observed.data, ranking, fit.ahead, doubts),
         "warnings": [finding.text for finding in findings if finding.is_warning],
         "checks": [finding.text for finding in findings if not finding.is_warning],
+        "choices": list(subject.choices),
         "ranking": _ranking_table(fit, ranking),
         "judges": table(cards, "What the data and the model say about each judge", JUDGES, "judge"),
         "sentences": list(cards["sentence"].items()),
@@ -134,10 +140,17 @@ def _ranking_table(fit: Fit, ranking: pd.DataFrame | None) -> Table:
         return table(shown, "Consensus scores; items without one run to infinity", SCORES, "item")
     places = [_range(low, high) for low, high in zip(ranking["place_lower"], ranking["place_upper"], strict=True)]
     shown = ranking.assign(interval=_interval(ranking), places=places)
-    caption = "Possible places hold for all items at once with 95%; items that share a letter cannot be told apart"
+    has_letters = ranking["group"].str.fullmatch("[a-z]+").all()
+    told = (
+        "items that share a letter cannot be told apart"
+        if has_letters
+        else "no item of a tier can be told from its first"
+    )
+    caption = f"Possible places hold for all items at once with 95%; {told}"
     if len(ranking) < n:
         caption = f"The {len(ranking)} items of {n:,} with the highest scores, ranked among themselves. {caption}"
-    return table(shown, caption, RANKING, "item")
+    columns = RANKING if has_letters else {name: RANKING[name] for name in RANKING if name != "group"} | TIER
+    return table(shown, caption, columns, "item")
 
 
 def _interval(frame: pd.DataFrame) -> list[str]:

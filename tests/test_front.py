@@ -1,0 +1,288 @@
+"""The front door: what it chooses is what an expert would choose by hand, and it always ends with a ranking."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import hjastats as hja
+from hjastats import limits
+from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+
+POSITIONS = (None, "common", "judge")
+# Arithmetic in another order.
+SAME = 1e-6
+
+
+def panel(seed=0, judges=6, items=8, n=6000, rank=0, heterogeneity=1.0, position=0.0):
+    rng = np.random.default_rng(seed)
+    truth = heterogeneous_panel(judges, items, rank, heterogeneity, rng=rng)
+    design = near_balanced_design(judges, items, n, rng=rng)
+    return simulate_comparisons(truth.scores, design, position=position, shuffle_order=True, rng=rng)
+
+
+def chosen(result):
+    return result.choices["chosen"].to_dict()
+
+
+# By hand
+
+
+def by_hand(data):
+    """The smallest BIC of the whole grid, and what the next best position and rank cost, with Davidson's ties if rates differ."""
+    share = data.first_share()
+    counts = np.array([share["ties"], share["comparisons"] - share["ties"]])
+    rates = share["ties"] / share["comparisons"]
+    differ = stats.chi2_contingency(counts).pvalue < 0.01 and (1 - rates.min()) > 1.25 * (1 - rates.max())
+    ties = {"ties": "davidson", "tie": "judge"} if differ else {"ties": "half"}
+    grid = {}
+    for position in POSITIONS:
+        options = {"position": position, **ties}
+        grid[position, "BTL"] = hja.BTLModel.from_comparisons(data, **options).fit().bic
+        for rank in range(4 if data.n_judges > 3 else 3):
+            model = hja.HJAModel.from_comparisons(data, rank=rank, **options)
+            grid[position, rank] = model.fit(warn_convergence=False).bic
+    best = min(grid, key=grid.get)
+    next_position = min(bic for key, bic in grid.items() if key[0] != best[0]) - grid[best]
+    next_rank = min(bic for key, bic in grid.items() if key[1] != best[1]) - grid[best]
+    return best, next_position, next_rank, ties["ties"]
+
+
+@pytest.mark.parametrize("name", ["chatbot_arena.json", "mtbench.json", "position_bias_mtbench/verdicts.csv"])
+def test_choices_are_those_of_bic_and_of_the_cluster_ratio_by_hand(shared_data, name):
+    data = hja.read_comparisons(shared_data / name)
+    result = hja.fit(data)
+    (position, rank), next_position, next_rank, ties = by_hand(data)
+    assert (result.model.position, result.model.rank) == (position, rank)
+    assert result.fit.layout.structure.has_sensitivities
+    assert result.model.ties == ties
+    assert result.choices.loc["position", "number"] == pytest.approx(next_position, rel=SAME)
+    assert result.choices.loc["model", "number"] == pytest.approx(next_rank, rel=SAME)
+    assert result.choices.loc["confirmed", "chosen"] == "yes"
+    clustered = result.with_covariance("cluster", {"groups": "question_id"}).bse
+    ratio = (clustered / result.with_covariance("nonrobust").bse).filter(like="mu[").max()
+    assert (result.cov_type, result.cov_kwds["groups"]) == ("cluster", "question_id")
+    np.testing.assert_allclose(result.bse, clustered)
+    assert result.choices.loc["errors", "number"] == pytest.approx(ratio, rel=SAME)
+    assert result.ranking().index[0] == "gpt-4"
+
+
+def test_a_crowd_has_a_complete_ranking(shared_data):
+    path = shared_data / "llmfao" / "crowd-comparisons.csv"
+    result = hja.fit(path, first="left", second="right")
+    assert len(result.ranking()) == 59
+    assert result.ranking().index[0] == "GPT 4"
+    assert chosen(result) | {"judges": "pooled", "model": "BTL", "errors": "cluster"} == chosen(result)
+    # Judges that the model takes to be alike are not pooled: errors are clustered by all of them.
+    assert (len(result.model.judges), result.cov_kwds["groups"]) == (124, "judge")
+    assert "13 prompts" in result.choices.loc["confirmed", "reason"]
+
+
+# Rules
+
+
+@pytest.mark.parametrize(("position", "expected"), [(0.0, "none"), (0.6, "common")])
+def test_position_effects_are_found_where_they_are(position, expected):
+    result = hja.fit(panel(position=position))
+    assert chosen(result)["position"] == expected
+    assert "taste" not in result.choices.loc["position", "reason"]
+
+
+def test_judges_that_do_not_differ_are_taken_to_be_alike():
+    rng = np.random.default_rng(1)
+    scores = np.tile(rng.normal(size=8), (6, 1))
+    data = simulate_comparisons(scores, near_balanced_design(6, 8, 3000, rng=rng), shuffle_order=True, rng=rng)
+    assert chosen(hja.fit(data))["model"] == "BTL"
+
+
+def test_directions_of_disagreement_are_found():
+    assert chosen(hja.fit(panel(rank=1, heterogeneity=2.0)))["model"] == "HJA(1)"
+
+
+def test_a_table_without_order_has_no_position_and_none_is_tested():
+    frame = panel().to_frame()
+    won = frame["outcome"] == 1
+    table = {"judge": frame["judge"], "winner": frame["first"].where(won, frame["second"])}
+    table["loser"] = frame["second"].where(won, frame["first"])
+    result = hja.fit(pd.DataFrame(table))
+    line = result.choices.loc["position"]
+    assert (line["chosen"], line["reason"]) == ("none", "the table does not say what was shown first")
+    assert "BIC" not in line["reason"]
+
+
+def test_pairs_in_one_order_only_are_said_to_leave_position_to_the_model():
+    data = panel(position=1.0)
+    frame = data.to_frame()
+    result = hja.fit(data.subset((frame["first"] < frame["second"]).to_numpy()))
+    assert "only the model tells it from taste" in result.choices.loc["position", "reason"]
+
+
+def test_the_order_of_rows_judges_and_sides_changes_nothing():
+    frame = panel(rank=1, position=0.5).to_frame()
+    one = hja.fit(frame, codes="unit")
+    swapped = frame.sample(frac=1, random_state=0).reset_index(drop=True)
+    swapped["judge"] = swapped["judge"].map(lambda name: name[::-1])
+    other = hja.fit(swapped, codes="unit")
+    assert chosen(one) == chosen(other)
+    np.testing.assert_allclose(one.consensus["estimate"], other.consensus["estimate"], atol=1e-6)
+
+
+def test_the_largest_group_is_ranked_and_the_rest_is_named():
+    data = panel()
+    apart = pd.DataFrame({"judge": "judge-1", "first": ["x", "y"], "second": ["y", "x"], "outcome": [1.0, 1.0]})
+    result = hja.fit(pd.concat([data.to_frame().drop(columns="weight"), apart]), codes="unit")
+    assert len(result.ranking()) == 8
+    assert chosen(result)["items"] == "8 of 10"
+    assert "'x', 'y'" in result.choices.loc["items", "reason"]
+
+
+def test_light_judges_speak_with_one_voice_and_no_one_is_lost():
+    data = panel(rank=1, heterogeneity=2.0, n=3000)
+    frame = data.to_frame().drop(columns="weight")
+    few = frame.groupby("judge").head(20).assign(judge=lambda table: "light-" + table["judge"])
+    both = pd.concat([frame, few])
+    result = hja.fit(both, codes="unit")
+    assert chosen(result)["judges"] == "pooled"
+    assert result.choices.loc["judges", "number"] == 6
+    assert "others" in result.model.judges
+    assert result.model.comparisons.n_comparisons == len(both)
+    fixed = hja.fit(both, codes="unit", judges="fixed", rank=0, position=None)
+    assert len(fixed.model.judges) == 12
+
+
+def test_an_item_that_never_lost_is_ranked_first_by_a_ridge_with_the_reason():
+    frame = panel().to_frame()
+    best = "item-1"
+    frame["outcome"] = np.where(frame["first"] == best, 1.0, np.where(frame["second"] == best, 0.0, frame["outcome"]))
+    result = hja.fit(frame, codes="unit")
+    assert result.ranking().index[0] == best
+    assert len(result.ranking()) == 8
+    assert "item-1" in result.choices.loc["penalty", "reason"]
+    assert result.converged
+    with pytest.warns(hja.SeparationWarning):
+        assert not hja.fit(frame, codes="unit", ridge=None).converged
+
+
+def test_ties_are_an_outcome_where_judges_tie_differently():
+    data = panel()
+    rng = np.random.default_rng(0)
+    rate = np.linspace(0.0, 0.6, data.n_judges)[data.judge_index]
+    tied = data.with_outcome(np.where(rng.random(data.n_rows) < rate, 0.5, data.outcome))
+    result = hja.fit(tied)
+    assert (result.model.ties, result.model.tie, result.cov_type) == ("davidson", "judge", "nonrobust")
+    alike = data.with_outcome(np.where(rng.random(data.n_rows) < 0.2, 0.5, data.outcome))
+    result = hja.fit(alike)
+    assert (result.model.ties, result.cov_type) == ("half", "HC0")
+    assert result.choices.loc["errors", "number"] == pytest.approx(np.mean(alike.outcome == 0.5))
+
+
+@pytest.mark.parametrize(("n_prompts", "errors"), [(300, "cluster"), (limits.FEW_CLUSTERS - 1, "nonrobust")])
+def test_errors_are_clustered_by_prompts_unless_they_are_too_few(n_prompts, errors):
+    data = panel()
+    data.columns["prompt_id"] = np.arange(data.n_rows) % n_prompts
+    result = hja.fit(data)
+    assert result.cov_type == errors
+    assert f"{n_prompts} prompts" in result.choices.loc["errors", "reason"]
+
+
+def test_a_smaller_model_is_taken_where_it_predicts_prompts_better():
+    # Twenty copies of few verdicts: BIC counts rows, and finds directions that no other prompt shows.
+    rng = np.random.default_rng(0)
+    small = panel(seed=3, judges=5, items=8, n=300)
+    frame = small.to_frame().drop(columns="weight").assign(prompt_id=rng.permutation(300))
+    copies = pd.concat([frame] * 20, ignore_index=True)
+    result = hja.fit(copies, codes="unit", judges="fixed")
+    assert chosen(result)["confirmed"] == "no"
+    assert result.choices.loc["confirmed", "number"] > 0
+    by_bic = hja.fit(copies.drop(columns="prompt_id"), codes="unit", judges="fixed")
+    assert result.df_model < by_bic.df_model
+
+
+def test_covariates_and_weights_go_in_by_name():
+    data, rng = panel(), np.random.default_rng(0)
+    tokens = pd.DataFrame(rng.integers(1, 500, (data.n_rows, 2)), columns=["tokens_a", "tokens_b"])
+    frame = pd.concat([data.to_frame().drop(columns="weight"), tokens], axis=1)
+    frame["category"] = np.where(np.arange(len(frame)) % 3 == 0, "code", "math")
+    options = {"codes": "unit", "rank": 0, "position": None}
+    styled = hja.fit(frame, exog={"length": ("tokens_a", "tokens_b")}, **options)
+    model = hja.JAModel.from_formula(
+        "outcome ~ 0 + hja.style_difference(tokens_a, tokens_b)", frame, judge="judge", item_a="first", item_b="second"
+    )
+    assert styled.params["length"] == pytest.approx(model.fit().params.iloc[0])
+    balanced = hja.fit(frame, weights={"category": "equal"}, **options)
+    weight = np.where(frame["category"] == "code", 1.5, 0.75)
+    by_hand = hja.JAModel.from_comparisons(
+        hja.Comparisons.from_arrays(*(frame[c] for c in ("judge", "first", "second", "outcome")), weight)
+    )
+    np.testing.assert_allclose(balanced.params, by_hand.fit(warn_convergence=False).params, atol=1e-7)
+    assert (balanced.cov_type, balanced.cov_kwds["groups"]) == ("cluster", "row")
+    only = hja.fit(frame, weights={"category": {"code": 1, "math": 0}}, **options)
+    assert only.model.comparisons.n_rows == (frame["category"] == "code").sum()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "btl", "rank": 3}, "rank=3 has no effect with model='btl'"),
+        ({"tie": "judge"}, "tie='judge' has no effect unless ties are an outcome"),
+        ({"cov_type": "robust"}, "cov_type must be 'auto', 'nonrobust', 'HC0', 'HC1' or 'cluster'"),
+        ({"judges": "random"}, "judges must be 'auto', 'fixed', 'pooled' or 'sample'"),
+        ({"rank": 1.5}, "rank must be a whole number or 'auto'"),
+        ({"exog": np.ones(3)}, "exog must name columns of the data"),
+        ({"exog": "length"}, "exog='length': no such column"),
+        ({"weights": {"topic": "equal"}}, "weights='topic': no such column"),
+        ({"criterion": "loglik-bootstrap"}, "chooses the rank only: pass position="),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_fitted(options, message):
+    with pytest.raises(hja.InputError, match=message):
+        hja.fit(panel(n=300), **options)
+
+
+@pytest.mark.parametrize("criterion", ["aic", "cv"])
+def test_other_criteria_choose_as_select_rank_does(criterion):
+    data = panel(rank=1, n=2000)
+    result = hja.fit(data, criterion=criterion, position=None)
+    expected = hja.select_rank(data, criterion=criterion, rng=0).best
+    assert (result.model.rank, result.fit.layout.structure.has_sensitivities) == (
+        0 if expected == "BTL" else expected,
+        expected != "BTL",
+    )
+
+
+def test_the_same_seed_gives_the_same_choices():
+    data = panel()
+    data.columns["prompt_id"] = np.arange(data.n_rows) % 100
+    tables = [hja.fit(data, seed=seed).choices for seed in (5, 5)]
+    pd.testing.assert_frame_equal(*tables)
+
+
+def test_choices_are_empty_for_a_model_that_was_fitted_as_it_is():
+    result = hja.JAModel.from_comparisons(panel(n=600)).fit()
+    assert result.choices.empty
+    assert list(result.choices.columns) == ["chosen", "reason", "number"]
+
+
+def test_choices_are_kept_in_a_file_and_on_the_page():
+    result = hja.fit(panel(n=1200))
+    again = hja.load_results(result.to_json())
+    pd.testing.assert_frame_equal(again.choices, result.choices)
+    assert json.loads(result.to_json())["choices"][0]["what"] == "judges"
+    page = result.report()
+    assert "What was chosen" in page
+    assert result.choices.loc["model", "reason"] in page
+    assert math.isnan(result.choices.loc["errors", "number"])
+
+
+def test_work_that_takes_longer_shows_a_bar_if_asked_for(capsys, set_limits):
+    set_limits(SILENT_SECONDS=0.0)
+    hja.fit(panel(n=1200))
+    assert capsys.readouterr().err == ""
+    hja.fit(panel(n=1200), progress=True)
+    assert "fits" in capsys.readouterr().err
+    set_limits(SILENT_SECONDS=600.0)
+    hja.fit(panel(n=1200), progress=True)
+    assert capsys.readouterr().err == ""
