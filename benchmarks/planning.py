@@ -212,6 +212,22 @@ def simulated(truth: Truth, n: int) -> None:
     print(f"  simulated: predicted / realised median {middle:.3f}, quartiles {low:.3f} and {high:.3f}", flush=True)
 
 
+def separated(n: int) -> None:
+    """How often as many verdicts as are said to be needed separate two items of Chatbot Arena."""
+    data, pair = hja.read_comparisons(DATA / "chatbot_arena.json"), ("gpt-4", "claude-v1")
+    result = hja.BTLModel.from_comparisons(data).fit()
+    said = result.plan.sample_size(pair)
+    mu, items = result.fit.parts.mu, np.array(data.items, dtype=object)
+    rng, told = np.random.default_rng(0), 0
+    for _ in range(4 * n):
+        rows = rng.integers(data.n_rows, size=int(data.n_comparisons + said.verdicts))
+        first, second = data.first_index[rows], data.second_index[rows]
+        wins = (rng.random(len(rows)) < expit(mu[first] - mu[second])) * 1.0
+        drawn_again = Comparisons.from_arrays("any", items[first], items[second], wins)
+        told += hja.BTLModel.from_comparisons(drawn_again).fit().head_to_head(*pair).p_value < 0.05
+    print(f"{said.sentence} Simulated: {told / (4 * n):.1%} of {4 * n}.")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=40)
@@ -227,8 +243,7 @@ def main() -> None:
         print(name)
         savings(truth, "top2", leading_error, n)
         savings(truth, "places", mean_width, n)
-    result = hja.JAModel.from_comparisons(hja.read_comparisons(DATA / "chatbot_arena.json")).fit()
-    print(result.plan.sample_size("top2").sentence)
+    separated(n)
 
 
 if __name__ == "__main__":
