@@ -161,12 +161,7 @@ class Allocator:
     def _directions(self) -> np.ndarray:
         """Rows whose summed variance is the goal's weighted one, shape (r, n_free)."""
         weight = self.goal.weights(np.maximum(self.variances * self._shrinks, 1e-300))
-        rows = np.sqrt(weight)[:, None] * self.goal.rows
-        if len(rows) <= self.fit.layout.n_free:
-            return rows
-        values, vectors = np.linalg.eigh(rows.T @ rows)
-        kept = values > 1e-10 * values.max()
-        return np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+        return self.goal.directions(weight)
 
     def _look(self, directions: np.ndarray, budget: float, amount: float) -> np.ndarray:
         """About how much every candidate that can be had would lower the goal's variance per price, shape (n,)."""
@@ -278,5 +273,5 @@ class _Followed:
         of_candidates = self.rows @ moved
         self.along -= size * of_candidates[:, None] * (self.directions @ moved)
         self.spread -= size * of_candidates**2
-        parent.variances = parent.variances - size * (parent.goal.rows @ moved) ** 2
+        parent.variances = parent.variances - size * parent.goal.along(moved) ** 2
         parent.covariance -= (size * moved)[:, None] * moved

@@ -40,6 +40,8 @@ class Goal:
         Standard errors beyond which a contrast counts as told from it.
     weigh : callable, optional
         Weights of the contrasts' variances (m,) from their distances, variances and the critical value; all alike by default.
+    of_items : tuple, optional
+        Jacobian of scores (n, n_free) and the two positions (m,) whose differences the contrasts are: many, but of few scores.
     """
 
     text: str
@@ -48,6 +50,26 @@ class Goal:
     distance: np.ndarray
     critical: float
     weigh: Callable[[np.ndarray, np.ndarray, float], np.ndarray] | None = None
+    of_items: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def along(self, movement: np.ndarray) -> np.ndarray:
+        """By how much a movement (n_free,) of the free coordinates changes the contrasts, shape (m,)."""
+        if self.of_items is None:
+            return self.rows @ movement
+        scores, low, high = self.of_items
+        moved = scores @ movement
+        return moved[low] - moved[high]
+
+    def directions(self, weights: np.ndarray) -> np.ndarray:
+        """Rows whose variances sum to the weighted ones of the contrasts, shape (r, n_free)."""
+        if self.of_items is None:
+            return np.sqrt(weights)[:, None] * self.rows
+        scores, low, high = self.of_items
+        links = np.zeros((len(scores), len(scores)))
+        links[low, high] = links[high, low] = -weights
+        values, vectors = np.linalg.eigh(links - np.diag(links.sum(axis=1)))
+        kept = values > 1e-10 * values.max()
+        return np.sqrt(values[kept])[:, None] * (vectors[:, kept].T @ scores)
 
     def weights(self, variances: np.ndarray) -> np.ndarray:
         """What a smaller variance of each contrast is worth, given what the variances will be, shape (m,)."""
@@ -139,7 +161,15 @@ def _places(fit: Fit, alpha: float) -> Goal:
     z = np.abs(pairwise_differences(mu, fit.covariance.of(rows)).z)[low, high]
     low, high = (side[z < max(critical + FAR, z.min() + 1.0)] for side in (low, high))
     text = [f"{names[i]} and {names[j]}" for i, j in zip(low, high, strict=True)]
-    return Goal("narrow the ranges of places", text, rows[low] - rows[high], mu[low] - mu[high], critical, _near)
+    return Goal(
+        "narrow the ranges of places",
+        text,
+        rows[low] - rows[high],
+        mu[low] - mu[high],
+        critical,
+        _near,
+        (rows, low, high),
+    )
 
 
 def _near(distance: np.ndarray, variances: np.ndarray, critical: float) -> np.ndarray:
