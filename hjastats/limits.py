@@ -102,7 +102,7 @@ DRAWN_DIFFERENCES = 1e9
 PLACE_DRAWS = 20_000
 
 # Comparisons chosen between two looks at all that could be asked for, and how many of these are followed exactly in between:
-# 1,000 of 100 judges and 200 items in 2 s for a contrast, in 23 s for the places of all items.
+# 1,000 of 100 judges and 200 items in 2 s for a contrast, in 5 s for the places of all items.
 ASKED_AT_A_LOOK = 50
 FOLLOWED = 1000
 

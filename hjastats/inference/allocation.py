@@ -177,7 +177,8 @@ class Allocator:
             n_items = scores.shape[2]
             gain = (flat[some.judge * n_items + some.first] - flat[some.judge * n_items + some.second]) ** 2
         else:
-            squares = np.einsum("mki,mkj->kij", scores, scores, optimize=True)
+            by_judge = np.ascontiguousarray(scores.transpose(1, 2, 0))
+            squares = by_judge @ by_judge.transpose(0, 2, 1)
             diagonal = np.einsum("kii->ki", squares)
             gain = diagonal[some.judge, some.first] + diagonal[some.judge, some.second]
             gain = gain - 2.0 * squares[some.judge, some.first, some.second]
