@@ -448,7 +448,7 @@ def _with_ties(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[
             chosen.lines[:] = again.lines
             chosen.say("ties", "davidson", f"{told}: half wins would make sensitivities of them", rates.test.statistic)
             return other
-    why = "too much alike to show" if not rates.differ else "no sensitivities that would show it"
+    why = "they differ too little to matter" if not rates.differ else "no sensitivities that would show it"
     chosen.say("ties", "half", f"{told}: {why}", rates.test.statistic)
     return result
 
@@ -647,7 +647,12 @@ class _Search:
             gain = loss[better] - loss[best]
             return best, ["confirmed", "yes", f"{by}, {gain:.4f} less than for {self._name(better)}", gain]
         gain = loss[first] - loss[best]
-        return best, ["confirmed", "no", f"{by}, {gain:.4f} less than for {self._name(first)}", gain]
+        return best, [
+            "confirmed",
+            "no",
+            f"{by}, {gain:.4f} more for {self._name(first)}, what the criterion takes",
+            gain,
+        ]
 
     def _smaller(self, candidate: Candidate) -> list[Candidate]:
         """One direction less, one kind of position effect less."""

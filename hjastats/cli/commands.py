@@ -156,6 +156,9 @@ def run_compare(chosen: argparse.Namespace) -> None:
         read = options.read(chosen)
         data = front.of_judges(front.linked(read, told), chosen.judges, told)
         positions, ties = front.positions(data), "half" if chosen.ties == front.AUTO else chosen.ties
+        if (data.outcome == 0.5).any():
+            other = "half a win for each; as an outcome of their own, which fit may take, with --ties davidson"
+            told.say("ties", ties, other if chosen.ties == front.AUTO else "asked for")
         largest = max_rank(data.n_judges, data.n_items)
         ranks = sorted(set(chosen.ranks or ([1] if largest else [])))
         if not all(0 < rank <= largest for rank in ranks):

@@ -130,6 +130,11 @@ def _connectivity(fit: Fit, data: Comparisons) -> Finding:
     loose = data.connectivity.judge_groups
     if not loose:
         return Finding("connectivity", False, "Every judge links all items by its own comparisons.")
+    if not fit.layout.has_judge_parameters:
+        text = (
+            f"{len(loose)} of {data.n_judges} judges link all items only together with others, as the model takes them."
+        )
+        return Finding("connectivity", False, text)
     on_what = "structure of the model" if fit.tangent.shared_judges.shape[1] else "prior"
     text = (
         f"{len(loose)} of {data.n_judges} judges do not link all items by their own comparisons ({quoted(loose)}); their scores "
@@ -177,6 +182,8 @@ def _first_shares(data: Comparisons, known: OrderEvidence) -> Finding:
 
 def _position_test(scope: str | None, known: OrderEvidence) -> Finding:
     test = known.test
+    if test is None and scope == "common" and len(known.p_first) == 1:
+        return Finding("position test", False, "There is one judge: the position effect is its own.")
     if test is None:
         whom = "the item scores" if known.is_designed else "the taste of a judge"
         return Finding("position test", False, f"A position effect per judge cannot be told from {whom} in these data.")
@@ -223,7 +230,8 @@ def _order(known: OrderEvidence) -> Finding:
             "the ranking, not by design."
         )
     else:
-        text = f"{known.n_both:,} of the {known.n_often:,} pairs compared more than once were shown in both orders."
+        text = f"{known.n_both:,} of the {known.n_often:,} pairs compared more than once were shown in both orders"
+        text += "." if known.is_designed else ": so few that a position effect is hardly told from taste."
     return Finding("order", not known.is_designed, text)
 
 
@@ -240,7 +248,7 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
     groups = fit.choice.facts.get("groups")
     # Labels that were passed are taken at their word.
     if fit.choice.kind == "cluster" and (not isinstance(groups, str) or groups == found.column):
-        text = f"Clustered by {by}, standard errors are larger than those of the model, of {told} at most."
+        text = f"Clustered by {by}. The largest standard errors, over those of the model: {told}."
         return [Finding("prompts", False, text)]
     if found.largest <= max(HANGS_TOGETHER, found.by_chance):
         text = f"Clustering by {by} would change standard errors by no more than chance, at most {found.largest:.1f} times."
@@ -305,7 +313,9 @@ def _tie_rates(fit: Fit, observed: Observations) -> list[Finding]:
             "who ties. Fit ties='davidson', tie='judge', or ties='drop'."
         )
         return [Finding("tie rates", True, text)]
-    return [Finding("tie rates", False, f"Judges tie in {span}: too much alike to show in their sensitivities.")]
+    return [
+        Finding("tie rates", False, f"Judges tie in {span}: they differ too little to show in their sensitivities.")
+    ]
 
 
 def _tie_test(fit: Fit) -> ScoreTest | None:

@@ -269,6 +269,15 @@ def test_compare_names_the_smallest_criteria(verdicts, capsys):
     assert {row["model"] for row in rows["models"]} >= {"BTL", "JA", "HJA(1) + position"}
 
 
+def test_compare_says_how_ties_count(verdicts, capsys):
+    table = pd.read_csv(verdicts)
+    table.assign(winner=table["winner"].where(np.arange(len(table)) % 9 > 0, "tie")).to_csv(verdicts, index=False)
+    assert main(["compare", verdicts]) == 0
+    assert "ties      half: half a win for each" in capsys.readouterr().out
+    assert main(["compare", verdicts, "--ties", "davidson"]) == 0
+    assert "ties      davidson: asked for" in capsys.readouterr().out
+
+
 def test_simulate_pipes_into_fit():
     run = [sys.executable, "-m", "hjastats"]
     panel = subprocess.run(
