@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _NOT_OF_A_SAMPLE = (
     "not available for judges as a sample: single judges have predictions (scores, sensitivity, position), the "
     "population has parameters "
-    "(population, consensus). HJAModel has parameters for each judge."
+    "(population, consensus). HJAModel has parameters for each judge, and a plan."
 )
 
 
@@ -319,11 +319,7 @@ class PopulationResults(HJAResults):
 
     def ranking(self, judge: str | None = None, **kwargs: Any) -> pd.DataFrame:  # type: ignore[override]
         """Places of the consensus with intervals and tied groups; see :meth:`hjastats.HJAResults.ranking`."""
-        if judge is not None:
-            raise OptionError(
-                "places are those of the consensus: scores and score_errors have the predictions of single judges."
-            )
-        return ranking(self.fit, **kwargs)
+        return ranking(self.fit, judge, **kwargs)
 
     # What else is the fit's
 
@@ -403,7 +399,7 @@ class PopulationResults(HJAResults):
         check_option("method", method, ("wald",))
         return super().conf_int(alpha, cols)
 
-    judges = property(_of_single_judges)
+    judges = plan = property(_of_single_judges)
     bootstrap = diagnose = contrast_formula = drop_terms = fragility = _of_single_judges
     resid_pearson = resid_dev = property(_of_single_judges)
 

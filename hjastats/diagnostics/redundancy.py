@@ -57,6 +57,8 @@ class Redundancy(Shown):
         Whether the errors of the fit are clustered by prompt, or by something that holds whole prompts.
     note : str
         Why nothing can be said; empty if something can.
+    counted : ndarray, shape (n_judges, n_judges), or None
+        Correlations of all that judges said about the consensus, as far as they are told from none.
     """
 
     judges: tuple[str, ...]
@@ -72,6 +74,7 @@ class Redundancy(Shown):
     effective: EffectiveJudges
     is_clustered: bool
     note: str = ""
+    counted: np.ndarray | None = None
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -234,9 +237,10 @@ def redundancy(fit: Fit, observed: Observations, prompt: str | None = None) -> R
     counted = _counted(sums / np.sqrt(np.maximum(np.outer(total, total), 1e-300)), correlation, p_copy, panel_p)
     signs = np.sign(fit.parts.gamma)
     shares = plain.shares.reindex(list(data.judges)).to_numpy()
-    effective = herfindahl(shares, data.judges, plain.note, counted * np.outer(signs, signs))
+    counted = counted * np.outer(signs, signs)
+    effective = herfindahl(shares, data.judges, plain.note, counted)
     arrays = (shared, agreement, expected, correlation, z, p_copy)
-    return Redundancy(data.judges, unit, *arrays, panel, panel_p, effective, is_clustered)
+    return Redundancy(data.judges, unit, *arrays, panel, panel_p, effective, is_clustered, counted=counted)
 
 
 def _keeps_prompts(fit: Fit, data: Comparisons, prompt: str) -> bool:
