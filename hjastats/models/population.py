@@ -14,6 +14,7 @@ from .. import limits
 from ..data.cells import take
 from ..data.comparisons import Comparisons
 from ..errors import CovarianceWarning, IdentificationError, OptionError
+from ..fit import Fit
 from ..inference.clusters import Clusters
 from ..inference.population import choose_population_covariance, simulate_population
 from ..model.layout import Layout
@@ -272,8 +273,9 @@ class PopulationHJAModel(HJAModel):
         """Log-loss per comparison of some rows, predicted from the others; whole judges by their joint likelihood."""
         return held_out_loss(self.row_design(), is_test, self.rank, self._nodes(None))
 
-    def fit_like(self, fit: Any) -> PopulationResults:
+    def fit_like(self, fit: Fit) -> PopulationResults:
         """Fit with as many nodes as another fit, without warnings."""
+        assert isinstance(fit, PopulationFit)
         return self.fit(n_quadrature=fit.marginal.n_nodes, warn_convergence=False)
 
     def fit_regularized(self, *args: Any, **kwargs: Any) -> NoReturn:
