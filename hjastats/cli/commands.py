@@ -23,6 +23,7 @@ from ..models import BTLModel, HJAModel, JAModel
 from ..results import HJAResults, compare
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from ..words import counted
+from ..writing import check_target, write
 from . import options
 from .hints import told
 from .machine import described, facts, records
@@ -109,6 +110,8 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
 
 def run_fit(chosen: argparse.Namespace) -> None:
     """Fit, and print choices, ranking, summary and the contrasts asked for."""
+    if chosen.save is not None:
+        check_target(chosen.save)
     with said(chosen) as sentences:
         data = options.read(chosen)
         result = options.fit(chosen, data)
@@ -118,19 +121,21 @@ def run_fit(chosen: argparse.Namespace) -> None:
     hints = options.advice(result)
     for hint in hints:
         print(f"hint: {hint}", file=sys.stderr)
-    if chosen.save is not None:
-        result.to_json(chosen.save)
-    if chosen.json:
-        document = described(result, data, ranking, contrasts)
-        print(json.dumps(document | {"warnings": sentences, "hints": hints}, indent=1, allow_nan=False))
-        return
-    print(data, end="\n\n")
-    print(choices_text(result.choices), end="\n\n")
-    if ranking is not None:
-        print(ranking_text(ranking, len(result.model.items)), end="\n\n")
-    print(summary)
-    for contrast in contrasts:
-        print(f"\n{contrast}")
+    try:
+        # Printed before it is kept: neither a full disk nor a reader who has seen enough costs the other.
+        if chosen.json:
+            document = described(result, data, ranking, contrasts)
+            print(json.dumps(document | {"warnings": sentences, "hints": hints}, indent=1, allow_nan=False))
+        else:
+            print(data, end="\n\n")
+            print(choices_text(result.choices), end="\n\n")
+            if ranking is not None:
+                print(ranking_text(ranking, len(result.model.items)), end="\n\n")
+            print("\n\n".join([summary, *map(str, contrasts)]))
+        sys.stdout.flush()
+    finally:
+        if chosen.save is not None:
+            result.to_json(chosen.save)
 
 
 # compare
@@ -198,12 +203,19 @@ def run_report(chosen: argparse.Namespace) -> None:
     missing = [name for name in ("jinja2", "matplotlib") if util.find_spec(name) is None]
     if missing:
         raise options.UsageError(f"reports need {' and '.join(missing)}: pip install 'hjastats[report]'.")
+    check_target(chosen.output)
     with said(chosen):
         data = options.read(chosen)
         result = options.fit(chosen, data)
         size = f"{len(result.model.items)} items by {counted(data.n_judges, 'judge')}"
-        result.report(chosen.output, title=chosen.title or f"Ranking of {size}")
+        page = result.report(title=chosen.title or f"Ranking of {size}")
     print(choices_text(result.choices))
+    try:
+        write(chosen.output, page)
+    except OSError:
+        # The page is lost, the result is not.
+        print(f"\n{result.summary()}", flush=True)
+        raise
     print(f"wrote {chosen.output}")
     for hint in options.advice(result):
         print(f"hint: {hint}", file=sys.stderr)
@@ -226,6 +238,8 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
 
 def run_simulate(chosen: argparse.Namespace) -> None:
     """Write the verdicts of a simulated panel."""
+    if chosen.output is not None:
+        check_target(chosen.output)
     rng = np.random.default_rng(chosen.seed)
     if min(chosen.judges, chosen.comparisons) < 1 or chosen.items < 2:
         raise options.UsageError("a panel needs at least one judge, two items and one comparison.")
@@ -235,7 +249,10 @@ def run_simulate(chosen: argparse.Namespace) -> None:
     frame = data.to_frame()
     table = frame[["judge", "first", "second"]].rename(columns={"first": "item_a", "second": "item_b"})
     table["winner"] = np.where(data.outcome == 1.0, "a", "b")
-    table.to_csv(chosen.output or sys.stdout, index=False)
+    if chosen.output is None:
+        table.to_csv(sys.stdout, index=False)
+    else:
+        write(chosen.output, table.to_csv(index=False))
 
 
 # reproduce
@@ -272,10 +289,12 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
 
 def run_reproduce(chosen: argparse.Namespace) -> None:
     """Run the experiments and print what they found."""
-    from ..experiments import Settings, reproduce
+    from ..experiments import EXPERIMENTS, Settings, reproduce
 
     settings = Settings(chosen.quick, tuple(chosen.data), chosen.noise_volume)
-    print(reproduce(chosen.name, chosen.output, settings, jobs=chosen.jobs, progress=sys.stderr.isatty()))
+    for number, name in enumerate(EXPERIMENTS if chosen.name == "all" else [chosen.name]):
+        text = reproduce(name, chosen.output, settings, jobs=chosen.jobs, progress=sys.stderr.isatty())
+        print("\n" * (number > 0) + text, flush=True)
 
 
 COMMANDS = {
