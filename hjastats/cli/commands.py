@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import datasets, front
+from ..data.arrays import generator
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
 from ..inference.ranks import leading_places
@@ -229,9 +230,13 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judges", type=int, default=4, metavar="K", help="number of judges (default 4)")
     parser.add_argument("--items", type=int, default=8, metavar="N", help="number of items (default 8)")
     parser.add_argument("--rank", type=int, default=1, metavar="R", help="disagreement directions (default 1)")
-    parser.add_argument("--heterogeneity", type=float, default=1.0, metavar="H", help="their strength (default 1)")
+    parser.add_argument(
+        "--heterogeneity", type=options.amount, default=1.0, metavar="H", help="their strength (default 1)"
+    )
     parser.add_argument("--comparisons", type=int, default=2000, metavar="T", help="number of verdicts (default 2000)")
-    parser.add_argument("--position", type=float, default=0.0, metavar="X", help="bonus of the item shown first")
+    parser.add_argument(
+        "--position", type=options.finite, default=0.0, metavar="X", help="bonus of the item shown first"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the random numbers (default 0)")
     parser.add_argument("-o", "--output", metavar="FILE", help="CSV file to write; standard output by default")
 
@@ -240,7 +245,7 @@ def run_simulate(chosen: argparse.Namespace) -> None:
     """Write the verdicts of a simulated panel."""
     if chosen.output is not None:
         check_target(chosen.output)
-    rng = np.random.default_rng(chosen.seed)
+    rng = generator(chosen.seed)
     if min(chosen.judges, chosen.comparisons) < 1 or chosen.items < 2:
         raise options.UsageError("a panel needs at least one judge, two items and one comparison.")
     truth = heterogeneous_panel(chosen.judges, chosen.items, chosen.rank, chosen.heterogeneity, rng=rng)
@@ -276,11 +281,11 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
         help="verdicts for table1 and diagnostics; by default the embedded panel",
     )
     parser.add_argument("-o", "--output", default="reproduction", metavar="FOLDER", help="where tables and figures go")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="parallel processes (default 1)")
+    parser.add_argument("--jobs", type=options.processes, default=1, metavar="N", help="parallel processes (default 1)")
     parser.add_argument("--quick", action="store_true", help="a few repetitions, to see that everything works")
     parser.add_argument(
         "--noise-volume",
-        type=float,
+        type=options.amount,
         default=Settings.volume,
         metavar="X",
         help="records of a noisy judge, in multiples of the mean judge (default %(default)g)",

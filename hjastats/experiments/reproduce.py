@@ -175,6 +175,8 @@ def reproduce(
     if util.find_spec("matplotlib") is None:
         raise ComparisonError("the experiments draw figures: pip install 'hjastats[plots]'.")
     folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise ComparisonError(f"{str(folder)!r} is a file: name a folder for tables and figures.")
     folder.mkdir(parents=True, exist_ok=True)
     texts = []
     for one in EXPERIMENTS if name == "all" else [name]:

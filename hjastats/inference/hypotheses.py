@@ -12,10 +12,11 @@ import pandas as pd
 from patsy import DesignInfo, PatsyError
 from statsmodels.stats.contrast import ContrastResults
 
+from .. import limits
 from ..errors import ContrastError
 from ..fit import Fit
 from ..looks import LinearTest
-from ..words import quoted
+from ..words import quoted, shortened
 
 # Directions whose share of the largest singular value is below this are rounding error of the exact Jacobians.
 _RANK_TOLERANCE = 1e-9
@@ -68,14 +69,24 @@ def _parsed(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
         unknown = [name for name in hypothesis if name not in names]
         if unknown:
             raise ContrastError(f"no parameter is called {quoted(unknown)}; they are called like {quoted(names, 3)}.")
+    elif (
+        length := len(hypothesis) if isinstance(hypothesis, str) else sum(map(len, hypothesis))
+    ) > limits.CONTRAST_LENGTH:
+        raise ContrastError(
+            f"a hypothesis may have {limits.CONTRAST_LENGTH:,} characters, got {length:,}: pass a matrix instead."
+        )
     # The engine that parses formulas can be switched globally; patsy reads chained equations as they are meant.
     try:
         constraint = DesignInfo(names).linear_constraint(hypothesis)
     except PatsyError as error:
         reason = _misspelt(hypothesis, names) or str(error).splitlines()[0]
-        raise ContrastError(f"cannot read the hypothesis {hypothesis!r}: {reason}.") from None
+        raise ContrastError(f"cannot read the hypothesis {shortened(repr(hypothesis))}: {reason}.") from None
+    except RecursionError:
+        raise ContrastError(
+            f"the hypothesis {shortened(repr(hypothesis))} has too many terms for a text: pass a matrix instead."
+        ) from None
     except (ValueError, TypeError, AttributeError, AssertionError) as error:
-        raise ContrastError(f"cannot read the hypothesis {hypothesis!r}: {error}.") from None
+        raise ContrastError(f"cannot read the hypothesis {shortened(repr(hypothesis))}: {error}.") from None
     return constraint.coefs, constraint.constants.ravel()
 
 

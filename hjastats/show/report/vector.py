@@ -56,7 +56,8 @@ def _inline(svg: str, name: str) -> str:
     """Drop what only a file of its own needs, and make identifiers unique on the page."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    # Within tags only: a label that looks like an identifier is drawn as it is.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", tag[0]), svg)
     # Its width follows the page; the view box keeps the proportions.
     svg = re.sub(r'<svg([^>]*?) height="[^"]*"', r"<svg\1", svg, count=1)
     svg = re.sub(r'<svg([^>]*?) width="([^"]*)"', r'<svg\1 style="max-width:\2" width="100%"', svg, count=1)
