@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import re
+import threading
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from ..words import mentions
 
 # What the engines of statsmodels raise for formulas that they cannot read or evaluate.
 UNREADABLE = (PatsyError, FormulaicError)
+_FILTERING = threading.Lock()
 _DOT = re.compile(r"(?<![\w.)\]])\.(?![\w.])")
 
 
@@ -132,7 +134,8 @@ class CovariateFormula:
             if isinstance(self.design, DesignInfo):
                 made: Any = build_design_matrices([self.design], frame, NA_action="raise")[0]
             else:
-                with warnings.catch_warnings():
+                # The filters are those of the process: one thread at a time changes and restores them.
+                with _FILTERING, warnings.catch_warnings():
                     # formulaic makes zeros of levels that it does not know.
                     warnings.simplefilter("error", DataMismatchWarning)
                     made = self.design.get_model_matrix(frame, context=dict(self.names.values), na_action="raise")

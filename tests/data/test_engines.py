@@ -233,7 +233,7 @@ ERRORS = [
     (
         {"left": ["a", "a"], "right": ["b", "tie"], "winner": ["a", "tie"]},
         {},
-        "at row 2, counted from 1 ",
+        "at row 2, counted from 1, ",
     ),
     ({"weight": [0, 0]}, {}, ""),
     ({"winner": [0.25, 1.0], "weight": [2, 1]}, {"codes": "unit"}, ", first at row 1, counted from 1"),

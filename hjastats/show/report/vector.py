@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,9 @@ SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Arial", "sans-serif"],
 }
+
+
+_DRAWING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,9 @@ def picture(draw: Any, caption: str, name: str) -> Picture:
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
-    # The salt makes identifiers repeatable, so that the same fit gives the same page.
-    with mpl.rc_context(SETTINGS | {"svg.hashsalt": name}):
+    # Settings of matplotlib are those of the process: one page at a time changes and restores them. The salt makes identifiers
+    # repeatable, so that the same fit gives the same page.
+    with _DRAWING, mpl.rc_context(SETTINGS | {"svg.hashsalt": name}):
         drawn = draw()
         figure = getattr(drawn, "figure", drawn)
         file = io.StringIO()
