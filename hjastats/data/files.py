@@ -241,7 +241,7 @@ def _read_delimited(file: TextIO, where: str, find: FindLabels, separator: str) 
         top = pd.read_csv(file, sep=separator, nrows=1, header=None, dtype=str, index_col=False, **engine)
         refuse_repeated(top.iloc[0].dropna().tolist())
         file.seek(0)
-        header = pd.read_csv(file, sep=separator, nrows=0, index_col=False, **engine)
+        header = pd.read_csv(file, sep=separator, nrows=0, **engine)
         if header.shape[1] == 1:
             [name] = header.columns
             likely = next((other for other in ";\t|," if other in name and other != separator), ";")
