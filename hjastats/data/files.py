@@ -97,7 +97,7 @@ def from_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
     plain = {name: values.array if isinstance(values, pd.Series) else values for name, values in columns.items()}
     try:
         return pd.DataFrame(plain, index=index)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ComparisonError(f"expected a dict of equally long columns, one value per verdict ({error}).") from None
 
 
