@@ -40,14 +40,14 @@ def linear_hypotheses(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np
         try:
             matrix = np.atleast_2d(np.asarray(hypothesis[0], dtype=float))
             values = np.broadcast_to(np.asarray(hypothesis[1], dtype=float).ravel(), len(matrix)).astype(float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ContrastError("a hypothesis (R, q) needs a matrix of numbers and one value per row.") from None
     elif isinstance(hypothesis, (str, Mapping)) or _is_strings(hypothesis):
         matrix, values = _parsed(hypothesis, names)
     else:
         try:
             matrix = np.atleast_2d(np.asarray(hypothesis, dtype=float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ContrastError(
                 f"a hypothesis is a string, a dict or a matrix, got {type(hypothesis).__name__}."
             ) from None
@@ -85,7 +85,7 @@ def _parsed(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
         raise ContrastError(
             f"the hypothesis {shortened(repr(hypothesis))} has too many terms for a text: pass a matrix instead."
         ) from None
-    except (ValueError, TypeError, AttributeError, AssertionError) as error:
+    except (ValueError, TypeError, AttributeError, AssertionError, IndexError) as error:
         raise ContrastError(f"cannot read the hypothesis {shortened(repr(hypothesis))}: {error}.") from None
     return constraint.coefs, constraint.constants.ravel()
 
