@@ -20,8 +20,9 @@ from .errors import (
     SizeError,
 )
 from .front import fit
-from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
+from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel
 from .persistence import load_results
+from .population_results import PopulationResults
 from .results import HJAResults, compare
 from .selection import RankSelection, select_rank
 
@@ -43,6 +44,8 @@ __all__ = [
     "LocalOptimaWarning",
     "NonRegularWarning",
     "OptionError",
+    "PopulationHJAModel",
+    "PopulationResults",
     "RankSelection",
     "SeparationWarning",
     "SizeError",

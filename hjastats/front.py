@@ -30,7 +30,8 @@ from .inference.clusters import IMPLIED, Clusters
 from .inference.covariances import COVARIANCES
 from .model.responses import RESPONSES
 from .model.terms import SCOPES
-from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
+from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel
+from .population_results import PopulationResults
 from .results import CHOICES, HJAResults
 from .selection import BTL, CRITERIA, select_rank
 from .solve.validation import held_out_losses
@@ -87,7 +88,7 @@ class Asked:
         check_option("ties", self.ties, (AUTO, *RESPONSES))
         check_option("tie", self.tie, (AUTO, *SCOPES[1:]))
         check_option("cov_type", self.cov_type, (AUTO, *COVARIANCES))
-        check_option("judges", self.judges, (AUTO, *JUDGES))
+        check_option("judges", self.judges, (AUTO, *JUDGES, SAMPLE))
         check_option("model", self.model, (None, *MODELS))
         check_option("criterion", self.criterion, CRITERIA)
         if self.rank != AUTO and (isinstance(self.rank, bool) or not isinstance(self.rank, int | np.integer)):
@@ -103,7 +104,16 @@ class Asked:
             yield ["criterion", "where the rank is not chosen: leave it out, or use ", Hint("rank", AUTO)]
         if self.judges not in (AUTO, "fixed") and self.model == "btl":
             yield ["judges", "with ", Hint("model", "btl"), ", in which judges are alike: leave it out"]
-        if self.tie != AUTO and self.ties != "davidson":
+        if self.judges == SAMPLE and self.model is not None:
+            yield [
+                "model",
+                "with ",
+                Hint("judges", SAMPLE),
+                ", which has a model of its own: leave it out and give a rank",
+            ]
+        if self.judges == SAMPLE and self.ridge not in (AUTO, None):
+            yield ["ridge", "with ", Hint("judges", SAMPLE), ", which shrinks judges to their population: leave it out"]
+        if self.tie != AUTO and (self.ties == AUTO or not RESPONSES[self.ties].parameters):
             yield ["tie", "unless ties are an outcome: use ", Hint("ties", "davidson"), " with it"]
         if isinstance(self.groups, str) and self.cov_type not in (AUTO, "cluster"):
             yield ["groups", "with ", Hint("cov_type", self.cov_type), ": leave one of them out"]
@@ -147,14 +157,15 @@ def fit(
         Directions of disagreement; 0 is JA. By default BTL, JA and HJA compete.
     position : {"auto", None, "common", "judge"}
         Bonus of the item shown first.
-    ties : {"auto", "half", "drop", "davidson"}
+    ties : {"auto", "half", "drop", "davidson", "ordinal", "adjacent"}
     tie : {"auto", "common", "judge"}
-        Whose the tie propensity is, with ``ties="davidson"``.
+        Whose the tie propensity is with ``ties="davidson"``, the thresholds or propensities of grades with the last two.
     cov_type : {"auto", "nonrobust", "HC0", "HC1", "cluster"}
     groups : str or array_like, optional
         The column to cluster by.
-    judges : {"auto", "fixed", "pooled"}
-        Every judge with parameters of its own, or those with few verdicts as one.
+    judges : {"auto", "fixed", "pooled", "sample"}
+        Every judge with parameters of its own, or those with few verdicts as one; or all of them drawn from a population, which
+        is what is estimated (:class:`PopulationHJAModel`, never chosen by itself).
     exog, judge_exog : str, list of str, or dict, optional
         Columns that are covariates, with one coefficient or one per judge. A dict names differences of two columns,
         ``{"length": ("tokens_a", "tokens_b")}``, by :func:`style_difference`.
@@ -199,6 +210,8 @@ def fit(
     chosen = Chosen()
     with _bar(progress) as step:
         data = linked(data, chosen)
+        if asked.judges == SAMPLE:
+            return _of_a_sample(data, asked, chosen)
         result = (
             _judgewise(data, asked, chosen) if asked.model == "judgewise" else _of_judges(data, asked, chosen, step)
         )
@@ -337,7 +350,31 @@ def _pooled(data: Comparisons) -> Comparisons:
 
 
 # How judges enter a model that has parameters for them: the data it is fitted to.
+SAMPLE = "sample"
 JUDGES: dict[str, Callable[[Comparisons], Comparisons]] = {"fixed": _fixed, "pooled": _pooled}
+
+
+def _of_a_sample(data: Comparisons, asked: Asked, chosen: Chosen) -> PopulationResults:
+    """The population judges are drawn from."""
+    chosen.say("judges", SAMPLE, "asked for: the population they are drawn from is what is estimated")
+    position = asked.position if asked.position != AUTO else ("judge" if data.has_order else None)
+    reason = (
+        "asked for" if asked.position != AUTO else "judges may differ in it" if position else "the data have no order"
+    )
+    chosen.say("position", position or "none", reason)
+    ties = "half" if asked.ties == AUTO else asked.ties
+    terms = asked.covariates | {"position": position, "ties": ties, "tie": "common" if asked.tie == AUTO else asked.tie}
+    if asked.rank == AUTO:
+        found = select_rank(data, criterion=asked.criterion, judges=SAMPLE, rng=asked.seed, **terms)
+        model = found.result.model
+        chosen.say("model", found.result.fit.layout.description, found.verdict)
+    else:
+        model = PopulationHJAModel.from_comparisons(data, rank=int(asked.rank), **terms)
+        chosen.say("model", model.layout.description, "asked for")
+    kind = "cluster" if asked.groups is not None else "nonrobust" if asked.cov_type == AUTO else asked.cov_type
+    chosen.say("errors", kind, "asked for" if kind != "nonrobust" else "they count the drawing of these judges")
+    result = model.fit(cov_type=kind, cov_kwds=None if asked.groups is None else {"groups": asked.groups})
+    return PopulationResults(model, result.fit, chosen.table)
 
 
 def of_judges(data: Comparisons, judges: str, chosen: Chosen) -> Comparisons:
@@ -411,7 +448,7 @@ def _with_ties(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[
             chosen.lines[:] = again.lines
             chosen.say("ties", "davidson", f"{told}: half wins would make sensitivities of them", rates.test.statistic)
             return other
-    why = "too much alike to show" if not rates.differ else "no sensitivities that would show it"
+    why = "they differ too little to matter" if not rates.differ else "no sensitivities that would show it"
     chosen.say("ties", "half", f"{told}: {why}", rates.test.statistic)
     return result
 
@@ -610,7 +647,12 @@ class _Search:
             gain = loss[better] - loss[best]
             return best, ["confirmed", "yes", f"{by}, {gain:.4f} less than for {self._name(better)}", gain]
         gain = loss[first] - loss[best]
-        return best, ["confirmed", "no", f"{by}, {gain:.4f} less than for {self._name(first)}", gain]
+        return best, [
+            "confirmed",
+            "no",
+            f"{by}, {gain:.4f} more for {self._name(first)}, what the criterion takes",
+            gain,
+        ]
 
     def _smaller(self, candidate: Candidate) -> list[Candidate]:
         """One direction less, one kind of position effect less."""

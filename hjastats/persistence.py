@@ -19,7 +19,8 @@ from .inference.covariances import choose_covariance
 from .model.design import Coefficients
 from .model.likelihood import evaluate
 from .model.terms import OPTIONS
-from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
+from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel
+from .population_results import PopulationResults
 from .results import HJAResults
 from .solve.penalties import PENALTIES, Penalty
 from .solve.precision import stationarity
@@ -29,7 +30,7 @@ from .solve.trust import Optimum
 from .solve.validation import CrossValidation
 from .words import quoted, shortened
 
-MODELS = {cls.__name__: cls for cls in (HJAModel, JAModel, BTLModel, JudgewiseBTLModel)}
+MODELS = {cls.__name__: cls for cls in (HJAModel, JAModel, BTLModel, JudgewiseBTLModel, PopulationHJAModel)}
 
 
 def load_results(source: str | Path) -> HJAResults:
@@ -119,6 +120,8 @@ def _whole(text: str) -> int:
 def _rebuild(document: dict[str, Any]) -> HJAResults:
     model = _model(document["model"], document["data"])
     stored, fit = document["estimate"], document["fit"]
+    if isinstance(model, PopulationHJAModel):
+        return _population(model, document)
     at = Coefficients(
         np.array(stored["scores"], dtype=float),
         np.array(stored["judge_terms"], dtype=float).reshape(len(model.judges), -1),
@@ -140,10 +143,27 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
     found = Search(best, *counts, outermost=fit.get("outermost"))
     record = assess(layout, design, found, method=fit["method"], information=fit["information"], penalty=penalty)
     chosen = choose_covariance(record, fit["cov_type"], dict(fit["cov_kwds"]), lambda: model.observations)
-    # Files written before there were choices have none.
+    return model.results_class(model, chosen, _choices(document))
+
+
+def _choices(document: dict[str, Any]) -> pd.DataFrame | None:
+    """What the front door chose; files written before there were choices have none."""
     lines = document.get("choices")
-    choices = pd.DataFrame(lines).set_index("what").astype({"number": float}) if lines else None
-    return model.results_class(model, chosen, choices)
+    return pd.DataFrame(lines).set_index("what").astype({"number": float}) if lines else None
+
+
+def _population(model: PopulationHJAModel, document: dict[str, Any]) -> PopulationResults:
+    """A population is where it was stored, if its data say so."""
+    stored, fit = document["population"], document["fit"]
+    values, is_free = np.array(stored["values"], dtype=float), np.array(stored["is_free"], dtype=bool)
+    record = model.fit_at(values, is_free, int(stored["n_quadrature"]), int(fit["iterations"]))
+    loglike = document["estimate"]["loglike"]
+    if not abs(record.loglike - loglike) <= 1e-8 * max(1.0, abs(loglike)):
+        raise ComparisonError(
+            f"the file claims a log-likelihood of {loglike:.6f}, its data and estimate give {record.loglike:.6f}: not loaded."
+        )
+    found = model.with_errors(record, fit["cov_type"], dict(fit["cov_kwds"]))
+    return PopulationResults(model, found.fit, _choices(document))
 
 
 def _check_facts(options: dict[str, Any], fit: dict[str, Any], model: HJAModel, penalty: Penalty | None) -> None:

@@ -36,6 +36,7 @@ from .inference.bootstrap import Bootstrap, bootstrap, check_options
 from .inference.constraints import HypothesisTest, lr_test, score_test
 from .inference.contrasts import Contrast, Spec, contrast, is_contrast, wald_intervals
 from .inference.covariances import choose_covariance
+from .inference.decisions import HeadToHead, Places, board, head_to_head, places
 from .inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
 from .inference.hypotheses import t_test, wald_test, wald_test_kinds
 from .inference.likelihood_ratio import compare_lr_test, comparison_table, drop_table, likelihood_ratio
@@ -47,8 +48,10 @@ from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, sa
 from .inference.ranks import ranking
 from .judges import JudgeQuestions
 from .looks import ModelTable, Summary, Summary2, TermTests, page
+from .plan import PlanQuestions
 from .show.figures import FitPlots
 from .show.glance import at_a_glance
+from .show.leaderboard import Leaderboard
 from .show.report import Subject, render
 from .show.summary import Heading, summarise
 from .solve.existence import INVOLVED
@@ -94,6 +97,9 @@ class HJAResults(GenericLikelihoodModelResults):
     >>> float(result.fittedvalues.max().round(3)), float((abs(result.resid) < 0.5).mean().round(3))    # hits
     (0.999, 0.737)
     """
+
+    # Where to look after the first three lines.
+    _look = ".summary(), .ranking(), .plot, .judges"
 
     def __init__(self, model: HJAModel, fit: Fit, choices: pd.DataFrame | None = None) -> None:
         self.model, self.fit = model, fit
@@ -599,6 +605,130 @@ class HJAResults(GenericLikelihoodModelResults):
         {'estimate': 1.4797, 'p_adjusted': 0.0}
         """
         return pairwise(self.fit, kind, method=method, alpha=alpha, rng=rng, labels=labels)
+
+    # Decisions
+
+    def leaderboard(
+        self,
+        scale: str = "log-odds",
+        *,
+        judge: str | None = None,
+        anchor: str | None = None,
+        top: int = 3,
+        level: float = 0.95,
+        prior: str = "normal",
+        rng: int | np.random.Generator | None = 0,
+    ) -> Leaderboard:
+        """Who is best and how sure that is, as a table to print, to hand on and to plot.
+
+        Parameters
+        ----------
+        scale : {"log-odds", "elo", "win-rate"}
+            Of the scores: as fitted, in Elo points (400 / log(10) for a unit of log-odds, 1,000 at the anchor), or the chance to
+            be preferred to another item drawn at random, by a judge of average sensitivity and without the advantage of a position.
+        judge : str, optional
+            Rank by this judge's scores instead of the consensus.
+        anchor : str, optional
+            Item from which scores count, itself without error; the mean of the items by default.
+        top : int
+            Of how many places the chance is shown beside that of the first.
+        level : float
+            Of intervals, and of the ranges of places, which hold jointly.
+        prior : {"normal", "flat"}
+            What is known about the items before, for the chances of places. "normal": they are drawn from a normal distribution
+            whose spread the estimates tell. "flat": nothing, which is too sure where items lie closer than their errors.
+        rng : int or numpy.random.Generator
+
+        Returns
+        -------
+        Leaderboard
+            ``table``, exact; ``to_csv``, ``to_dict`` (exact), ``to_latex``, ``to_markdown``, ``to_html`` (rounded), ``plot``.
+
+        Raises
+        ------
+        IdentificationError
+            When scores run to infinity or are not determined.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.leaderboard("elo", anchor="model-H").table[["score", "std_err", "p_best", "tier"]].head(3).round(2)
+                   score  std_err  p_best  tier
+        item
+        model-I  1086.26    22.93     1.0     1
+        model-H  1000.00     0.00     0.0     2
+        model-A   948.39    21.43     0.0     2
+        """
+        table = board(
+            self.fit,
+            scale=scale,
+            judge=judge,
+            anchor=anchor,
+            top=min(top, len(self.model.items)),
+            level=level,
+            prior=prior,
+            rng=rng,
+        )
+        return Leaderboard(table, scale, judge, anchor, level, prior)
+
+    def places(
+        self,
+        judge: str | None = None,
+        *,
+        prior: str = "normal",
+        bootstrap: Bootstrap | None = None,
+        items: Sequence[str] | None = None,
+        rng: int | np.random.Generator | None = 0,
+    ) -> Places:
+        """How likely every item is to have every place.
+
+        Parameters
+        ----------
+        judge : str, optional
+            By this judge's scores instead of the consensus.
+        prior : {"normal", "flat"}
+            As in :meth:`hjastats.HJAResults.leaderboard`.
+        bootstrap : Bootstrap, optional
+            Take the replications of :meth:`hjastats.HJAResults.bootstrap` for draws, instead of a normal distribution.
+        items : sequence of str, optional
+            Rank these among themselves.
+        rng : int or numpy.random.Generator
+
+        Returns
+        -------
+        Places
+            ``probability`` of items by places, ``best``, ``top(k)``, ``expected``.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> result.places().top(3).iloc[1:5].round(2).to_dict()
+        {'model-H': 1.0, 'model-A': 0.93, 'model-E': 0.07, 'model-B': 0.0}
+        """
+        return places(self.fit, judge, prior=prior, bootstrap=bootstrap, items=items, rng=rng)
+
+    def head_to_head(self, a: str, b: str, judge: str | None = None, alpha: float = 0.05) -> HeadToHead:
+        """How likely item a is preferred to item b, in a sentence.
+
+        Parameters
+        ----------
+        a, b : str
+        judge : str, optional
+            By this judge; by default by one of average sensitivity, who follows the consensus. Position effects are left out.
+        alpha : float
+            One minus the level of the interval, which is made on the logit scale.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> found = result.head_to_head("model-A", "model-H", judge="judge-5")
+        >>> print(found.sentence.partition(", which ")[0])
+        judge-5 prefers model-A to model-H with probability 0.676 (95% interval 0.560 to 0.775)
+        """
+        return head_to_head(self.fit, a, b, judge, alpha)
 
     # Contrasts and tests
 
@@ -1377,6 +1507,19 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         return JudgeQuestions(self.model, self.fit)
 
+    @property
+    def plan(self) -> PlanQuestions:
+        """Questions about further verdicts, a method for each; see :class:`hjastats.plan.PlanQuestions`.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
+        >>> int(result.plan.sample_size("mu[model-A] - mu[model-H]", power=0.9).verdicts)
+        3540
+        """
+        return PlanQuestions(self.model, self.fit)
+
     @overload
     def report(self, path: None = None, title: str | None = None) -> str: ...
 
@@ -1588,5 +1731,5 @@ def _in_three_lines(results: HJAResults) -> str:
     return (
         f"{fit}\n"
         f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
-        f"{errors}; .summary(), .ranking(), .plot, .judges"
+        f"{errors}; {results._look}"
     )

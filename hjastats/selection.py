@@ -17,7 +17,7 @@ from .inference.rank_tests import bootstrap_ratio_test
 from .looks import Piece, Shown, Table, Title
 from .model.decomposition import max_rank
 from .model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
-from .models import HJAModel
+from .models import HJAModel, PopulationHJAModel
 from .results import HJAResults
 from .show import plots
 from .solve.ridge import Ridge
@@ -161,6 +161,7 @@ def select_rank(
     ties: str = "half",
     tie: str = "common",
     offset: Any = None,
+    judges: str = "fixed",
     groups: Any = None,
     n_folds: int = 5,
     n: int = 199,
@@ -181,8 +182,12 @@ def select_rank(
         parametric bootstrap does not reject at the 5% level, BTL against rank 0, each rank against one direction more.
     exog, judge_exog, position, ties, tie, offset
         As in :class:`HJAModel`.
+    judges : {"fixed", "sample"}
+        Whether judges have parameters of their own or are a sample, :class:`PopulationHJAModel`, whose BIC takes the number of
+        judges; with "bic", "aic" and "cv", and ranks 0 to 2 by default.
     groups : str or array_like, optional
-        Rows held out together, such as the verdicts on one prompt; single records by default.
+        Rows held out together, such as the verdicts on one prompt; single records by default. ``"judge"`` leaves out whole judges
+        of a sample, which is the honest test of what holds for others.
     n_folds : int
         Folds of "cv".
     n : int
@@ -206,7 +211,14 @@ def select_rank(
     'Rank 1 by BIC; the criteria disagree: AIC takes 2. Look at what the further directions are.'
     """
     check_option("criterion", criterion, CRITERIA)
+    check_option("judges", judges, ("fixed", "sample"))
     data = data if isinstance(data, Comparisons) else read_comparisons(data)
+    if judges == "sample":
+        check_option("criterion", criterion, ("bic", "aic", "cv"))
+        terms = {"position": position, "ties": ties, "tie": tie, "judge_exog": judge_exog, "offset": offset}
+        model = PopulationHJAModel.from_comparisons(data, exog, **terms)
+        sampled = _candidates((0, 1, 2) if ranks is None else ranks, data)
+        return _of_a_sample(model, sampled, criterion, groups, n_folds, np.random.default_rng(rng))
     candidates = _candidates(ranks, data)
     enough = patience if ranks is None else None
     rng = generator(rng)
@@ -232,6 +244,24 @@ def select_rank(
             cv=loss.loss.mean(axis=1), cv_se=error / np.sqrt(n_folds), cv_ridge=loss.is_ridge.sum(axis=1)
         )
     return RankSelection(criterion, table, _smallest(table[criterion]), fits.results, fits.scree())
+
+
+def _of_a_sample(
+    model: PopulationHJAModel, ranks: list[int], criterion: str, groups: Any, n_folds: int, rng: np.random.Generator
+) -> RankSelection:
+    """Fits of a population of increasing rank."""
+    ranks = [rank for rank in ranks if rank <= max_rank(len(model.judges), len(model.items))]
+    results: dict[Choice, HJAResults] = {rank: model.with_rank(rank).fit(warn_convergence=False) for rank in ranks}
+    columns = {"llf": "llf", "df": "df_model", "aic": "aic", "bic": "bic", "converged": "converged"}
+    values = {name: [getattr(result, own) for result in results.values()] for name, own in columns.items()}
+    table = pd.DataFrame(values, index=pd.Index(list(results), name="rank"))
+    if criterion == "cv":
+        folds = model.row_folds(groups, n_folds, rng)
+        losses = np.array([[model.with_rank(rank).held_out(fold) for fold in folds] for rank in ranks])
+        table = table.assign(cv=losses.mean(axis=1), cv_se=losses.std(axis=1, ddof=1) / np.sqrt(n_folds))
+    largest = results[ranks[-1]].fit
+    strengths = np.asarray(largest.params[largest.layout.slices["sd"]][1 : 1 + ranks[-1]])
+    return RankSelection(criterion, table, _smallest(table[criterion]), results, strengths)
 
 
 def _smallest(values: pd.Series) -> Choice:

@@ -16,12 +16,13 @@ from hjastats.cli.main import parser
 from hjastats.data import roles, shapes, vocabulary
 from hjastats.fit import Fit, Observations
 from hjastats.judges import JudgeQuestions
+from hjastats.plan import PlanQuestions
 from hjastats.show import plots
 from hjastats.show.figures import FitPlots
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = sorted((ROOT / "docs" / "api").glob("*.md"))
-CLASSES = (hja.Comparisons, hja.HJAModel, hja.HJAResults, hja.RankSelection, JudgeQuestions, FitPlots)
+CLASSES = (hja.Comparisons, hja.HJAModel, hja.HJAResults, hja.RankSelection, JudgeQuestions, PlanQuestions, FitPlots)
 # The page of a record shows all its members; what they are worth is shown on the page that lists it.
 RECORDS = (Fit, Observations)
 # Without an underscore because other modules of the package, or statsmodels, call them; not for users.

@@ -229,7 +229,7 @@ def test_covariates_and_weights_go_in_by_name():
         ({"model": "btl", "rank": 3}, "rank=3 has no effect with model='btl'"),
         ({"tie": "judge"}, "tie='judge' has no effect unless ties are an outcome"),
         ({"cov_type": "robust"}, "cov_type must be 'auto', 'nonrobust', 'HC0', 'HC1' or 'cluster'"),
-        ({"judges": "random"}, "judges must be 'auto', 'fixed' or 'pooled'"),
+        ({"judges": "random"}, "judges must be 'auto', 'fixed', 'pooled' or 'sample'"),
         ({"rank": 1.5}, "rank must be a whole number or 'auto'"),
         ({"exog": np.ones(3)}, "exog must name columns of the data"),
         ({"exog": "length"}, "exog='length': no such column"),

@@ -205,3 +205,42 @@ def test_bic_prefers_position_effects_to_disagreement_and_gpt_4_leads(data):
     assert best == (0, "judge")
     assert fits[best].consensus.index[0] == "gpt-4"
     assert fits[1, None].consensus.index[0] != "gpt-4"
+
+
+# Graded verdicts: R's ordinal rounds to twelve digits and stops where a step gains less than 1e-6 of a log-likelihood.
+CLM = 1e-6
+
+
+@pytest.fixture(scope="module", params=["gles", "cems"])
+def graded(request, shared_data, oracles):
+    """Verdicts on a scale, their oracle, and the fit."""
+    oracle = json.loads((oracles / f"ordinal_{request.param}.json").read_text())["symmetric"]
+    table = pd.read_csv(shared_data / oracle["data"] / "verdicts.csv").dropna()
+    if request.param == "gles":
+        codes = {grade: (5 - grade) / 4 for grade in range(1, 6)}
+        data = hja.read_comparisons(table, outcome="response", codes=codes)
+    else:
+        data = hja.read_comparisons(table)
+    result = hja.BTLModel.from_comparisons(data, position="common", ties="ordinal").fit(information="observed")
+    return result, oracle
+
+
+def test_graded_verdicts_have_the_likelihood_of_ordinal_clm(graded):
+    result, oracle = graded
+    assert result.nobs == oracle["n"]
+    assert result.llf == pytest.approx(oracle["logLik"], abs=CLM)
+    assert result.df_model == oracle["df"]
+    assert result.converged
+
+
+def test_graded_scores_thresholds_and_errors_equal_those_of_ordinal_clm(graded):
+    result, oracle = graded
+    items, reference = oracle["items"], oracle["reference"]
+    same = {"central.1": "-threshold1 - position", "central.2": "threshold1 - position"}
+    same |= {"spacing.1": "threshold2 - threshold1"}
+    same |= {f"x{i}": f"mu[{item}] - mu[{reference}]" for i, item in enumerate(items, start=1)}
+    assert set(oracle["coef"]) <= set(same)
+    found = {name: result.contrast(same[name]).summary_frame() for name in oracle["coef"]}
+    for name, frame in found.items():
+        assert frame["estimate"].iloc[0] == pytest.approx(oracle["coef"][name], abs=CLM)
+        assert frame["std_err"].iloc[0] == pytest.approx(oracle["se"][name], abs=CLM)

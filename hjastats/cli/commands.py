@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import util
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ from .. import datasets, front
 from ..data.arrays import generator
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
+from ..export import text_or_file
+from ..inference.decisions import SCALES
 from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
 from ..models import BTLModel, HJAModel, JAModel
 from ..results import HJAResults, compare
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from ..words import counted
+from ..words import LINE_WIDTH, counted, either, wrapped
 from ..writing import check_target, write
 from . import options
 from .hints import told
@@ -159,6 +162,9 @@ def run_compare(chosen: argparse.Namespace) -> None:
         read = options.read(chosen)
         data = front.of_judges(front.linked(read, told), chosen.judges, told)
         positions, ties = front.positions(data), "half" if chosen.ties == front.AUTO else chosen.ties
+        if (data.outcome == 0.5).any():
+            other = "half a win for each; as an outcome of their own, which fit may take, with --ties davidson"
+            told.say("ties", ties, other if chosen.ties == front.AUTO else "asked for")
         largest = max_rank(data.n_judges, data.n_items)
         ranks = sorted(set(chosen.ranks or ([1] if largest else [])))
         if not all(0 < rank <= largest for rank in ranks):
@@ -220,6 +226,122 @@ def run_report(chosen: argparse.Namespace) -> None:
     print(f"wrote {chosen.output}")
     for hint in options.advice(result):
         print(f"hint: {hint}", file=sys.stderr)
+
+
+# leaderboard
+
+
+def add_leaderboard(parser: argparse.ArgumentParser) -> None:
+    """Data, model and the board."""
+    options.add_data(parser)
+    options.add_model(parser)
+    group = parser.add_argument_group("board")
+    group.add_argument("--scale", choices=SCALES, default=SCALES[0], help=f"of the scores (default {SCALES[0]})")
+    group.add_argument("--anchor", metavar="ITEM", help="item from which scores count (default: the mean)")
+    group.add_argument(
+        "--top", type=int, default=3, metavar="K", help="show the chance of the first K places (default 3)"
+    )
+    group.add_argument("-o", "--output", metavar="FILE", help=f"write it as {', '.join(BOARDS)}, by the ending")
+
+
+def run_leaderboard(chosen: argparse.Namespace) -> None:
+    """Fit and print the board, or write it."""
+    write = _by_ending(BOARDS, chosen.output)
+    with said(chosen):
+        result = options.fit(chosen, options.read(chosen))
+        board = result.leaderboard(chosen.scale, anchor=chosen.anchor, top=chosen.top, rng=chosen.seed)
+    print(choices_text(result.choices), end="\n\n")
+    print(board)
+    if write is not None:
+        _write(write(board), chosen.output)
+
+
+def _by_ending(known: dict[str, Callable[[Any], str]], path: str | None) -> Callable[[Any], str] | None:
+    """How to write a file, by its ending; None without a file."""
+    if path is None:
+        return None
+    ending = PurePath(path).suffix
+    if ending not in known:
+        raise options.UsageError(f"--output must end in {either([*known])}, got {path!r}.")
+    return known[ending]
+
+
+def _write(text: str, path: str) -> None:
+    text_or_file(text, path)
+    print(f"wrote {path}")
+
+
+# plan
+
+
+def add_plan(parser: argparse.ArgumentParser) -> None:
+    """Data, model, goal, budget and prices."""
+    options.add_data(parser)
+    options.add_model(parser)
+    group = parser.add_argument_group("plan")
+    group.add_argument(
+        "--goal",
+        default="top2",
+        metavar="TEXT",
+        help='top2 (default), "order all", places, or a contrast such as "mu[a] - mu[b]"',
+    )
+    group.add_argument("--budget", type=float, default=100.0, metavar="N", help="comparisons, or money (default 100)")
+    group.add_argument(
+        "--cost",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="JUDGE=PRICE",
+        help="price of a verdict of every judge",
+    )
+    group.add_argument("--batch", type=int, metavar="N", help="number the comparisons by batches of this size")
+    group.add_argument("-o", "--output", metavar="FILE", help=f"write all of them as {', '.join(PLANS)}, by the ending")
+
+
+def run_plan(chosen: argparse.Namespace) -> None:
+    """Fit, and print whether it is enough and what to ask next."""
+    write = _by_ending(PLANS, chosen.output)
+    with said(chosen):
+        result = options.fit(chosen, options.read(chosen))
+        enough = result.plan.stopping(chosen.goal)
+        asked = result.plan.next(
+            chosen.budget, chosen.goal, cost=_prices(chosen.cost), batch=chosen.batch, rng=chosen.seed
+        )
+    print(choices_text(result.choices), end="\n\n")
+    print(_folded(enough), _folded(asked), sep="\n\n")
+    if write is not None:
+        _write(write(asked), chosen.output)
+
+
+def _folded(shown: object) -> str:
+    """Text whose sentences are folded; tables stay as they are."""
+    lines = str(shown).splitlines()
+    return "\n".join(
+        line for text in lines for line in ([text] if len(text) <= LINE_WIDTH else wrapped(text, LINE_WIDTH))
+    )
+
+
+def _prices(given: list[str]) -> dict[str, float] | None:
+    """Prices by judge, of texts such as gpt-4=0.03."""
+    pairs = [text.rpartition("=") for text in given]
+    try:
+        return {judge: float(price) for judge, _, price in pairs} if pairs else None
+    except ValueError:
+        raise options.UsageError(f"--cost takes pairs such as gpt-4=0.03, got {given}.") from None
+
+
+# By the ending of the file to write.
+BOARDS: dict[str, Callable[[Any], str]] = {
+    ".csv": lambda board: board.to_csv(),
+    ".json": lambda board: json.dumps(board.to_dict(), indent=1) + "\n",
+    ".md": lambda board: board.to_markdown(),
+    ".tex": lambda board: board.to_latex(),
+    ".html": lambda board: board.to_html(),
+}
+PLANS: dict[str, Callable[[Any], str]] = {
+    ".csv": lambda asked: asked.to_csv(),
+    ".jsonl": lambda asked: asked.to_jsonl(),
+}
 
 
 # simulate
@@ -334,6 +456,20 @@ COMMANDS = {
         add_report,
         run_report,
         "Example:\n  hjastats report verdicts.csv -o report.html",
+    ),
+    "leaderboard": Command(
+        "who is best, and how sure that is",
+        "Fit a model and print places with joint ranges, scores, chances of the first places, win rates and tiers.",
+        add_leaderboard,
+        run_leaderboard,
+        "Example:\n  hjastats leaderboard verdicts.csv --scale elo -o board.md",
+    ),
+    "plan": Command(
+        "what to ask next, and whether it is enough",
+        "Fit a model and say whether a goal is reached, how many verdicts are missing, and which to ask for next.",
+        add_plan,
+        run_plan,
+        "Example:\n  hjastats plan verdicts.csv --budget 500 --goal top2 -o next.csv",
     ),
     "simulate": Command(
         "write a simulated panel as CSV",

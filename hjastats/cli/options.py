@@ -32,8 +32,11 @@ TERM_OPTIONS = {
     kind.name: (("none", *SCOPES[1:]), f"{kind.help}: none, the same for all judges, or one per judge")
     for kind in OPTIONS.values()
 } | {
-    "ties": (tuple(RESPONSES), "ties are half a win for each, left out, or an outcome of their own"),
-    "tie": (SCOPES[1:], "tie propensity with --ties davidson"),
+    "ties": (
+        tuple(RESPONSES),
+        "ties are half a win for each, left out, an outcome of their own, or one of several grades",
+    ),
+    "tie": (SCOPES[1:], "tie propensity, or thresholds of grades: the same for all judges, or one per judge"),
 }
 # Arguments of read_comparisons that are one text.
 TEXT_OPTIONS = {

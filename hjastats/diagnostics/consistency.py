@@ -17,7 +17,7 @@ from ..inference.contrasts import two_sided
 from ..inference.score_tests import moved
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, log_odds, own_predictors, weighted
-from ..model.responses import Derivatives, expected_outcome
+from ..model.responses import Derivatives, expected_outcome, worth_variance
 from ..model.terms import LOG_ODDS
 from .adjusted import holm
 
@@ -50,7 +50,17 @@ def mean_squares(rows: Design, at: Coefficients, of: str = "judges") -> tuple[np
     [[1.0], [1.0]]
     """
     here = evaluate(rows, at)
-    return ratios(rows, here.slope**2 / rows.n, here.curvature, of)
+    residual = here.slope
+    if not rows.response.is_natural:
+        residual = rows.y - rows.n * expected_outcome(rows.response, rows.response.probabilities(here.eta, here.own))
+    return ratios(rows, residual**2 / rows.n, variances(rows, here), of)
+
+
+def variances(cells: Design, here: Derivatives) -> np.ndarray:
+    """Variance of what the verdicts of each cell are worth together: the curvature where predictors are natural parameters."""
+    if cells.response.is_natural:
+        return here.curvature
+    return cells.n * worth_variance(cells.response, cells.response.probabilities(here.eta, here.own))
 
 
 def ratios(cells: Cells, squares: np.ndarray, variance: np.ndarray, of: str) -> tuple[np.ndarray, np.ndarray]:
@@ -74,10 +84,10 @@ def known_variances(cells: Design, here: Derivatives, of: str) -> tuple[np.ndarr
     """Variances of infit and outfit if the parameters were known, each of shape (n_judges,) or (n_items,)."""
     probabilities = cells.response.probabilities(here.eta, here.own)
     values = np.array(list(cells.response.verdicts.values()))[:, None]
-    variance = here.curvature / cells.n
+    variance = variances(cells, here) / cells.n
     fourth = np.sum(probabilities * ((values - np.sum(values * probabilities, axis=0)) ** 2 - variance) ** 2, axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        infit = summed(cells, cells.n * fourth, of) / summed(cells, here.curvature, of) ** 2
+        infit = summed(cells, cells.n * fourth, of) / summed(cells, cells.n * variance, of) ** 2
         outfit = summed(cells, cells.n * fourth / variance**2, of) / summed(cells, cells.n, of) ** 2
     return infit, outfit
 

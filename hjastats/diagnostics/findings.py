@@ -15,7 +15,7 @@ from ..errors import SizeError, spelled
 from ..fit import Fit, Observations
 from ..inference.estimates import leverage, sensitivity
 from ..inference.score_tests import ScoreTest, judge_term_test
-from ..model.responses import is_soft
+from ..model.responses import Response, is_soft, points_of_scale
 from ..model.terms import Term
 from ..words import and_more, quoted
 from .adjusted import holm
@@ -130,6 +130,11 @@ def _connectivity(fit: Fit, data: Comparisons) -> Finding:
     loose = data.connectivity.judge_groups
     if not loose:
         return Finding("connectivity", False, "Every judge links all items by its own comparisons.")
+    if not fit.layout.has_judge_parameters:
+        text = (
+            f"{len(loose)} of {data.n_judges} judges link all items only together with others, as the model takes them."
+        )
+        return Finding("connectivity", False, text)
     on_what = "structure of the model" if fit.tangent.shared_judges.shape[1] else "prior"
     text = (
         f"{len(loose)} of {data.n_judges} judges do not link all items by their own comparisons ({quoted(loose)}); their scores "
@@ -177,6 +182,8 @@ def _first_shares(data: Comparisons, known: OrderEvidence) -> Finding:
 
 def _position_test(scope: str | None, known: OrderEvidence) -> Finding:
     test = known.test
+    if test is None and scope == "common" and len(known.p_first) == 1:
+        return Finding("position test", False, "There is one judge: the position effect is its own.")
     if test is None:
         whom = "the item scores" if known.is_designed else "the taste of a judge"
         return Finding("position test", False, f"A position effect per judge cannot be told from {whom} in these data.")
@@ -223,7 +230,8 @@ def _order(known: OrderEvidence) -> Finding:
             "the ranking, not by design."
         )
     else:
-        text = f"{known.n_both:,} of the {known.n_often:,} pairs compared more than once were shown in both orders."
+        text = f"{known.n_both:,} of the {known.n_often:,} pairs compared more than once were shown in both orders"
+        text += "." if known.is_designed else ": so few that a position effect is hardly told from taste."
     return Finding("order", not known.is_designed, text)
 
 
@@ -240,7 +248,7 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
     groups = fit.choice.facts.get("groups")
     # Labels that were passed are taken at their word.
     if fit.choice.kind == "cluster" and (not isinstance(groups, str) or groups == found.column):
-        text = f"Clustered by {by}, standard errors are larger than those of the model, of {told} at most."
+        text = f"Clustered by {by}. The largest standard errors, over those of the model: {told}."
         return [Finding("prompts", False, text)]
     if found.largest <= max(HANGS_TOGETHER, found.by_chance):
         text = f"Clustering by {by} would change standard errors by no more than chance, at most {found.largest:.1f} times."
@@ -254,20 +262,20 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
 
 
 def _ties(fit: Fit, observed: Observations, *, hangs_together: bool) -> Finding:
-    data, terms = observed.data, fit.layout.terms
+    data = observed.data
     share = float(np.average(data.outcome == 0.5, weights=data.weight))
     soft = float(np.average(is_soft(fit.design.response, data.outcome), weights=data.weight))
     advice = " Use cov_type='cluster'." if hangs_together else " Use cov_type='HC0' or 'cluster'."
     robust = "" if fit.choice.kind != "nonrobust" else advice
     if soft > 0:
         text = f"{soft:.1%} of the verdicts are soft preferences: model-based standard errors do not hold for them.{robust}"
+        if n_points := points_of_scale(data.outcome):
+            text += f" They lie on a scale of {n_points} points: ties='ordinal' takes them as grades."
         return Finding("ties", bool(robust), text)
     if observed.n_ties_dropped:
         return Finding("ties", False, f"{observed.n_ties_dropped:,.0f} ties were left out, as asked for.")
     if fit.design.response.parameters:
-        never = [data.judges[k] for k, _ in terms.held]
-        note = f" Judges that never tie, without a tie propensity: {quoted(never)}." if never else ""
-        return Finding("ties", False, f"Ties ({share:.1%} of the verdicts) are an outcome of their own.{note}")
+        return Finding("ties", False, _outcomes_text(fit, share))
     if share > 0.02:
         text = (
             f"{share:.1%} of the verdicts are ties, counted as half wins: they vary less than the model says, so model-based "
@@ -278,25 +286,42 @@ def _ties(fit: Fit, observed: Observations, *, hangs_together: bool) -> Finding:
     return Finding("ties", False, text)
 
 
+def _outcomes_text(fit: Fit, share: float) -> str:
+    """Which verdicts are outcomes of their own, and whose parameters are none."""
+    response, judges = fit.design.response, fit.layout.judges
+    never = list(dict.fromkeys(judges[k] for k, _ in sorted(fit.layout.terms.held)))
+    if not _is_graded(response):
+        note = f" Judges that never tie, without a parameter of ties: {quoted(never)}." if never else ""
+        return f"Ties ({share:.1%} of the verdicts) are an outcome of their own.{note}"
+    merged = [f"{grade:.3g}" for grade in response.never]
+    text = (
+        f"Verdicts have {len(response.verdicts)} grades ({', '.join(f'{x:.3g}' for x in response.verdicts.values())})"
+    )
+    text += f"; {and_more(merged, 4)} of the scale, never given, merged with the next." if merged else "."
+    return text + (f" Judges that left out some of them, with fewer parameters: {quoted(never)}." if never else "")
+
+
+def _is_graded(response: Response) -> bool:
+    """Whether there is more than a win, a tie and a loss."""
+    return not set(response.verdicts.values()) <= {1.0, 0.5, 0.0}
+
+
 def _tie_rates(fit: Fit, observed: Observations) -> list[Finding]:
-    """Whether judges tie alike; otherwise what is not said of ties is said of sensitivities."""
+    """Whether judges tie, or use grades, alike; otherwise what is not said of ties is said of sensitivities."""
     data, response = observed.data, fit.design.response
-    found = None if is_soft(response, data.outcome).any() else tie_rates(data)
+    if data.n_judges == 1 or is_soft(response, data.outcome).any():
+        return []
+    if _is_graded(response):
+        ends = np.bincount(data.judge_index, data.weight * np.isin(data.outcome, (0.0, 1.0)), data.n_judges)
+        rates = ends / np.bincount(data.judge_index, data.weight, data.n_judges)
+        seen = f"Judges go to the ends of the scale in {rates.min():.0%} to {rates.max():.0%} of their verdicts"
+        return _one_for_all(fit, seen, "one set of parameters for all")
+    found = tie_rates(data)
     if found is None:
         return []
     span = found.span
     if response.parameters:
-        if fit.layout.terms.scope("tie") != "common":
-            return []
-        test = _tie_test(fit)
-        if test is None or test.p_value >= LEVEL:
-            told = "cannot be tested here" if test is None else f"is not rejected ({test.told})"
-            return [Finding("tie rates", False, f"Judges tie in {span}; one propensity for all {told}.")]
-        text = (
-            f"Judges tie in {span}, one propensity for all does not do (score test: {test.told}): "
-            f"{'sensitivities' if fit.layout.structure.has_sensitivities else 'scores'} absorb the difference. Fit tie='judge'."
-        )
-        return [Finding("tie rates", True, text)]
+        return _one_for_all(fit, f"Judges tie in {span}", "one propensity for all")
     if not fit.layout.structure.has_sensitivities:
         return []
     if found.differ:
@@ -305,14 +330,34 @@ def _tie_rates(fit: Fit, observed: Observations) -> list[Finding]:
             "who ties. Fit ties='davidson', tie='judge', or ties='drop'."
         )
         return [Finding("tie rates", True, text)]
-    return [Finding("tie rates", False, f"Judges tie in {span}: too much alike to show in their sensitivities.")]
+    return [
+        Finding("tie rates", False, f"Judges tie in {span}: they differ too little to show in their sensitivities.")
+    ]
+
+
+def _one_for_all(fit: Fit, seen: str, same: str) -> list[Finding]:
+    """Whether the own parameters of the response can be the same for all judges, where they are."""
+    parameters = fit.design.response.parameters
+    if fit.layout.terms.scope(parameters[0].name) != "common":
+        return []
+    test = _tie_test(fit)
+    if test is None or test.p_value * len(parameters) >= LEVEL:
+        told = "cannot be tested here" if test is None else f"is not rejected ({test.told})"
+        return [Finding("tie rates", False, f"{seen}; {same} {told}.")]
+    text = (
+        f"{seen}, {same} does not do (score test: {test.told}): "
+        f"{'sensitivities' if fit.layout.structure.has_sensitivities else 'scores'} absorb the difference. Fit tie='judge'."
+    )
+    return [Finding("tie rates", True, text)]
 
 
 def _tie_test(fit: Fit) -> ScoreTest | None:
-    """Score test of tie propensities per judge where there is one for all."""
-    (kind,) = fit.design.response.parameters
-    cells = fit.design.with_own_term(Term("tie per judge", "judge", kind), np.ones(len(fit.design.n)))
-    return judge_term_test(cells, fit.at.with_own_term(), fit.tangent, without_penalty(fit))
+    """Score test of own parameters per judge where there is one for all; of several the one that speaks most against it."""
+    tests = []
+    for kind in fit.design.response.parameters:
+        cells = fit.design.with_own_term(Term(f"{kind.name} per judge", "judge", kind), np.ones(len(fit.design.n)))
+        tests.append(judge_term_test(cells, fit.at.with_own_term(), fit.tangent, without_penalty(fit)))
+    return min((test for test in tests if test is not None), key=lambda test: test.p_value, default=None)
 
 
 def _swaps(data: Comparisons) -> list[Finding]:

@@ -212,6 +212,8 @@ def _unavailable(fit: Fit, observed: Observations) -> str:
         return "Goodness of fit is not tested: there is no finite, determined estimate."
     if is_soft(response, data.outcome).any() or (np.abs(data.weight - np.round(data.weight)) > 1e-9).any():
         return "Goodness of fit is not tested: soft preferences and weights that are no counts have no variance of their own."
+    if not response.is_natural:
+        return "Goodness of fit is not tested on pairs of items whose verdicts are graded."
     ties = float(np.average(data.outcome == 0.5, weights=data.weight))
     if ties > MANY_TIES and not response.parameters:
         return (
@@ -289,13 +291,15 @@ def _alone(fit: Fit, observed: Observations) -> pd.DataFrame:
     if n_judges * n_items**2 > limits.OWN_LAPLACIANS:
         return pd.DataFrame(np.nan, range(n_judges + 1), ["dispersion", "over", "under"])
     rows = _rows(observed, np.isin(observed.data.outcome, (0.0, 1.0)))
-    # Where the order goes with the items, a position effect would go round.
-    design = collapse(rows.with_own_term(Term("own position", "judge", POSITION), np.ones(len(rows.n))))
+    # Where the order goes with the items, a position effect would go round. Where there is no order, there is none.
+    column = np.full(len(rows.n), float(has_order(observed.data)))
+    design = collapse(rows.with_own_term(Term("own position", "judge", POSITION), column))
     at, covariance = _own_fit(design, fit.at.with_own_term())
     code, some = _pair_codes(design)
     pairs, weight = _pairs(design, at, code, some), evaluate(design, at).curvature
     judge, low, high = pairs.judge, *np.sort([design.first[some], design.second[some]], axis=0)
     both = covariance[judge, low, low] + covariance[judge, high, high] - 2.0 * covariance[judge, low, high]
+    weight = weight * design.judge_terms[:, 0]
     turned = np.bincount(code, np.where(design.first < design.second, weight, -weight), len(some)) / pairs.variance
     both += 2.0 * turned * (covariance[judge, low, n_items] - covariance[judge, high, n_items])
     both += turned**2 * covariance[judge, n_items, n_items]
@@ -307,7 +311,8 @@ def _own_fit(design: Design, at: Coefficients) -> tuple[Coefficients, np.ndarray
     n_items = design.n_items
     for _ in range(_STEPS):
         here = evaluate(design, at)
-        slope = np.hstack([design.sum_by_score(here.slope), design.sum_by_judge(here.slope[:, None])])
+        first = here.slope * design.judge_terms[:, 0]
+        slope = np.hstack([design.sum_by_score(here.slope), design.sum_by_judge(first[:, None])])
         slope += _RIDGE * np.hstack([at.scores, at.judge[:, :1]])
         step = -np.einsum("kij,kj->ki", _own_covariance(design, here.curvature), slope)
         longest = np.abs(step).max(axis=1, keepdims=True)
@@ -323,6 +328,7 @@ def _own_covariance(design: Design, weight: np.ndarray) -> np.ndarray:
     n_items = design.n_items
     information = np.zeros((design.n_judges, n_items + 1, n_items + 1))
     information[:, :n_items, :n_items] = design.laplacians(weight) + 1.0 / n_items**2
-    information[:, :n_items, n_items] = information[:, n_items, :n_items] = design.sum_by_score(weight)
-    information[:, n_items, n_items] = np.bincount(design.judge, weight, design.n_judges)
+    first = weight * design.judge_terms[:, 0]
+    information[:, :n_items, n_items] = information[:, n_items, :n_items] = design.sum_by_score(first)
+    information[:, n_items, n_items] = np.bincount(design.judge, first * design.judge_terms[:, 0], design.n_judges)
     return np.linalg.inv(information + _RIDGE * np.eye(n_items + 1))

@@ -22,7 +22,7 @@ from ..solve.ridge import Ridge
 from ..solve.trust import maximise
 from ..words import and_more, p_value, told_p
 from .adjusted import holm
-from .consistency import known_variances, mean_squares, ratios, summed
+from .consistency import known_variances, mean_squares, ratios, summed, variances
 
 # Level of the adjusted tests.
 LEVEL = 0.05
@@ -171,7 +171,7 @@ class _Drawn:
         squares = np.sum(numbers * (self.source.outcomes[:, None] - mean) ** 2, axis=0)
         spread = np.sqrt(known_variances(design, here, self.of_whom))
         with np.errstate(divide="ignore", invalid="ignore"):
-            z = (np.array(ratios(design, squares, here.curvature, self.of_whom)) - 1.0) / spread
+            z = (np.array(ratios(design, squares, variances(design, here), self.of_whom)) - 1.0) / spread
         # Even odds surprise nobody: no spread, no departure.
         return np.where(spread > 0, z, 0.0)
 

@@ -22,6 +22,7 @@ from ..model.likelihood import evaluate
 from ..words import p_value, percent, quoted, shortened, told_p
 from .adjusted import holm
 from .effective import EffectiveJudges, effective_judges, herfindahl
+from .order import has_order
 
 # A near-copy shares more than half of what the model leaves open: a correlation that large, and told from COMMON.
 NEAR_COPY, COMMON = 0.75, 0.5
@@ -56,6 +57,8 @@ class Redundancy(Shown):
         Whether the errors of the fit are clustered by prompt, or by something that holds whole prompts.
     note : str
         Why nothing can be said; empty if something can.
+    counted : ndarray, shape (n_judges, n_judges), or None
+        Correlations of all that judges said about the consensus, as far as they are told from none.
     """
 
     judges: tuple[str, ...]
@@ -71,6 +74,7 @@ class Redundancy(Shown):
     effective: EffectiveJudges
     is_clustered: bool
     note: str = ""
+    counted: np.ndarray | None = None
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -90,10 +94,6 @@ class Redundancy(Shown):
             }
         )
         return table.sort_values("correlation", ascending=False, kind="stable", ignore_index=True)
-
-    @property
-    def _comparable(self) -> np.ndarray:
-        return np.where(self.shared >= limits.FEW_SHARED, self.correlation, np.nan)
 
     @property
     def is_copy(self) -> np.ndarray:
@@ -127,10 +127,8 @@ class Redundancy(Shown):
             what = "Near-copies" if self.unit == "prompt-pairs" else "Near-copies, or of one taste that the model lacks"
             told = [f"{what}: {'; '.join(told)}."]
         else:
-            k, other = np.unravel_index(np.nanargmax(np.triu(self._comparable, 1)), self.shared.shape)
-            closest = (
-                f"{self.judges[k]!r} and {self.judges[other]!r}, residuals correlate {self.correlation[k, other]:.2f}"
-            )
+            judge, other, correlation = self.pairs.loc[0, ["judge", "other", "correlation"]]
+            closest = f"{judge!r} and {other!r}, residuals correlate {correlation:.2f}"
             told = [f"No two judges are near-copies on shared {self.unit} (closest: {closest})."]
         if self.panel_p < _PANEL:
             told.append(
@@ -239,9 +237,10 @@ def redundancy(fit: Fit, observed: Observations, prompt: str | None = None) -> R
     counted = _counted(sums / np.sqrt(np.maximum(np.outer(total, total), 1e-300)), correlation, p_copy, panel_p)
     signs = np.sign(fit.parts.gamma)
     shares = plain.shares.reindex(list(data.judges)).to_numpy()
-    effective = herfindahl(shares, data.judges, plain.note, counted * np.outer(signs, signs))
+    counted = counted * np.outer(signs, signs)
+    effective = herfindahl(shares, data.judges, plain.note, counted)
     arrays = (shared, agreement, expected, correlation, z, p_copy)
-    return Redundancy(data.judges, unit, *arrays, panel, panel_p, effective, is_clustered)
+    return Redundancy(data.judges, unit, *arrays, panel, panel_p, effective, is_clustered, counted=counted)
 
 
 def _keeps_prompts(fit: Fit, data: Comparisons, prompt: str) -> bool:
@@ -256,8 +255,10 @@ def _keeps_prompts(fit: Fit, data: Comparisons, prompt: str) -> bool:
 def _units(data: Comparisons, prompt: str | None) -> np.ndarray:
     """Number of the unit each row is about; below zero for nobody knows which."""
     if prompt is None:
-        # In the same order: whoever repeats another judge repeats that, too, and there is more to compare.
-        return distinct_rows([data.first_index * data.n_items + data.second_index])[0]
+        # In the same order: whoever repeats another judge repeats that, too, and there is more to compare. Not of winners and
+        # losers, of whom all judges who name the same two in the same order agree.
+        pair = data.first_index * data.n_items + data.second_index if has_order(data) else data.row_cells.pair
+        return distinct_rows([pair])[0]
     prompts = pd.factorize(data.columns[prompt])[0]
     return np.where(prompts < 0, -1, distinct_rows([data.row_cells.pair, prompts])[0])
 

@@ -8,18 +8,14 @@ from scipy.special import xlogy
 from ..fit import Fit, Observations
 from ..inference.contributions import single
 from ..model.likelihood import log_odds, own_predictors
-from ..model.responses import expected_outcome
+from ..model.responses import expected_outcome, is_verdict, worth_variance
 
 
 def pearson_residuals(fit: Fit, observed: Observations) -> np.ndarray:
     """Outcome minus what is expected of it, over its standard deviation, shape (n_rows,); those of one comparison each."""
     chances, outcome = _chances(fit, observed), observed.data.outcome
     response = observed.rows.response
-    worth = np.array(list(response.verdicts.values()))
-    expected = expected_outcome(response, chances)
-    # Without a difference of squares, which would be lost beside them.
-    variance = np.einsum("vc,vc->c", chances, (worth[:, None] - expected) ** 2)
-    return (outcome - expected) / np.sqrt(variance)
+    return (outcome - expected_outcome(response, chances)) / np.sqrt(worth_variance(response, chances))
 
 
 def deviance_residuals(fit: Fit, observed: Observations) -> np.ndarray:
@@ -31,8 +27,9 @@ def deviance_residuals(fit: Fit, observed: Observations) -> np.ndarray:
     rows, outcome = observed.rows, observed.data.outcome
     one = single(rows, outcome)
     loglike = rows.response.loglike(log_odds(rows, fit.at), own_predictors(rows, fit.at), one.n, one.y, one.counts)
-    is_verdict = np.isin(outcome, list(rows.response.verdicts.values()))
-    best = np.where(is_verdict, 0.0, xlogy(outcome, outcome) + xlogy(1.0 - outcome, 1.0 - outcome))
+    best = np.where(
+        is_verdict(rows.response, outcome), 0.0, xlogy(outcome, outcome) + xlogy(1.0 - outcome, 1.0 - outcome)
+    )
     expected = expected_outcome(rows.response, _chances(fit, observed))
     return np.sign(outcome - expected) * np.sqrt(2.0 * np.maximum(best - loglike, 0.0))
 

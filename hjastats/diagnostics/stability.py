@@ -23,7 +23,7 @@ from ..model.responses import Derivatives
 from ..model.terms import LOG_ODDS, POSITION, Term
 from ..words import counted, p_value, told_p
 from .adjusted import holm
-from .order import without_penalty
+from .order import has_order, without_penalty
 
 # Level of the adjusted tests.
 LEVEL = 0.05
@@ -111,13 +111,17 @@ def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stab
         left = information - np.einsum("mf,mf->m", explained, coupling)
         left[left <= _LEFT * information] = np.nan
         left[2 * data.n_judges :][_in_one_half(data, time)] = np.nan
+        if not has_order(data):
+            left[data.n_judges : 2 * data.n_judges] = np.nan
         variance, df = _variance(rows, observed, fit, explained, left)
-        z = slope / np.sqrt(variance)
+        z = np.where(np.isnan(left), np.nan, slope / np.sqrt(variance))
         change, error = slope / left, np.sqrt(variance) / left
     kinds = np.repeat(["sensitivity", "position", "score"], [data.n_judges, data.n_judges, data.n_items])
     p = 2.0 * (special.ndtr(-np.abs(z)) if np.isinf(df) else special.stdtr(df, -np.abs(z)))
     table = pd.DataFrame({"kind": kinds, "name": [*data.judges * 2, *data.items], "change": change, "std_err": error})
     table["z"], table["p_value"], table["p_holm"] = z, p, holm(p)
+    if not has_order(data):
+        table = table[table["kind"] != "position"].reset_index(drop=True)
     if np.isnan(p).all():
         return Stability(table, halves, "Changes over time cannot be told from the other parameters.")
     return Stability(table, halves)

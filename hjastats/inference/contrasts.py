@@ -653,7 +653,7 @@ def _function(
     name: str | None, function: Callable[[ParameterView], Any], quantities: Quantities, with_gradient: bool
 ) -> list[_Found]:
     """Centred differences along the free coordinates: the function only ever sees parameters the model allows."""
-    result = function(ParameterView(quantities))
+    result = function(quantities.view())
     try:
         estimate = np.atleast_1d(np.asarray(result, dtype=float))
     except (TypeError, ValueError):
@@ -689,12 +689,10 @@ def _differences(
     ContrastError
         Of a step function, which has none.
     """
-    layout, tangent = quantities.layout, quantities.tangent
-    free = layout.to_free(quantities.at, tangent)
+    free = quantities.free
 
     def values(point: np.ndarray) -> np.ndarray:
-        there = Quantities(layout, layout.from_free(point, tangent), None, quantities.response, quantities.parts)
-        return np.atleast_1d(np.asarray(function(ParameterView(there)), dtype=float))
+        return np.atleast_1d(np.asarray(function(quantities.moved(point).view()), dtype=float))
 
     def slopes(step: float | None) -> np.ndarray:
         found = approx_fprime(free, values, epsilon=step, centered=True)

@@ -48,8 +48,9 @@ def linear_hypotheses(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np
         try:
             matrix = np.atleast_2d(np.asarray(hypothesis, dtype=float))
         except (TypeError, ValueError, OverflowError):
+            other = "; two fits are compared by compare_lr_test" if hasattr(hypothesis, "llf") else ""
             raise ContrastError(
-                f"a hypothesis is a string, a dict or a matrix, got {type(hypothesis).__name__}."
+                f"a hypothesis is a string, a dict or a matrix, got {type(hypothesis).__name__}{other}."
             ) from None
         values = np.zeros(len(matrix))
     if matrix.shape[1] != len(names):

@@ -15,6 +15,7 @@ from ..model.decomposition import max_rank
 from ..model.layout import Layout
 from ..model.responses import is_soft
 from ..model.terms import LOG_ODDS, SCOPES, Term
+from ..population import PopulationFit
 from ..words import quoted
 
 # Part of a regressor that least squares may leave by rounding.
@@ -135,6 +136,10 @@ def is_regular(small: Candidate, large: Candidate) -> bool:
     layout = large.fit.layout
     low, high = level(small.fit.layout), level(layout)
     scopes = {term.name: term.scope for term in small.fit.layout.terms}
+    if isinstance(large.fit, PopulationFit):
+        # Variances against zero lie on the boundary: spread_test and rank_test are about them.
+        own = [[term.name for term in fit.layout.terms.own] for fit in (small.fit, large.fit)]
+        return isinstance(small.fit, PopulationFit) and low == high and own[0] == own[1]
     if any(term.held and scopes.get(term.name) != term.scope for term in layout.terms):
         return False
     return low == high or (low, high) == (-1, 0) or high == max_rank(len(layout.judges), len(layout.items))
@@ -163,6 +168,17 @@ def check_same_data(candidates: Sequence[Candidate]) -> None:
     if penalised:
         raise ComparisonError(
             f"likelihoods of regularised fits are not maxima and do not compare: {quoted(penalised)}."
+        )
+    sampled = [candidate.name for candidate in candidates if isinstance(candidate.fit, PopulationFit)]
+    fixed = [
+        candidate.name
+        for candidate in candidates
+        if candidate.name not in sampled and candidate.fit.layout.has_judge_parameters
+    ]
+    if sampled and fixed:
+        raise ComparisonError(
+            f"{quoted(sampled)} is about a population these judges were drawn from, {quoted(fixed)} about these very judges: their "
+            "likelihoods do not compare. Held-out verdicts do: predict them with both."
         )
     first, response = candidates[0].data, candidates[0].fit.design.response
     if first is None:

@@ -200,14 +200,15 @@ class _Tracer:
         inside, before, outside, halvings, limit = 0.0, 0.0, step, 0, np.inf
         for _ in range(_STEPS):
             root = side * self.root(side * outside)
-            if np.isnan(root):
+            end = self._between(side, inside, outside, z) if root >= z else np.nan
+            if not np.isnan(end):
+                return end
+            if not root < z:
                 halvings += 1
                 if self.note or halvings > _HALVINGS:
                     break
                 outside = 0.5 * (inside + outside)
                 continue
-            if root >= z:
-                return self._between(side, inside, outside, z)
             if inside:
                 # What is left to gain if the root nears its limit as one over the distance does, which is how a sensitivity
                 # goes to infinity while the consensus vanishes; where a score does, there is less.
@@ -216,12 +217,15 @@ class _Tracer:
                 return side * np.inf
             further = min(max(1.05 * z / max(root, 1e-300), 1.2), outside / inside if halvings and inside else _FURTHER)
             inside, before, halvings, outside = outside, root, 0, outside * further
-        if inside >= _FAR * step and limit < z:
+        # No way further out, and the likelihood has fallen by far less than it would if it were a parabola.
+        if not self.note and inside >= step and (limit < z or before < 0.5 * z):
             return side * np.inf
         self.note = self.note or "no estimate was found further out"
         return np.nan
 
     def _between(self, side: float, inside: float, outside: float, z: float) -> float:
+        """Where the signed root passes z; not a number where an estimate on the way is lost."""
+
         def excess(distance: float) -> float:
             root = side * self.root(side * distance)
             if np.isnan(root):
@@ -231,7 +235,6 @@ class _Tracer:
         try:
             return side * float(brentq(excess, inside, outside, xtol=1e-6 * outside, rtol=1e-6))
         except FloatingPointError:
-            self.note = self.note or "no estimate was found between two others"
             return np.nan
 
 

@@ -11,7 +11,7 @@ from scipy import sparse, stats
 from scipy.optimize import least_squares
 
 from .. import limits
-from ..errors import ContrastError, Hint, IdentificationError, SizeError
+from ..errors import ContrastError, Hint, IdentificationError, OptionError, SizeError
 from ..fit import Fit
 from ..words import quoted
 from .pairs import check_pairs, compared_positions
@@ -40,6 +40,23 @@ def ranking(
     """
     if not isinstance(level, Real) or not 0 < level < 1:
         raise ContrastError(f"level must lie between 0 and 1, got {level!r}.")
+    return ranking_table(*compared_scores(fit, judge, items), level=level, simultaneous=simultaneous, rng=rng)
+
+
+def compared_scores(
+    fit: Fit, judge: str | None = None, items: Sequence[str] | None = None
+) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """Labels, scores and their covariance, of the consensus or of one judge, for all items or for some.
+
+    Raises
+    ------
+    ContrastError
+        For labels that are none.
+    IdentificationError
+        Without a finite estimate or standard errors.
+    SizeError
+        For more items than pairs of them can be compared.
+    """
     if fit.separation is not None:
         raise IdentificationError(
             "some scores or effects run to infinity, so there are no places with intervals",
@@ -52,18 +69,26 @@ def ranking(
         )
     some = compared_positions(fit, "mu", items)
     check_pairs(len(some), "places of", "items")
-    if judge is None:
-        labels, estimate, rows = fit.vector("mu", some)
-    else:
-        quantities = fit.quantities
-        k = quantities.resolve("gamma", (str(judge),))[0]
-        labels, estimate = tuple(fit.layout.items[i] for i in some), fit.at.scores[k, some]
-        rows = np.array([quantities.gradient("S", (k, i)) for i in some])
+    labels, estimate, rows = score_vector(fit, judge, some)
     covariance = fit.covariance.of(rows)
     if not np.isfinite(covariance).all():
         why = fit.why_no_errors or "standard errors are not available for this fit, so places have no intervals."
         raise IdentificationError(why)
-    return ranking_table(labels, estimate, covariance, level=level, simultaneous=simultaneous, rng=rng)
+    return labels, estimate, covariance
+
+
+def score_vector(fit: Fit, judge: str | None, some: np.ndarray) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """Labels, scores and their Jacobian of some items, by the consensus or by one judge."""
+    if judge is None:
+        return fit.vector("mu", some)
+    quantities = fit.quantities
+    if "gamma" not in quantities.kinds:
+        raise OptionError(
+            "places are those of the consensus: scores and score_errors have the predictions of single judges."
+        )
+    k = quantities.resolve("gamma", (str(judge),))[0]
+    rows = np.array([quantities.gradient("S", (k, i)) for i in some])
+    return tuple(fit.layout.items[i] for i in some), fit.at.scores[k, some], rows
 
 
 def _out_of_reach(fit: Fit) -> list[str]:
@@ -115,7 +140,7 @@ def ranking_table(
     order = np.argsort(-estimate, kind="stable")
     error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     half = stats.norm.ppf(0.5 + level / 2.0) * error
-    differs = np.abs(pairs.z) > critical.max()
+    differs = (np.abs(pairs.z) > critical.max())[np.ix_(order, order)]
     table = pd.DataFrame(
         {
             "score": estimate,
@@ -124,9 +149,9 @@ def ranking_table(
             "ci_upper": estimate + half,
             "place_lower": 1 + n_above,
             "place_upper": n - n_below,
-            "group": letter_groups(differs[np.ix_(order, order)])[np.argsort(order)],
+            "group": letter_groups(differs)[np.argsort(order)],
             "quasi_se": np.sqrt(quasi_variances(covariance)),
-            "tier": tiers(differs[np.ix_(order, order)])[np.argsort(order)],
+            "tier": tiers(differs)[np.argsort(order)],
         },
         index=pd.Index(items, name="item"),
     ).iloc[order]

@@ -14,6 +14,7 @@ from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
 from ..model.design import Coefficients, Design
 from ..model.likelihood import log_odds, own_predictors
+from ..model.responses import is_soft
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,13 @@ class ParametricDraw:
             raise ComparisonError(
                 "drawing verdicts from the model needs whole numbers as weights; use kind='rows' instead."
             )
-        if not np.isin(data.outcome, (0.0, 0.5, 1.0)).all():
+        if is_soft(cells.response, data.outcome).any():
             raise ComparisonError(
                 "soft preferences have no model to be drawn from; resample them, kind='rows' or 'cluster'."
             )
         probabilities = cells.response.probabilities(log_odds(cells, at), own_predictors(cells, at))
         outcomes = np.array(list(cells.response.verdicts.values()))
-        if 0.5 not in outcomes:
+        if not cells.response.parameters:
             outcomes, probabilities = _with_ties(outcomes, probabilities, cells, data)
         order = np.argsort(np.abs(outcomes - 0.5), kind="stable")
         left = 1.0 - np.cumsum(probabilities[order], axis=0) + probabilities[order]

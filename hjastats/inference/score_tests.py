@@ -10,7 +10,7 @@ from scipy import stats
 from ..data.cells import Cells
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, score_differences, weighted
-from ..model.responses import Derivatives, probability
+from ..model.responses import Derivatives, probability, typical
 from ..model.tangent import TangentBasis
 from ..model.terms import LOG_ODDS
 from ..solve.precision import FreeCovariance, LargeCovariance
@@ -71,7 +71,8 @@ def judge_term_test(
     if not others.is_finite:
         return None
     left = _LEFT if isinstance(others, FreeCovariance) else _LEFT_OF_MANY
-    here, term = evaluate(cells, at), cells.judge_terms[:, 0]
+    # Expected curvatures, as in the covariance of the others.
+    here, term = typical(cells.response, evaluate(cells, at), cells.n), cells.judge_terms[:, 0]
     by_term = moved(here, int(cells.terms.own_moves[0]))
     slope = np.bincount(cells.judge, by_term.slope * term, cells.n_judges)
     information = np.bincount(cells.judge, by_term.curvature * term**2, cells.n_judges)

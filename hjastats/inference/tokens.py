@@ -101,6 +101,14 @@ def _ends_a_name(text: str, end: int, name: str) -> bool:
 
 
 def _unknown_name(text: str, name: str, at: int, quantities: Quantities) -> str:
+    layout = quantities.layout
+    for kind, labels in (("mu", layout.items), ("gamma", layout.judges)):
+        fitting = [
+            label for label in labels if text.startswith(label, at) and _ends_a_name(text, at + len(label), label)
+        ]
+        if fitting:
+            label = max(fitting, key=len)
+            return f"{label!r} at position {at + 1} of {excerpt(text)} is no number: its parameter is {kind}[{label}]."
     known = [*(f"{kind}[{', '.join(roles)}]" for kind, roles in quantities.kinds.items()), *quantities.plain_names]
     listed = ", ".join([*known, *FUNCTIONS, *GROUP_FUNCTIONS])
     return f"unknown name {name!r} at position {at + 1} of {excerpt(text)}; known are {listed}."

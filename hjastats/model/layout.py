@@ -42,7 +42,7 @@ class Layout:
     terms: Terms = NO_TERMS
 
     def __post_init__(self) -> None:
-        taken = {"mu", "gamma", "U", "V", "S", "R", "p"}
+        taken = {"mu", "gamma", "U", "V", "S", "R", "p", "sd", "corr"}
         linear = [term.name for term in self.terms]
         clash = [name for name in linear if name.partition("[")[0] in taken or linear.count(name) > 1]
         names = self.names
@@ -169,7 +169,7 @@ class Layout:
     def unpack(self, params: np.ndarray) -> Coefficients:
         """Coefficients of a reported parameter vector; the normalisation need not hold."""
         n_judges, n_items, m = len(self.judges), len(self.items), len(self.terms.shared)
-        by_term = np.repeat(self.terms.absent, n_judges)
+        by_term = self.terms.absent(n_judges).T.ravel()
         by_term[self.own_by_term] = params[m : self.n_linear]
         scores = self.structure.unpack(params[self.n_linear :], n_judges, n_items)
         return Coefficients(scores, by_term.reshape(len(self.terms.own), n_judges).T, params[:m])
@@ -195,7 +195,7 @@ class Layout:
     def derivative(self, free: np.ndarray, tangent: TangentBasis, parts: Decomposition) -> np.ndarray:
         """Change of the reported parameters along one movement of the free coordinates, to first order: ``jacobian`` times it."""
         change = tangent.scores(free[self.n_linear :])
-        judge = self._own_coefficients(free, np.zeros(len(self.terms.own)))
+        judge = self._own_coefficients(free)
         linear = [free[: len(self.terms.shared)], judge.T.ravel()[self.own_by_term]]
         return np.concatenate([*linear, self.structure.derivative(parts, change)])
 
@@ -208,12 +208,13 @@ class Layout:
     def from_free(self, free: np.ndarray, tangent: TangentBasis) -> Coefficients:
         """Coefficients at free coordinates; inverse of ``to_free``."""
         scores = self.structure.from_free(free[self.n_linear :], tangent)
-        return Coefficients(scores, self._own_coefficients(free, self.terms.absent), free[: len(self.terms.shared)])
+        judge = self.terms.absent(len(self.judges)) + self._own_coefficients(free)
+        return Coefficients(scores, judge, free[: len(self.terms.shared)])
 
     def moved(self, at: Coefficients, tangent: TangentBasis, step: np.ndarray) -> tuple[Coefficients, TangentBasis]:
         """Follow a step of the free coordinates to other coefficients, with the tangent basis there."""
         scores, there = self.structure.move(at.scores, tangent, *tangent.split(step[self.n_linear :]))
-        judge = at.judge + self._own_coefficients(step, np.zeros(len(self.terms.own)))
+        judge = at.judge + self._own_coefficients(step)
         return Coefficients(scores, judge, at.shared + step[: len(self.terms.shared)]), there
 
     def bending(self, parts: Decomposition, at: Coefficients, tangent: TangentBasis, weights: np.ndarray) -> np.ndarray:
@@ -233,9 +234,9 @@ class Layout:
         result[self.n_linear :, self.n_linear :] = -directions.T @ bending @ directions
         return result
 
-    def _own_coefficients(self, free: np.ndarray, absent: np.ndarray) -> np.ndarray:
-        """The judges' own coefficients, shape (n_judges, e), with what is no parameter filled in."""
-        judge = np.tile(absent, (len(self.judges), 1))
+    def _own_coefficients(self, free: np.ndarray) -> np.ndarray:
+        """The judges' own coefficients, shape (n_judges, e), zero where they are no parameters."""
+        judge = np.zeros((len(self.judges), len(self.terms.own)))
         judge[self._own_is_free] = free[len(self.terms.shared) : self.n_linear]
         return judge
 

@@ -182,7 +182,9 @@ class Quantities:
         if role == "verdict":
             raise ContrastError(f"{kind} needs a verdict, {quoted(known)}, got {label!r}.")
         if label in self._positions[role]:
-            raise ContrastError(f"judge {label!r} never ties: it has no tie propensity to ask about.")
+            raise ContrastError(
+                f"judge {label!r} has no {kind} to ask about: it never gave the verdicts that need one."
+            )
         near = difflib.get_close_matches(label, known, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else f" Known are {quoted(known, 8)}."
         raise ContrastError(f"no {role} is called {label!r}.{hint}")
@@ -200,6 +202,19 @@ class Quantities:
     def n_free(self) -> int:
         """Number of free coordinates, the length of a gradient."""
         return self.layout.n_free
+
+    @property
+    def free(self) -> np.ndarray:
+        """The estimate in free coordinates."""
+        return self.layout.to_free(self.at, self.tangent)
+
+    def moved(self, free: np.ndarray) -> Quantities:
+        """The same quantities at other free coordinates."""
+        return Quantities(self.layout, self.layout.from_free(free, self.tangent), None, self.response, self.parts)
+
+    def view(self) -> ParameterView:
+        """As a user's function sees them."""
+        return ParameterView(self)
 
     @cached_property
     def parts(self) -> Decomposition:

@@ -494,3 +494,26 @@ class LowRank:
             jacobian[i, left] += values[right]
             jacobian[i, right] += values[left]
         return Normalisation(jacobian, tuple((len(sums) + i, *pair) for i, pair in enumerate(products)))
+
+
+@dataclass(frozen=True)
+class Sampled(LowRank):
+    """Judges drawn from a population of low-rank scores: they are integrated out, and the population is what is reported.
+
+    Scores are those predicted for the judges at hand. The parameters are in :mod:`~hjastats.model.population`, the likelihood
+    and its
+    maximum in ``solve/population.py``.
+    """
+
+    kind = "sampled"
+    has_sensitivities = False
+
+    @property
+    def name(self) -> str:
+        """JA or HJA with its rank, of judges who are a sample."""
+        return f"population {super().name}"
+
+    @property
+    def title(self) -> str:
+        """That of the same scores, with judges as a sample."""
+        return f"{super().title}, judges as a sample"

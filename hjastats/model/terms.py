@@ -98,7 +98,9 @@ class Term:
     kind : TermKind, optional
         None for covariates.
     held : tuple of int
-        Judges without a parameter, whose coefficient is ``kind.absent``.
+        Judges without a parameter.
+    held_at : tuple of float
+        The coefficient of each of them; ``kind.absent`` by default.
     part_of : str
         The term of a formula that made this column, and perhaps others; itself by default.
     """
@@ -107,6 +109,7 @@ class Term:
     scope: str
     kind: TermKind | None = None
     held: tuple[int, ...] = ()
+    held_at: tuple[float, ...] = ()
     part_of: str = ""
 
     @property
@@ -205,10 +208,18 @@ class Terms:
         """Predictor that each own term moves, shape (e,)."""
         return np.array([term.moves for term in self.own], dtype=int)
 
-    @cached_property
-    def absent(self) -> np.ndarray:
-        """Coefficients of the own terms where there is no parameter, shape (e,)."""
-        return np.array([0.0 if term.kind is None else term.kind.absent for term in self.own])
+    @property
+    def move_odds(self) -> bool:
+        """Whether some term moves the log-odds, not only parameters of the response."""
+        return any(term.moves == LOG_ODDS for term in self)
+
+    def absent(self, n_judges: int) -> np.ndarray:
+        """Coefficients of the own terms where there is no parameter, and zero elsewhere, shape (n_judges, e)."""
+        result = np.zeros((n_judges, len(self.own)))
+        for e, term in enumerate(self.own):
+            if term.held:
+                result[list(term.held), e] = term.held_at or (0.0 if term.kind is None else term.kind.absent)
+        return result
 
     @cached_property
     def held(self) -> list[tuple[int, int]]:

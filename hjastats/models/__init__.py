@@ -1,5 +1,6 @@
-"""HJA, JA, BTL and judge-wise BTL."""
+"""HJA, JA, BTL and judge-wise BTL; and HJA of judges who are a sample."""
 
 from .family import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
+from .population import PopulationHJAModel
 
-__all__ = ["BTLModel", "HJAModel", "JAModel", "JudgewiseBTLModel"]
+__all__ = ["BTLModel", "HJAModel", "JAModel", "JudgewiseBTLModel", "PopulationHJAModel"]

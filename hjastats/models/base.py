@@ -33,7 +33,7 @@ from ..model.likelihood import (
 from ..model.responses import RESPONSES, draw_outcomes, expected_outcome, probability
 from ..model.structures import LowRank, ScoreStructure
 from ..model.tangent import TangentBasis
-from ..model.terms import SCOPES, gather
+from ..model.terms import SCOPES, Terms, gather
 from ..solve.precision import information_at
 from ..solve.search import no_terms
 from ..solve.starts import starting_scores
@@ -106,7 +106,7 @@ class ComparisonModel(GenericLikelihoodModel):
             exog, judge_exog, offset = (
                 f if f is None else f[kept].reset_index(drop=True) for f in (exog, judge_exog, offset)
             )
-        self.response.check(comparisons.outcome)
+        self.response = self.response.check(comparisons.outcome)
         self.comparisons: Comparisons = comparisons
         self.judge_exog = judge_exog
         self.offset: np.ndarray | None = None if offset is None else offset.to_numpy()
@@ -311,8 +311,7 @@ class ComparisonModel(GenericLikelihoodModel):
         by_response = self.response.terms(self.tie, data.judge_index, data.outcome, data.n_judges)
         formulas = [formula for formula in (self.covariate_formula, self.origin.judge) if formula is not None]
         parts = {made: term for formula in formulas for term, columns in formula.terms.items() for made in columns}
-        terms = gather(covariates, own, self.scopes, by_response, parts)
-        self.layout = Layout(self.structure, data.judges, data.items, terms)
+        self.layout = self._make_layout(gather(covariates, own, self.scopes, by_response, parts))
         # Without terms the counts are those of the data, which other models of the same data use too.
         is_plain = not self.layout.terms and self.offset is None
         self.design = Design.of(data.cells) if is_plain else collapse(self.row_design())
@@ -324,6 +323,9 @@ class ComparisonModel(GenericLikelihoodModel):
         self.df_model = float(self.k_params_free)
         self.df_resid = self.nobs - self.k_params_free
         self._data_attr += ["comparisons", "judge_exog", "offset", "data.missing_row_idx", "data.row_labels"]
+
+    def _make_layout(self, terms: Terms) -> Layout:
+        return Layout(self.structure, self.comparisons.judges, self.comparisons.items, terms)
 
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
         largest = max_rank(data.n_judges, data.n_items)

@@ -59,11 +59,13 @@ class HJAModel(ComparisonModel):
         Number of disagreement directions, between 0 (sensitivity only) and ``min(n_judges - 1, n_items - 2)``.
     position : {None, "common", "judge"}
         Log-odds bonus of the item shown first: none, one for all judges, or one per judge.
-    ties : {"half", "drop", "davidson"}
+    ties : {"half", "drop", "davidson", "ordinal", "adjacent"}
         Ties count as half a win for each item (as in the paper), are left out, or are an outcome of their own: Davidson's model,
-        in which the odds of a tie against the geometric mean of the two wins are ``exp(tie)``.
+        in which the odds of a tie against the geometric mean of the two wins are ``exp(tie)``. ``"ordinal"`` takes outcomes at
+        equal steps (0, 0.25, 0.5, 0.75, 1) as grades: the log-odds are cut at thresholds around zero (cumulative logit).
+        ``"adjacent"`` gives each grade a propensity, and neighbours equal parts of the log-odds (adjacent-category logit).
     tie : {"common", "judge"}
-        One tie propensity for all judges or one for each, with ``ties="davidson"``.
+        One tie propensity, or one set of thresholds, for all judges or for each.
     judge_exog : array_like, optional
         Covariates whose coefficients differ between judges, such as a length difference.
     offset : array_like, optional
@@ -570,7 +572,8 @@ class HJAModel(ComparisonModel):
         columns = self.layout.terms.grouped().get(name)
         kinds = [term.kind for term in self.layout.terms if columns and term.name in columns]
         if not columns or any(kind is not None and kind.name not in self.scopes for kind in kinds):
-            known = [term for term in self.layout.terms.grouped() if term != "tie"]
+            own = [kind.name for kind in self.response.parameters]
+            known = [term for term in self.layout.terms.grouped() if term not in own]
             raise OptionError(f"no term to leave out is called {name!r}; there are {quoted(known) or 'none'}.")
         options = self._same_data() | self._own_rank()
         for scope in self.scopes:

@@ -15,7 +15,9 @@ from .. import words
 from ..diagnostics.findings import Finding
 from ..fit import Fit
 from ..inference.estimates import estimates, leverage
+from ..inference.population import population_table
 from ..looks import Summary
+from ..population import PopulationFit
 
 # Characters of a column, and of one in a table that would not fit a terminal otherwise.
 WIDE, NARROW = 11, 9
@@ -68,6 +70,8 @@ def _left(fit: Fit, heading: Heading) -> list[tuple[str, list[str] | None]]:
 def _method(fit: Fit) -> str:
     if fit.penalty is not None:
         return fit.penalty.title
+    if isinstance(fit, PopulationFit):
+        return "Marginal likelihood"
     return "Maximum likelihood" if fit.restriction is None else "Constrained ML"
 
 
@@ -76,7 +80,7 @@ def _right(fit: Fit) -> list[tuple[str, list[str]]]:
     return [
         ("No. Judges:", [f"{len(layout.judges)}"]),
         ("No. Items:", [f"{len(layout.items)}"]),
-        ("Rank:", [f"{layout.rank}" if layout.structure.has_sensitivities else "-"]),
+        ("Rank:", [f"{layout.rank}" if layout.structure.has_sensitivities or isinstance(fit, PopulationFit) else "-"]),
         ("Log-Likelihood:", [f"{loglike:.5g}" if abs(loglike) < 1000 else f"{loglike:.1f}"]),
         ("LL-Null (offset):" if fit.design.has_offset else "LL-Null (coin flips):", [f"{fit.null_loglike:.1f}"]),
         ("AIC:", [f"{fit.aic:.1f}"]),
@@ -87,22 +91,48 @@ def _right(fit: Fit) -> list[tuple[str, list[str]]]:
 
 
 def _terms(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
-    """One table for every declared term and for covariates of judges, and one for all others."""
-    shared = fit.layout.terms.covariates("common")
-    rest = [term for term in fit.layout.terms if term.name not in shared]
-    tables = [_covariates(fit, shared, alpha, max_rows)] if shared else []
-    return tables + [_parameters(fit, term.name, term.title, 0.0, alpha, max_rows) for term in rest]
+    """One table for every declared term and for covariates of judges, and one for all others.
+
+    What judges who are a sample have for themselves is part of the population.
+    """
+    shared, terms = fit.layout.terms.covariates("common"), fit.layout.terms
+    tables = [_together(fit, shared, "covariates", alpha, max_rows)] if shared else []
+    rest = [term for term in (terms.shared if isinstance(fit, PopulationFit) else terms) if term.name not in shared]
+    titles, under = [term.title for term in rest], dict[str, list[str]]()
+    for term in rest:
+        # Several of one title, such as thresholds, are one table if they are one for all judges.
+        is_one_of_many = term.scope == "judge" and titles.count(term.title) > 1
+        under.setdefault(f"{term.name}: {term.title}" if is_one_of_many else term.title, []).append(term.name)
+    for title, names in under.items():
+        is_one = len(names) == 1
+        tables.append(
+            _parameters(fit, names[0], title, 0.0, alpha, max_rows)
+            if is_one
+            else _together(fit, names, title, alpha, max_rows)
+        )
+    return tables
 
 
-def _covariates(fit: Fit, names: list[str], alpha: float, max_rows: int) -> SimpleTable:
+def _together(fit: Fit, names: list[str], title: str, alpha: float, max_rows: int) -> SimpleTable:
+    """Coefficients that are one for all judges, in one table."""
     shown = [names[i] for i in shown_rows(len(names), max_rows)]
     values = np.vstack([estimates(fit, name)[["estimate", "std_err"]].to_numpy() for name in shown])
-    return _table(names, _rows(values[:, 0], values[:, 1], alpha, 0.0), _tested(alpha), "covariates", max_rows)
+    return _table(names, _rows(values[:, 0], values[:, 1], alpha, 0.0), _tested(alpha), title, max_rows)
 
 
 def _tested(alpha: float) -> list[str]:
     """Columns of tables with a test."""
     return ["coef", "std err", "z", "P>|z|", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
+
+
+def _population(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
+    if not isinstance(fit, PopulationFit):
+        return []
+    table = population_table(fit, alpha)
+    rows = [[words.number(value) for value in row] for row in table.to_numpy()]
+    header = ["coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
+    name = "population of judges (intervals of sd on the log scale, of corr on Fisher's)"
+    return [_table(list(table.index), rows, header, name, max_rows)]
 
 
 def _sensitivities(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
@@ -160,6 +190,8 @@ def _places(fit: Fit, order: np.ndarray, scores: np.ndarray) -> list[str]:
 
 def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     structure = fit.layout.structure
+    if isinstance(fit, PopulationFit):
+        return []
     if not structure.rank and (structure.has_sensitivities or not structure.judges_differ):
         return []
     table = leverage(fit)
@@ -171,7 +203,13 @@ def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
 
 
 # What stands between header and notes, in this order.
-BLOCKS: list[Callable[[Fit, float, int], list[SimpleTable]]] = [_terms, _sensitivities, _consensus, _disagreement]
+BLOCKS: list[Callable[[Fit, float, int], list[SimpleTable]]] = [
+    _terms,
+    _population,
+    _sensitivities,
+    _consensus,
+    _disagreement,
+]
 
 
 def _rows(estimate: np.ndarray, error: np.ndarray, alpha: float, null: float) -> list[list[str]]:
@@ -211,6 +249,9 @@ def _notes(fit: Fit, findings: Sequence[Finding]) -> dict[str, list[str]]:
 
 
 def _constraints(fit: Fit) -> str:
+    if isinstance(fit, PopulationFit):
+        text = "Identified by sum(mu) = 0 and a mean sensitivity of one"
+        return text + ("; V is orthogonal to mu, its columns have length sqrt(n_items)." if fit.layout.rank else ".")
     if not fit.layout.structure.has_sensitivities:
         return "Identified by scores that sum to zero over items."
     text = "Identified by sum(mu) = 0 and mean(gamma) = 1"

@@ -158,8 +158,11 @@ def _returned(
                 return Member(design, at, tangent, stated, float(here.value), here.eta, slope)
             metric = cho_factor(held(information_at(design, at, tangent, "expected")))
             weighted = cho_solve(metric, stated.gradient.T)
-            step = -weighted @ np.linalg.lstsq(stated.gradient @ weighted, stated.distance, rcond=None)[0]
-            found = _closer(layout, equations, at, tangent, step, stated)
+            inner = stated.gradient @ weighted
+            if not np.isfinite(inner).all():
+                return None
+            step = -weighted @ np.linalg.lstsq(inner, stated.distance, rcond=None)[0]
+            found = _closer(layout, equations, at, tangent, step, stated) if np.isfinite(step).all() else None
             if found is None:
                 return None
             at, tangent, stated = found

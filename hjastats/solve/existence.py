@@ -12,7 +12,7 @@ from ..data.graph import groups_of_wins, levels_of_wins
 from ..model.design import Coefficients, Design
 from ..model.information import expected_information, free_information
 from ..model.likelihood import evaluate, free_gradient, gradient, log_odds, log_odds_change, own_predictors
-from ..model.responses import Derivatives
+from ..model.responses import Derivatives, typical
 from ..model.tangent import TangentBasis, centred
 from .products import ProductSystem, coordinates, in_free_order, movement
 
@@ -102,7 +102,8 @@ def find_separation(
     """
     if not diverges and not cells.response.parameters and np.abs(log_odds(cells, at)).max(initial=0.0) < _OPEN:
         return None
-    here = evaluate(cells, at)
+    # Expected information, which knows of every verdict that could have been given.
+    here = typical(cells.response, evaluate(cells, at), cells.n)
     if not diverges and (here.curvature > VANISHED * cells.n / 4.0).all() and _response_is_open(cells, here):
         return None
     if tangent.n_free > limits.MANY_FREE and not tangent.shared_judges.shape[1] and not len(cells.is_free):

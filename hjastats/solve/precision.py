@@ -168,7 +168,8 @@ class LargeCovariance:
 
     @cached_property
     def _here(self) -> Derivatives:
-        return evaluate(self.cells, self.at)
+        here = evaluate(self.cells, self.at)
+        return typical(self.cells.response, here, self.cells.n) if self.kind == "expected" else here
 
     @cached_property
     def _system(self) -> ProductSystem:
@@ -204,7 +205,7 @@ class LargeCovariance:
     @cached_property
     def _factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Inverse judge blocks, those times the coupling, and the Cholesky factor of what is left for the shared coordinates."""
-        arrow = _arrow_at(self.cells, self._here, self.tangent, self.kind, self.ridge).bordered()
+        arrow = _arrow_of(self.cells, self._here, self.tangent, self.kind, self.ridge).bordered()
         n_judges, width, n_shared = arrow.coupling.shape
         coupling = arrow.coupling.reshape(n_judges * width, n_shared)
         try:
@@ -334,11 +335,14 @@ def information_at(
     ridge : Ridge
         Penalty, added to the coordinates it shrinks.
     """
-    return free_information(_arrow_at(cells, evaluate(cells, at), tangent, kind, ridge), cells)
+    here = evaluate(cells, at)
+    here = typical(cells.response, here, cells.n) if kind == "expected" else here
+    return free_information(_arrow_of(cells, here, tangent, kind, ridge), cells)
 
 
-def _arrow_at(cells: Design, here: Derivatives, tangent: TangentBasis, kind: str, ridge: Ridge) -> Arrow:
-    arrow = expected_information(cells, typical(cells.response, here, cells.n) if kind == "expected" else here, tangent)
+def _arrow_of(cells: Design, here: Derivatives, tangent: TangentBasis, kind: str, ridge: Ridge) -> Arrow:
+    """Of derivatives whose curvatures are of the kind."""
+    arrow = expected_information(cells, here, tangent)
     if kind == "observed":
         arrow = observed_information(arrow, tangent, gradient(cells, here).scores)
     return ridge.add_to_information(cells, arrow, tangent) if ridge else arrow

@@ -93,8 +93,7 @@ def no_terms(design: Design, scores: np.ndarray) -> Coefficients:
     judge, shared = np.zeros((*stack, design.n_judges, len(terms.own))), np.zeros((*stack, len(terms.shared)))
     for p, start in enumerate(design.response.start(design.n, design.counts), start=1):
         judge[..., terms.own_moves == p], shared[..., terms.shared_moves == p] = start, start
-    for k, e in terms.held:
-        judge[..., k, e] = terms.absent[e]
+    judge = np.where(design.is_own_parameter, judge, terms.absent(design.n_judges))
     return Coefficients(scores, judge, shared)
 
 
@@ -177,7 +176,7 @@ def _best_of_many(optima: _Optima, structure: ScoreStructure, n_random: int, rng
     n_affordable = limits.SCREENED_CELLS // max(len(cells.n), 1)
     n_random += min(limits.SCREENED, n_affordable) if can_alternate(cells, structure) else 0
     found = optima.after(no_terms(cells, starting_scores(cells, structure, n_random, rng)))
-    if cells.terms:
+    if cells.terms.move_odds:
         # Starts that know the linear terms of the best optimum so far are better than those that know none.
         best = found.best.at
         offset = log_odds(cells, replace(best, scores=np.zeros_like(best.scores)))

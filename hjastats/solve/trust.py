@@ -181,7 +181,8 @@ class Run:
         if extent <= _FLAT:
             return here
         shrink = _FLAT / extent
-        at = Coefficients(shrink * scores, shrink * start.judge, shrink * start.shared)
+        judge = np.where(self.cells.is_own_parameter, shrink * start.judge, start.judge)
+        at = Coefficients(shrink * scores, judge, shrink * start.shared)
         return state_at(self.cells, at, replace(tangent, strength=shrink * tangent.strength), self.ridge)
 
     def extent(self, state: State) -> float:

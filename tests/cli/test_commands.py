@@ -269,6 +269,15 @@ def test_compare_names_the_smallest_criteria(verdicts, capsys):
     assert {row["model"] for row in rows["models"]} >= {"BTL", "JA", "HJA(1) + position"}
 
 
+def test_compare_says_how_ties_count(verdicts, capsys):
+    table = pd.read_csv(verdicts)
+    table.assign(winner=table["winner"].where(np.arange(len(table)) % 9 > 0, "tie")).to_csv(verdicts, index=False)
+    assert main(["compare", verdicts]) == 0
+    assert "ties      half: half a win for each" in capsys.readouterr().out
+    assert main(["compare", verdicts, "--ties", "davidson"]) == 0
+    assert "ties      davidson: asked for" in capsys.readouterr().out
+
+
 def test_simulate_pipes_into_fit():
     run = [sys.executable, "-m", "hjastats"]
     panel = subprocess.run(
@@ -397,3 +406,46 @@ def test_control_characters_of_labels_do_not_reach_the_terminal(tmp_path, capsys
     printed = "".join(capsys.readouterr())
     assert "\\x1b[31mred" in printed
     assert not {"\x1b", "\x07", "\u202e"} & set(printed)
+
+
+@pytest.mark.parametrize(
+    ("ending", "mark"),
+    [("csv", "p_best"), ("json", '"p_best"'), ("md", "| model-I |"), ("tex", "toprule"), ("html", "<table>")],
+)
+def test_leaderboard_prints_a_board_and_writes_it_by_its_ending(verdicts, tmp_path, capsys, ending, mark):
+    path = tmp_path / f"board.{ending}"
+    assert (
+        main(["leaderboard", verdicts, "--model", "btl", "--scale", "elo", "--anchor", "model-H", "-o", str(path)]) == 0
+    )
+    text = capsys.readouterr().out
+    assert "Elo points from model-H" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert mark in path.read_text()
+
+
+def test_plan_says_what_to_ask_next_for_a_budget(verdicts, tmp_path, capsys):
+    path = tmp_path / "next.csv"
+    prices = [f"{judge}={2 if judge == 'judge-1' else 1}" for judge in hja.datasets.load_panel().judges]
+    goal = ["--goal", "mu[model-B] - mu[model-F]", "--budget", "50", "--batch", "20"]
+    assert main(["plan", verdicts, "--model", "ja", *goal, "--cost", *prices, "-o", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "Not enough to tell mu[model-B] - mu[model-F] from 0" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+    table = pd.read_csv(path)
+    assert table["cost"].iloc[-1] <= 50
+    assert {"judge", "first", "second", "std_err", "batch"} <= set(table)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["plan", "FILE", "-o", "next.xls"], "--output must end in .csv or .jsonl"),
+        (["leaderboard", "FILE", "-o", "board"], "--output must end in"),
+        (["plan", "FILE", "--model", "btl", "--cost", "judge-1=dear"], "--cost takes pairs"),
+        (["plan", "FILE", "--model", "btl", "--goal", "everything"], "goal must be a contrast or one of"),
+        (["leaderboard", "FILE", "--model", "btl", "--anchor", "nobody"], "anchor must be an item"),
+    ],
+)
+def test_what_boards_and_plans_cannot_do_is_said_in_a_sentence(verdicts, capsys, arguments, expected):
+    assert main([verdicts if word == "FILE" else word for word in arguments]) == 2
+    assert expected in capsys.readouterr().err

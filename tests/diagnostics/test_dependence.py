@@ -1,5 +1,8 @@
 """Verdicts on one prompt: what is said of them, and what follows for errors and tests."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -142,3 +145,13 @@ def test_a_ridge_may_know_what_a_judges_few_verdicts_do_not():
     data = hja.Comparisons.from_arrays(judge, first, second, outcome, columns=columns)
     result = hja.HJAModel.from_comparisons(data, rank=0, position="judge").fit_regularized(warn_convergence=False)
     assert "prompt" in finding(result, "prompts").text
+
+
+def test_errors_that_clusters_make_smaller_are_not_said_to_be_larger(panel):
+    """Half preferences vary less than verdicts."""
+    columns = pd.DataFrame({"prompt_id": np.arange(panel.n_rows) // 4})
+    soft = replace(panel.with_outcome(0.25 + 0.5 * panel.outcome), columns=columns)
+    result = hja.BTLModel.from_comparisons(soft).fit(cov_type="cluster", cov_kwds={"groups": "prompt_id"})
+    text = finding(result, "prompts").text
+    assert re.search(r"over those of the model: mu 0\.\d times \(median 0\.\d\)\.", text)
+    assert "larger than" not in text

@@ -116,6 +116,16 @@ def test_pairs_compared_once_cannot_be_shown_in_both_orders():
     assert found.text == "30 of the 30 pairs compared more than once were shown in both orders."
 
 
+def test_few_pairs_in_both_orders_are_said_to_be_few():
+    rng = np.random.default_rng(0)
+    pairs = np.array([(i, j) for i in range(6) for j in range(i)] * 20)
+    pairs[0] = pairs[0, ::-1]
+    data = hja.Comparisons.from_arrays("judge", pairs[:, 0], pairs[:, 1], rng.integers(0, 2, len(pairs)).astype(float))
+    found = finding(hja.BTLModel.from_comparisons(data).fit(), "order")
+    assert found.is_warning
+    assert found.text.startswith("1 of the 15 pairs compared more than once were shown in both orders: so few that")
+
+
 def test_of_many_judges_none_is_accused_by_chance(monkeypatch):
     """Judges without any sensitivity to the consensus of the others: some intervals lie below zero, none after adjustment."""
     labels = [f"j{k}" for k in range(60)]
@@ -279,7 +289,9 @@ def test_nine_of_ten_first_choices_are_no_rarity_among_a_hundred_judges():
 def test_a_column_of_counts_that_nobody_counted_is_told_and_the_advice_counts_it(name, values, is_told):
     frame = pd.DataFrame({"first": list("abcabc"), "second": list("bcacab"), "winner": ["first"] * 4 + ["second"] * 2})
     frame[name] = values * 3
-    seen = hja.BTLModel.from_comparisons(hja.read_comparisons(frame, single_judge="x")).fit(warn_convergence=False)
+    # Whoever reads a column of such a name is asked; rows that count once are told of it.
+    rows = hja.read_comparisons(frame, single_judge="x", weight=False)
+    seen = hja.BTLModel.from_comparisons(rows).fit(warn_convergence=False)
     told = [found.text for found in seen.findings if found.topic == "weights" and found.is_warning]
     assert len(told) == is_told
     if is_told:
@@ -288,3 +300,21 @@ def test_a_column_of_counts_that_nobody_counted_is_told_and_the_advice_counts_it
         again = hja.BTLModel.from_comparisons(counted).fit(warn_convergence=False)
         assert again.nobs == frame[name].sum()
         assert not [found for found in again.findings if found.topic == "weights"]
+
+
+def test_the_position_effect_of_the_only_judge_is_its_own(panel):
+    frame = panel.to_frame()
+    data = hja.Comparisons.from_arrays("all", frame["first"], frame["second"], frame["outcome"])
+    found = finding(hja.BTLModel.from_comparisons(data, position="common").fit(), "position test")
+    assert found.text == "There is one judge: the position effect is its own."
+
+
+def test_judges_without_parameters_need_not_link_all_items(panel):
+    frame = panel.to_frame()[["judge", "first", "second", "outcome"]]
+    frame.loc[len(frame)] = ["eve", "model-A", "model-B", 1.0]
+    data = hja.Comparisons.from_arrays(*(frame[name] for name in frame))
+    found = finding(hja.BTLModel.from_comparisons(data).fit(), "connectivity")
+    assert not found.is_warning
+    assert found.text == "1 of 9 judges link all items only together with others, as the model takes them."
+    leaning = hja.BTLModel.from_comparisons(data, position="judge").fit_regularized(1.0, terms=True)
+    assert finding(leaning, "connectivity").is_warning

@@ -1,5 +1,7 @@
 """What is said about the order of presentation, and where nothing may be."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -169,3 +171,34 @@ def test_who_follows_the_second_position_is_named_beside_those_who_follow_the_fi
     assert first.startswith("the first: ")
     assert first.endswith(" and 1 more")
     assert second.startswith("the second: 'j4' (")
+
+
+@pytest.mark.parametrize("question", ["redundancy", "goodness_of_fit", "stability"])
+def test_which_column_holds_the_winner_tells_nothing_of_judges(question):
+    known = small_panel()
+    tables = winners_and_losers(known), replace(known, has_order=False)
+    told, other = (getattr(hja.HJAModel.from_comparisons(data).fit().judges, question)() for data in tables)
+    assert str(told) == str(other)
+    assert not told.is_warning
+    assert "position" not in str(told)
+
+
+def test_circles_of_winners_and_losers_are_found():
+    rng = np.random.default_rng(0)
+    judge, ahead = np.tile(["round", "straight"], 300), rng.integers(3, size=600)
+    after = (ahead + 1) % 3
+    # Of three items the one judge prefers each to the next, the other the smaller number, by how much it is smaller.
+    forward = rng.random(600) < np.where(judge == "round", 0.9, 1 / (1 + np.exp(ahead - after)))
+    frame = {"judge": judge, "winner": np.where(forward, ahead, after), "loser": np.where(forward, after, ahead)}
+    result = hja.JudgewiseBTLModel.from_comparisons(hja.read_comparisons(pd.DataFrame(frame))).fit()
+    table = result.judges.goodness_of_fit().table
+    assert table.loc["round", "p_circular_holm"] < 1e-6
+    assert table.loc["straight", "p_circular_holm"] > 0.05
+
+
+def test_tests_of_positions_that_are_none_do_not_count():
+    known = small_panel()
+    data = replace(known, has_order=False, columns=pd.DataFrame({"prompt_id": np.arange(known.n_rows) // 4}))
+    table = hja.JAModel.from_comparisons(data).fit().judges.stability().table
+    assert set(table["kind"]) == {"sensitivity", "score"}
+    np.testing.assert_allclose(table["p_holm"], holm(table["p_value"].to_numpy()))

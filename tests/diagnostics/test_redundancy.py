@@ -181,3 +181,17 @@ def test_the_four_judges_of_one_vendor_in_mt_bench_are_named(shared_data):
     assert found.panel_p < 1e-10
     # Errors clustered by question are 2.1 times those of the model.
     assert 1.8 < np.sqrt(found.effective.independent / found.effective.number) < 2.3
+
+
+def test_the_closest_of_judges_that_differ_are_two():
+    rng = np.random.default_rng(0)
+    first = rng.integers(5, size=400)
+    second = (first + rng.integers(1, 5, size=400)) % 5
+    wins = (rng.random(400) < 1 / (1 + np.exp((first - second) / 2.0))).astype(float)
+    # Two judges of the same prompts who differ in nine verdicts of ten where the model expects them to agree.
+    other = np.where(rng.random(400) < 0.9, 1 - wins, wins)
+    columns = pd.DataFrame({"prompt_id": np.tile(np.arange(400), 2)})
+    judge = np.repeat(["ann", "bob"], 400)
+    data = hja.Comparisons.from_arrays(judge, np.tile(first, 2), np.tile(second, 2), [*wins, *other], columns=columns)
+    found = hja.BTLModel.from_comparisons(data).fit().judges.redundancy()
+    assert "(closest: 'ann' and 'bob', residuals correlate -0." in found.text

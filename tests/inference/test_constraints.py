@@ -308,6 +308,11 @@ def test_what_cannot_be_a_constraint_is_told_why(ja, hypothesis, says):
         ja.model.fit_constrained(hypothesis)
 
 
+def test_a_fit_in_place_of_a_hypothesis_is_told_where_fits_are_compared(ja):
+    with pytest.raises(ContrastError, match=r"got HJAResults; two fits are compared by compare_lr_test\."):
+        ja.lr_test(ja)
+
+
 def test_penalised_and_large_fits_are_refused(ja, set_limits):
     with pytest.raises(IdentificationError, match="this fit is penalised"):
         ja.model.fit_regularized(1.0).lr_test("gamma[judge-1] = 1")

@@ -183,7 +183,12 @@ REFUSED = [
     ({"mu[model-A] = 1": 2}, "weights are for single quantities"),
     ({"mu[*]": 2}, "weights are for single quantities"),
     (np.ones(3), "weights are one for each of the"),
-    (pd.Series({"model-A": 1, "model-B": -1}), "unknown name 'model'"),
+    (pd.Series({"model-A": 1, "model-B": -1}), r"'model-A' .* is no number: its parameter is mu\[model-A\]"),
+    (
+        "model-A - model-B",
+        r"'model-A' at position 1 of 'model-A - model-B' is no number: its parameter is mu\[model-A\]",
+    ),
+    ("judge-1 / judge-2", r"its parameter is gamma\[judge-1\]"),
 ]
 
 

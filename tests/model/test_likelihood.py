@@ -40,7 +40,7 @@ def problem(request):
     covariates = dict(zip(("slope", "x1", "x2"), columns, strict=True))
     design = collapse(assemble(rows, outcome, terms, response, covariates, pd.DataFrame(index=range(n))))
     layout = Layout(structure, tuple("abcd"), tuple("vwxyz"), terms)
-    own = np.where(design.is_own_parameter, 0.3 * rng.normal(size=(K, len(terms.own))), terms.absent)
+    own = np.where(design.is_own_parameter, 0.3 * rng.normal(size=(K, len(terms.own))), terms.absent(K))
     scores = structure.nearest(rng.normal(size=(K, N)))
     return design, layout, Coefficients(scores, own, 0.3 * rng.normal(size=len(terms.shared)))
 

@@ -13,8 +13,10 @@ from hjastats.data.cells import Cells, collapse
 from hjastats.errors import ComparisonError, IdentificationError
 from hjastats.model.design import Design
 from hjastats.model.responses import (
+    ADJACENT,
     BINARY,
     DAVIDSON,
+    ORDINAL,
     RESPONSES,
     Derivatives,
     draw_outcomes,
@@ -94,15 +96,39 @@ class Threshold:
 
 
 THRESHOLD = Threshold()
-ALL = pytest.mark.parametrize("response", [BINARY, DAVIDSON, THRESHOLD], ids=lambda response: response.name)
-OURS = pytest.mark.parametrize("response", [BINARY, DAVIDSON], ids=lambda response: response.name)
+
+
+def scale(n_grades):
+    """The ordinal response of so many grades at equal steps."""
+    return ORDINAL.check(np.linspace(0.0, 1.0, n_grades))
+
+
+GRADED = [scale(n_grades) for n_grades in (3, 4, 5, 7)]
+ADJACENTS = [ADJACENT.check(np.linspace(0.0, 1.0, n_grades)) for n_grades in (3, 4, 5)]
+
+
+def named(response):
+    return f"{response.name}{len(response.verdicts)}"
+
+
+ALL = pytest.mark.parametrize("response", [BINARY, DAVIDSON, THRESHOLD, *GRADED, *ADJACENTS], ids=named)
+OURS = pytest.mark.parametrize("response", [BINARY, DAVIDSON, *GRADED, *ADJACENTS], ids=named)
+NATURAL = pytest.mark.parametrize("response", [BINARY, DAVIDSON], ids=named)
+ORDINALS = pytest.mark.parametrize("response", GRADED, ids=named)
+SCALES = pytest.mark.parametrize("response", [*GRADED, *ADJACENTS], ids=named)
+
+
+def own_at(response, lowest, n_cells):
+    """Own predictors of cells, equal and rising from the lowest; None if there are none."""
+    p = len(response.parameters)
+    return np.repeat(lowest + 0.7 * np.arange(p)[:, None], n_cells, axis=1) if p else None
 
 
 def cells_of(response, seed=0, n_cells=5, reach=1.5):
     """Predictors and counts of some cells, with none, one or all of each verdict."""
     rng = np.random.default_rng(seed)
     eta = reach * rng.normal(size=n_cells)
-    own = 0.5 + rng.random((len(response.parameters), n_cells)) if response.parameters else None
+    own = (0.5 + rng.random((len(response.parameters), n_cells))).cumsum(axis=0) if response.parameters else None
     n = rng.integers(4, 9, size=n_cells) * 1.0
     n[:2] = 3.0
     values = np.array(list(response.verdicts.values()))
@@ -165,12 +191,13 @@ def test_likelihoods_are_counts_times_log_probabilities(response):
 @OURS
 def test_probabilities_are_exact_far_out(response):
     eta = np.array([-900.0, -60.0, 0.0, 60.0, 900.0])
-    own = np.zeros((1, 5)) if response.parameters else None
+    own = own_at(response, 0.4, 5)
     probabilities = response.probabilities(eta, own)
     np.testing.assert_allclose(probabilities.sum(axis=0), 1.0, rtol=1e-14)
     # Wins and losses change places with the sign, ties stay.
     np.testing.assert_allclose(probabilities[::-1], response.probabilities(-eta, own), rtol=1e-14, atol=1e-15)
-    np.testing.assert_allclose(probabilities[0, 1] / probabilities[-1, 1], np.exp(-60.0), rtol=1e-12)
+    further = 0.0 if response.is_natural else own[-1, 1]
+    np.testing.assert_allclose(probabilities[0, 1] / probabilities[-1, 1], np.exp(-60.0 - further), rtol=1e-12)
 
 
 @ALL
@@ -178,7 +205,7 @@ def test_the_odds_of_a_win_against_a_loss_are_those_of_the_scores(response):
     eta, own, *_ = cells_of(response, 6, 12)
     probabilities = response.probabilities(eta, own)
     assert ((probabilities[0] > probabilities[-1]) == (eta > 0)).all()
-    if response is not THRESHOLD:
+    if response.is_natural:
         np.testing.assert_allclose(np.log(probabilities[0] / probabilities[-1]), eta, rtol=1e-12)
     value = expected_outcome(response, probabilities)
     np.testing.assert_allclose(
@@ -186,7 +213,7 @@ def test_the_odds_of_a_win_against_a_loss_are_those_of_the_scores(response):
     )
 
 
-@OURS
+@NATURAL
 def test_curvatures_are_largest_at_even_odds(response):
     rng = np.random.default_rng(7)
     n_cells = 500
@@ -213,7 +240,7 @@ def test_curvatures_are_largest_at_even_odds(response):
 @ALL
 def test_drawn_verdicts_have_their_probabilities(response):
     n = 40_000
-    own = np.full((1, n), 0.4) if response.parameters else None
+    own = own_at(response, 0.4, n)
     for eta in (-1.2, 0.0, 0.7):
         probabilities = response.probabilities(np.full(n, eta), own)
         drawn = draw_outcomes(response, probabilities, np.random.default_rng(8))
@@ -253,7 +280,7 @@ def test_wins_and_losses_have_nothing_to_start_and_coins_as_null_model():
 def test_what_is_no_verdict_is_refused():
     for outcome in ([0.0, 1.0], [0.0, 0.5, 1.0]):
         DAVIDSON.check(np.array(outcome))
-    assert BINARY.check(np.array([0.0, 0.3, 1.0])) is None
+    assert BINARY.check(np.array([0.0, 0.3, 1.0])) is BINARY
     with pytest.raises(ComparisonError, match="soft preferences need ties='half'"):
         DAVIDSON.check(np.array([0.0, 0.3]))
 
@@ -277,6 +304,8 @@ def test_only_ties_are_counted_beside_wins():
         "half": "half",
         "drop": "half",
         "davidson": "davidson",
+        "ordinal": "ordinal",
+        "adjacent": "adjacent",
     }
 
 
@@ -362,7 +391,7 @@ def test_a_response_declared_in_a_test_is_fitted_like_any_other(structure, scope
 def test_typical_curvatures_are_those_of_many_draws(response):
     rng = np.random.default_rng(8)
     n, eta = np.full(4, 50.0), np.array([-1.0, 0.0, 0.7, 2.0])
-    own = np.full((len(response.parameters), 4), 0.6) if response.parameters else None
+    own = own_at(response, 0.6, 4)
     probabilities = response.probabilities(eta, own)
     outcomes = np.array(list(response.verdicts.values()))
     drawn = []
@@ -376,3 +405,154 @@ def test_typical_curvatures_are_those_of_many_draws(response):
             values = np.array([getattr(one, name) for one in drawn])
             error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
             assert (np.abs(values.mean(axis=0) - getattr(expected, name)) <= 4.5 * error + 1e-9).all()
+
+
+# Grades
+
+
+@pytest.mark.parametrize("response", [DAVIDSON, *GRADED, *ADJACENTS], ids=named)
+def test_likelihoods_of_cells_take_stacks_with_predictors_first(response):
+    eta, own, n, y, counts = cells_of(response, 9, 8)
+    stack = response.loglike(np.stack([eta, eta + 0.5]), np.stack([own, own + 0.1], axis=1), n, y, counts)
+    np.testing.assert_allclose(stack[0], response.loglike(eta, own, n, y, counts), rtol=1e-12)
+    np.testing.assert_allclose(stack[1], response.loglike(eta + 0.5, own + 0.1, n, y, counts), rtol=1e-12)
+
+
+def test_grades_are_the_coarsest_scale_of_equal_steps():
+    for n_grades in (3, 4, 5, 7, 11, 21):
+        response = scale(n_grades)
+        np.testing.assert_allclose(response.grades, np.linspace(1.0, 0.0, n_grades), atol=1e-15)
+        assert len(response.parameters) == (n_grades - 1) // 2
+        assert response.never == []
+    # One of a grade and its mirror image is enough for both.
+    assert ORDINAL.check(np.array([0.25, 0.5, 1.0])).grades == (1.0, 0.75, 0.5, 0.25, 0.0)
+    # Thirds need not be exact, as long as nothing else is meant.
+    assert len(ORDINAL.check(np.array([0.0, 0.3333333, 2 / 3, 1.0])).grades) == 4
+    assert list(scale(5).verdicts) == ["first", "0.75", "tie", "0.25", "second"]
+
+
+def test_grades_that_nobody_gave_are_merged_and_named():
+    no_middle = ORDINAL.check(np.array([0.0, 0.25, 0.75, 1.0]))
+    assert no_middle.grades == (1.0, 0.75, 0.25, 0.0)
+    assert no_middle.never == [0.5]
+    no_ends = ORDINAL.check(np.array([0.25, 0.5, 0.75]))
+    assert no_ends.grades == (0.75, 0.5, 0.25)
+    assert no_ends.never == [1.0, 0.0]
+    # Wins and losses are two grades of any scale.
+    assert ORDINAL.check(np.array([0.0, 1.0])) is BINARY
+    assert ORDINAL.check(np.array([1.0])) is BINARY
+    for outcome in ([0.25, 0.75], [0.5]):
+        with pytest.raises(ComparisonError, match="needs verdicts that differ in strength"):
+            ORDINAL.check(np.array(outcome))
+
+
+@pytest.mark.parametrize("outcome", [[0.0, 0.33, 0.67, 1.0], [0.0, 0.3, 0.51, 1.0], np.linspace(0, 1, 40)])
+def test_outcomes_on_no_scale_are_refused_with_what_to_do(outcome):
+    with pytest.raises(ComparisonError, match=r"equal steps from 0 to 1, at most 21.*different outcomes.*ties='half'"):
+        ORDINAL.check(np.array(outcome))
+
+
+@SCALES
+def test_a_verdict_read_from_the_other_side_is_its_mirror_image(response):
+    eta, own, *_ = cells_of(response, 3, 30)
+    np.testing.assert_allclose(
+        response.probabilities(eta, own), response.probabilities(-eta, own)[::-1], rtol=1e-12, atol=1e-300
+    )
+
+
+@ORDINALS
+def test_grades_have_the_probabilities_of_cumulative_logits(response):
+    eta, own, *_ = cells_of(response, 2, 9)
+    middle = [] if len(response.grades) % 2 else [np.zeros_like(eta)]
+    cuts = np.array([*own[::-1], *middle, *-own])
+    above = np.vstack([np.zeros_like(eta), stats.logistic.sf(cuts - eta), np.ones_like(eta)])
+    np.testing.assert_allclose(response.probabilities(eta, own), np.diff(above, axis=0), rtol=1e-10)
+
+
+def test_three_grades_are_the_response_declared_above():
+    eta, own, n, y, counts = cells_of(THRESHOLD, 1, 20)
+    three, grades = scale(3), np.column_stack([y - 0.5 * counts[:, 0], counts[:, 0], n - y - 0.5 * counts[:, 0]])
+    here, there = three.derivatives(eta, own, n, y, grades), THRESHOLD.derivatives(eta, own, n, y, counts)
+    for name, values in there._asdict().items():
+        np.testing.assert_allclose(getattr(here, name), values, rtol=1e-10, atol=1e-12)
+
+
+def test_thresholds_out_of_order_are_impossible():
+    response = scale(5)
+    one, counts = np.ones(1), response.counts(np.array([0.75]))
+    for own in ([[-0.1], [1.0]], [[1.0], [0.9]]):
+        assert response.derivatives(0 * one, np.array(own), one, 0.75 * one, counts).value == np.inf
+
+
+def test_thresholds_around_grades_that_a_judge_never_gave_are_no_parameters():
+    response = scale(7)
+    given = {0: [0, 1 / 6, 1 / 3, 0.5, 1], 1: [0.5, 1 / 3], 2: [0, 1], 3: [1 / 6, 0.5], 4: [1 / 3, 1]}
+    judge = np.concatenate([np.full(len(some), k) for k, some in given.items()])
+    outcome = np.concatenate([np.array(some, dtype=float) for some in given.values()])
+    terms = response.terms("judge", judge, outcome, 5)
+    held = [dict(zip(term.held, term.held_at, strict=True)) for term in terms]
+    assert held == [
+        {2: -50.0, 4: -50.0},
+        # The first judge gave all, the second nothing beyond the first pair, the fourth nothing in it, nor beyond the second.
+        {1: 50.0, 2: -50.0, 3: -50.0},
+        {1: -50.0, 2: -50.0, 3: 50.0, 4: -50.0},
+    ]
+    assert all(term.held == () for term in response.terms("common", judge, outcome, 5))
+
+
+@pytest.mark.parametrize("merged", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2)])
+def test_merged_thresholds_have_the_likelihood_of_fewer_grades(merged):
+    whole = scale(7)
+    rng = np.random.default_rng(3)
+    zones = np.array([[0.5, 0.5], [2 / 3, 1 / 3], [5 / 6, 1 / 6], [1.0, 0.0]])
+    outcome = rng.permuted(np.repeat(np.delete(zones, merged, axis=0).ravel(), 8))
+    eta, n, some = rng.normal(size=len(outcome)), np.ones(len(outcome)), [i for i in range(3) if i not in merged]
+    free = np.cumsum(0.4 + rng.random((len(some), 1)), axis=0) + np.zeros(len(outcome))
+    own = np.full((3, len(outcome)), -50.0)
+    own[some] = free
+    few = ORDINAL.check(outcome)
+    assert len(few.parameters) == len(some)
+    here = whole.derivatives(eta, own, n, outcome, whole.counts(outcome))
+    there = few.derivatives(eta, free if some else None, n, outcome, few.counts(outcome))
+    assert here.value == pytest.approx(there.value, rel=1e-12)
+    np.testing.assert_allclose(here.slope, there.slope, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(here.curvature, there.curvature, rtol=1e-10)
+    np.testing.assert_allclose(here.own_slope[some], there.own_slope, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(here.cross[some], there.cross, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(here.own_curvature[np.ix_(some, some)], there.own_curvature, rtol=1e-9, atol=1e-10)
+    assert not here.own_slope[list(merged)].any()
+    assert not here.own_curvature[list(merged)].any()
+
+
+@SCALES
+def test_own_parameters_start_at_the_overall_shares_of_grades(response):
+    seen = np.arange(1.0, 1.0 + len(response.grades))
+    n, counts = np.array([seen.sum()]), seen[None]
+    own = response.start(n, counts)[:, None]
+    probabilities = response.probabilities(np.zeros(1), own)
+    np.testing.assert_allclose(probabilities[:, 0], 0.5 * (seen + seen[::-1]) / seen.sum(), rtol=1e-12)
+    each = response.loglike(np.zeros(1), own, n, 0.5 * n, counts)
+    assert each.sum() == pytest.approx(response.null_loglike(n, counts), rel=1e-12)
+
+
+def test_three_adjacent_grades_are_davidsons_model():
+    eta, own, n, y, ties = cells_of(DAVIDSON, 1, 20)
+    three, grades = ADJACENTS[0], np.column_stack([y - 0.5 * ties[:, 0], ties[:, 0], n - y - 0.5 * ties[:, 0]])
+    here, there = three.derivatives(eta, own, n, y, grades), DAVIDSON.derivatives(eta, own, n, y, ties)
+    for name, values in there._asdict().items():
+        np.testing.assert_allclose(getattr(here, name), values, rtol=1e-10, atol=1e-12)
+
+
+def test_adjacent_grades_are_at_odds_that_rise_by_equal_parts():
+    for response in ADJACENTS:
+        eta, own, *_ = cells_of(response, 6, 12)
+        logits = np.log(response.probabilities(eta, own))
+        rise = np.diff(logits, axis=0) - np.diff(np.log(response.probabilities(0 * eta, own)), axis=0)
+        np.testing.assert_allclose(rise, np.tile(-eta / (len(response.grades) - 1), (len(rise), 1)), rtol=1e-10)
+
+
+def test_propensities_of_grades_that_a_judge_never_gave_are_no_parameters():
+    judge, outcome = np.array([0, 0, 0, 1, 1]), np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+    five = ADJACENTS[2]
+    assert [term.held for term in five.terms("judge", judge, outcome, 2)] == [(1,), ()]
+    assert [term.held for term in five.terms("common", judge, outcome, 2)] == [(), ()]

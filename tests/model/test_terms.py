@@ -49,11 +49,17 @@ def test_covariates_are_the_terms_without_a_declaration():
 def test_only_parameters_of_the_response_move_another_predictor_than_the_log_odds():
     np.testing.assert_array_equal(EVERYTHING.shared_moves, [LOG_ODDS, LOG_ODDS])
     np.testing.assert_array_equal(EVERYTHING.own_moves, [LOG_ODDS, LOG_ODDS, 1])
+    assert EVERYTHING.move_odds
+    assert not Terms(own=(Term("tie", "judge", TIE),)).move_odds
 
 
 def test_held_judges_have_no_parameter_and_the_coefficient_that_says_so():
     assert sorted(EVERYTHING.held) == [(0, 2), (2, 2)]
-    np.testing.assert_array_equal(EVERYTHING.absent, [0.0, 0.0, TIE.absent])
+    absent = np.zeros((4, 3))
+    absent[[0, 2], 2] = TIE.absent
+    np.testing.assert_array_equal(EVERYTHING.absent(4), absent)
+    apart = Terms(own=(Term("tie", "judge", TIE, held=(2, 0), held_at=(-50.0, 50.0)),))
+    np.testing.assert_array_equal(apart.absent(3), [[50.0], [0.0], [-50.0]])
     expected = np.ones((4, 3), dtype=bool)
     expected[[0, 2], 2] = False
     np.testing.assert_array_equal(EVERYTHING.is_parameter(4), expected)

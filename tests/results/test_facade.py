@@ -19,6 +19,7 @@ ARGUMENTS = {
     "contrast": ("mu[model-A] - mu[model-B]",),
     "contrast_formula": ("gamma ~ size", SIZES),
     "estimates": ("mu",),
+    "head_to_head": ("model-A", "model-B"),
     "lr_test": ("mu[model-A] = 0",),
     "score_test": ("mu[model-A] = 0",),
     "t_test": ("mu[model-A] = 0",),
@@ -47,8 +48,9 @@ def test_every_name_that_is_offered_can_be_read_or_called(result, tmp_path):
         "report": (tmp_path / "fit.html",),
     }
     written = {"save", "to_json", "report", "remove_data"}
-    # What drops the data comes last.
-    for name in sorted(dir(result), key=lambda name: name == "remove_data"):
+    # Those that work without being offered, too; what drops the data comes last.
+    hidden = ["drop_terms", "fittedvalues", "resid", "score_test", "wald_test_terms"]
+    for name in [*dir(result), *hidden, "remove_data"]:
         value = getattr(result, name)
         if inspect.ismethod(value):
             value = value(*arguments.get(name, ()))
@@ -58,11 +60,11 @@ def test_every_name_that_is_offered_can_be_read_or_called(result, tmp_path):
     assert result.model.comparisons is None
 
 
-@pytest.mark.parametrize("group", ["judges", "plot"])
+@pytest.mark.parametrize("group", ["judges", "plot", "plan"])
 def test_groups_of_questions_offer_only_what_they_answer(result, group):
     names = [name for name in dir(getattr(result, group)) if not name.startswith("_")]
     assert all(inspect.ismethod(getattr(getattr(result, group), name)) for name in names)
-    assert len(names) <= 15
+    assert len(names) <= 16
     if group == "judges":
         answers = {name: getattr(result.judges, name) for name in names}
         assert answers.pop("card")("judge-1").judge == "judge-1"
@@ -71,6 +73,7 @@ def test_groups_of_questions_offer_only_what_they_answer(result, group):
             {item: "x" if item == "model-A" else "y" for item in result.model.items},
         )
         assert list(answers.pop("affinity")(*families).families.index) == ["x"]
+        assert answers.pop("panel")(keep="ranking").n_reversed == 0
         assert all(answer() is not None for answer in answers.values())
 
 

@@ -51,7 +51,7 @@ def random_states(cells, structure, ridge=NO_RIDGE, n=3):
     result = []
     for _ in range(n):
         scores, tangent = structure.member(rng.normal(size=(K, N)))
-        judge = np.where(cells.is_own_parameter, 0.3 * rng.normal(size=(K, cells.n_judge_terms)), cells.terms.absent)
+        judge = np.where(cells.is_own_parameter, 0.3 * rng.normal(size=(K, cells.n_judge_terms)), cells.terms.absent(K))
         at = Coefficients(scores, judge, 0.3 * rng.normal(size=cells.n_shared_terms))
         result.append(state_at(cells, at, tangent, ridge))
     return result

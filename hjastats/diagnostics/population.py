@@ -1,0 +1,105 @@
+"""What a user should know before believing a fit of judges as a sample, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import limits
+from ..data.graph import levels_of_wins
+from ..fit import Observations
+from ..population import PopulationFit
+from ..words import counted, quoted
+from .findings import NEARLY_SINGULAR, Finding
+
+# Standard deviation of a loading, in log-odds, below which a direction is hardly one.
+SLIGHT = 0.05
+# Spread of sensitivities, whose mean is one, at which that mean is next to zero.
+LARGE = 10.0
+
+
+def find_population(fit: PopulationFit, observed: Observations) -> list[Finding]:
+    """Check everything that can be checked of a sample of judges."""
+    return [_convergence(fit), _quadrature(fit), _sample(fit, observed), *_zero(fit), *_taste(fit), *_separated(fit)]
+
+
+def _convergence(fit: PopulationFit) -> Finding:
+    if not fit.is_identified and _has_no_consensus(fit):
+        text = (
+            "There is no consensus to speak of: the average sensitivity, which is one by definition, cannot be told "
+            "from zero, so that scores of "
+            "the average judge run to zero and the spread of sensitivities to infinity. Standard errors are withheld."
+        )
+        return Finding("identification", True, text)
+    if not fit.is_identified:
+        text = "The information is singular: the data do not determine the population, standard errors are withheld."
+        return Finding("identification", True, text)
+    if not fit.optimum.converged:
+        return Finding("convergence", True, f"The fit did not converge in {fit.optimum.iterations} iterations.")
+    condition = fit.model_covariance.condition
+    if condition > NEARLY_SINGULAR:
+        return Finding(
+            "identification", True, f"The information is nearly singular (condition number {condition:.2g})."
+        )
+    return Finding(
+        "convergence", False, f"Converged; information positive definite (condition number {condition:.2g})."
+    )
+
+
+def _has_no_consensus(fit: PopulationFit) -> bool:
+    return fit.reported.sensitivity > LARGE or float(np.abs(fit.population.mu).max()) < 1.0 / LARGE
+
+
+def _quadrature(fit: PopulationFit) -> Finding:
+    nodes, effects = fit.marginal.n_nodes, int(fit.found.is_free.sum())
+    if nodes == 1:
+        text = "Judges are integrated out by Laplace's method (one node), which is biased where they have few verdicts."
+        return Finding("quadrature", True, text)
+    what = f"{nodes} nodes for each of {counted(effects, 'effect')}"
+    return Finding("quadrature", False, f"Judges are integrated out by adaptive Gauss-Hermite quadrature with {what}.")
+
+
+def _sample(fit: PopulationFit, observed: Observations) -> Finding:
+    n, per_judge = len(fit.layout.judges), observed.data.n_comparisons / len(fit.layout.judges)
+    told = f"{n:,} judges with {per_judge:.3g} verdicts each on average"
+    if n < limits.SMALL_SAMPLE:
+        text = (
+            f"{told}: so few say little about how judges differ, and intervals that count their drawing are too short."
+        )
+        return Finding("sample", True, text)
+    return Finding("sample", False, f"{told}; errors count the drawing of these judges.")
+
+
+def _zero(fit: PopulationFit) -> list[Finding]:
+    """Standard deviations at the boundary."""
+    if fit.layout.rank and not fit.found.is_free[0]:
+        text = "Sensitivities vary with taste only (the boundary): what they vary beyond it is estimated as zero."
+        return [Finding("boundary", False, text)]
+    if not fit.absent:
+        return []
+    text = (
+        f"Judges do not differ in {quoted(fit.absent)}: the standard deviation is estimated as zero, the boundary, and "
+        f"has no error. All judges "
+        "may be alike there, or differ too little for these data to tell."
+    )
+    return [Finding("boundary", False, text)]
+
+
+def _taste(fit: PopulationFit) -> list[Finding]:
+    weak = np.flatnonzero(fit.reported.loadings < SLIGHT)
+    if not len(weak):
+        return []
+    text = f"Direction {weak[0] + 1} has next to no size (sd {fit.reported.loadings[weak[0]]:.2g}): a lower rank says the same."
+    return [Finding("taste", True, text)]
+
+
+def _separated(fit: PopulationFit) -> list[Finding]:
+    """Judges whose own scores would not exist."""
+    apart = int(levels_of_wins(fit.design).any(axis=1).sum())
+    if not apart:
+        return []
+    text = (
+        f"{apart:,} of {len(fit.layout.judges):,} judges contradict themselves so little that scores of their own would "
+        f"have no finite "
+        "estimate. That is no problem here: theirs are shrunk to the population."
+    )
+    return [Finding("separation", False, text)]

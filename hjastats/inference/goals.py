@@ -1,0 +1,273 @@
+"""What verdicts are collected for: contrasts that are to be told from a value, and how their errors shrink with more verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import brentq
+
+from ..data.arrays import check_alpha
+from ..errors import ContrastError, IdentificationError, OptionError
+from ..fit import Fit
+from ..words import quoted
+from .contrasts import contrast
+from .simultaneous import largest_differences, pairwise_differences
+
+# Verdicts beyond which there is no use in asking for more.
+OUT_OF_REACH = 1e9
+# Standard errors beyond the critical value at which nothing is left to find out.
+FAR = 3.0
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Contrasts and what is to be known about them.
+
+    Attributes
+    ----------
+    text : str
+        What is to be reached.
+    names : list of str
+    rows : ndarray, shape (m, n_free)
+    distance : ndarray, shape (m,)
+        From the value tested against, on the scale of the test.
+    critical : float
+        Standard errors beyond which a contrast counts as told from it.
+    weigh : callable, optional
+        Weights of the contrasts' variances (m,) from their distances, variances and the critical value; all alike by default.
+    of_items : tuple, optional
+        Jacobian of scores (n, n_free) and the two positions (m,) whose differences the contrasts are: many, but of few scores.
+    """
+
+    text: str
+    names: list[str]
+    rows: np.ndarray
+    distance: np.ndarray
+    critical: float
+    weigh: Callable[[np.ndarray, np.ndarray, float], np.ndarray] | None = None
+    of_items: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def along(self, movement: np.ndarray) -> np.ndarray:
+        """By how much a movement (n_free,) of the free coordinates changes the contrasts, shape (m,)."""
+        if self.of_items is None:
+            return self.rows @ movement
+        scores, low, high = self.of_items
+        moved = scores @ movement
+        return moved[low] - moved[high]
+
+    def directions(self, weights: np.ndarray) -> np.ndarray:
+        """Rows whose variances sum to the weighted ones of the contrasts, shape (r, n_free)."""
+        if self.of_items is None:
+            return np.sqrt(weights)[:, None] * self.rows
+        scores, low, high = self.of_items
+        links = np.zeros((len(scores), len(scores)))
+        links[low, high] = links[high, low] = -weights
+        values, vectors = np.linalg.eigh(links - np.diag(links.sum(axis=1)))
+        kept = values > 1e-10 * values.max()
+        return np.sqrt(values[kept])[:, None] * (vectors[:, kept].T @ scores)
+
+    def weights(self, variances: np.ndarray) -> np.ndarray:
+        """What a smaller variance of each contrast is worth, given what the variances will be, shape (m,)."""
+        if self.weigh is None:
+            return np.ones(len(self.rows))
+        return self.weigh(self.distance, variances, self.critical)
+
+    def power(self, variances: np.ndarray) -> float:
+        """Chance that all contrasts are told from their values, if these distances are true; at least that, of several."""
+        shift = np.abs(self.distance) / np.sqrt(variances)
+        each = stats.norm.sf(self.critical - shift) + (
+            stats.norm.cdf(-self.critical - shift) if len(shift) == 1 else 0.0
+        )
+        # Of several, by Bonferroni's inequality.
+        return float(max(1.0 - np.sum(1.0 - each), 0.0)) if len(shift) > 1 else float(each[0])
+
+
+def read_goal(fit: Fit, goal: Any, alpha: float = 0.05) -> Goal:
+    """A goal by its name, or any contrast.
+
+    Raises
+    ------
+    OptionError
+        For a contrast that cannot be read as one, and names that are none.
+    IdentificationError
+        Without a finite, determined estimate or standard errors.
+    """
+    check_alpha(alpha)
+    fit.need_converged("the fit has no finite, determined estimate to plan from: use fit_regularized().")
+    if fit.why_no_errors:
+        raise IdentificationError(fit.why_no_errors)
+    if isinstance(goal, str) and goal in GOALS:
+        return GOALS[goal](fit, alpha)
+    if isinstance(goal, tuple) and len(goal) == 2 and set(goal) <= set(fit.layout.items):
+        return _of_two(fit, fit.positions("mu", goal), alpha)
+    try:
+        found = contrast(fit, goal)
+    except ContrastError as error:
+        if isinstance(goal, str) and "[" not in goal:
+            raise OptionError(f"goal must be a contrast or one of {quoted(GOALS, len(GOALS))}, got {goal!r}.") from None
+        raise error
+    if found.is_fixed.any():
+        raise ContrastError(
+            f"{quoted(np.array(found.names)[found.is_fixed])} is fixed by the model: no verdict changes it."
+        )
+    distance, rows = found.on_scales()
+    critical = float(stats.norm.isf(alpha / 2.0 / len(found.names)))
+    text = ", ".join(f"{name} from {null:g}" for name, null in zip(found.names, found.null, strict=True))
+    return Goal(f"tell {text}", list(found.names), rows, distance, critical)
+
+
+def _of_two(fit: Fit, pair: np.ndarray, alpha: float) -> Goal:
+    """Two items told apart."""
+    (first, second), mu, rows = fit.vector("mu", pair)
+    text = f"separate {first} from {second}"
+    return Goal(
+        text, [f"{first} and {second}"], rows[:1] - rows[1:], mu[:1] - mu[1:], float(stats.norm.isf(alpha / 2.0))
+    )
+
+
+def _top(fit: Fit, alpha: float) -> Goal:
+    return _of_two(fit, fit.best_first[0][:2], alpha)
+
+
+def _all_in_order(fit: Fit, alpha: float) -> Goal:
+    names, mu, rows = fit.vector("mu", fit.best_first[0])
+    text = [f"{a} and {b}" for a, b in pairwise(names)]
+    return Goal("order all items", text, rows[:-1] - rows[1:], mu[:-1] - mu[1:], _joint_critical(fit, alpha), _as_hard)
+
+
+def _joint_critical(fit: Fit, alpha: float) -> float:
+    """Of all pairwise differences at once, as in the ranking."""
+    _, _, rows = fit.vector("mu", np.arange(len(fit.layout.items)))
+    return float(np.quantile(largest_differences(fit.covariance.of(rows)), 1.0 - alpha))
+
+
+def _as_hard(distance: np.ndarray, variances: np.ndarray, critical: float) -> np.ndarray:
+    """All shall be told apart: what counts is the hardest, in units of its distance."""
+    hardness = variances / np.maximum(distance**2, 1e-12)
+    return (hardness / hardness.max()) ** 4 / np.maximum(distance**2, 1e-12)
+
+
+def _places(fit: Fit, alpha: float) -> Goal:
+    """As many pairs as possible told apart when all are compared: that makes the ranges of places narrow."""
+    names, mu, rows = fit.vector("mu", np.arange(len(fit.layout.items)))
+    low, high = np.triu_indices(len(names), 1)
+    critical = _joint_critical(fit, alpha)
+    # Pairs that are told apart by far need nothing.
+    z = np.abs(pairwise_differences(mu, fit.covariance.of(rows)).z)[low, high]
+    low, high = (side[z < max(critical + FAR, z.min() + 1.0)] for side in (low, high))
+    text = [f"{names[i]} and {names[j]}" for i, j in zip(low, high, strict=True)]
+    return Goal(
+        "narrow the ranges of places",
+        text,
+        rows[low] - rows[high],
+        mu[low] - mu[high],
+        critical,
+        _near,
+        (rows, low, high),
+    )
+
+
+def _near(distance: np.ndarray, variances: np.ndarray, critical: float) -> np.ndarray:
+    """Slope of the expected number of differences that are told apart, by their variances."""
+    shift = np.abs(distance) / np.sqrt(variances)
+    return stats.norm.pdf(shift - critical) * shift / (2.0 * variances)
+
+
+# By name, as the methods of ``result.plan`` take them: functions of the fit and the level of the tests.
+GOALS: dict[str, Callable[[Fit, float], Goal]] = {
+    "top2": _top,
+    "separate the top 2": _top,
+    "order all": _all_in_order,
+    "places": _places,
+}
+
+
+# How errors shrink
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Variances of contrasts by what they come from.
+
+    Attributes
+    ----------
+    verdicts : ndarray, shape (m,)
+        What more verdicts of the same kind make smaller, also on the same clusters.
+    clusters : ndarray, shape (m,)
+        What only more clusters make smaller: prompts that suit some items more, say. Zero without clustered errors.
+    n_verdicts : float
+    n_clusters : int
+        Zero without clustered errors.
+    name : str
+        What the clusters are.
+    """
+
+    verdicts: np.ndarray
+    clusters: np.ndarray
+    n_verdicts: float
+    n_clusters: int = 0
+    name: str = ""
+
+    @property
+    def total(self) -> np.ndarray:
+        """Variances now, shape (m,)."""
+        return self.verdicts + self.clusters
+
+    def after(self, n: float, *, are_new: bool) -> np.ndarray:
+        """Variances after n more verdicts in the present mix, on new clusters, as many on each, or on those there are."""
+        shrunk = self.n_verdicts / (self.n_verdicts + n)
+        return self.verdicts * shrunk + self.clusters * (shrunk if are_new else 1.0)
+
+    def with_verdicts(self, verdicts: np.ndarray) -> Errors:
+        """The same with other variances of the verdicts."""
+        return replace(self, verdicts=verdicts)
+
+    def clusters_of(self, n: float) -> int:
+        """New clusters that so many verdicts fill as those there are."""
+        return int(np.ceil(n * self.n_clusters / self.n_verdicts))
+
+
+def split_errors(fit: Fit, rows: np.ndarray) -> Errors:
+    """What verdicts and what clusters contribute to the variances of contrasts with the given Jacobian (m, n_free).
+
+    Verdicts that are independent given the model have its variance. What cluster-robust variances have beyond that is what verdicts
+    of a cluster have in common. A cluster contributes to a contrast the sum of ``c'C x`` times residuals. Twice as many
+    verdicts on each cluster halve ``C`` and have four times as many pairs: what pairs have in common stays. Twice as many clusters
+    halve it.
+    """
+    of_model, chosen = fit.model_covariance.variances(rows), fit.covariance.variances(rows)
+    if fit.choice.kind != "cluster":
+        return Errors(chosen, np.zeros(len(rows)), fit.n_comparisons)
+    facts, verdicts = fit.choice.facts, np.minimum(of_model, chosen)
+    groups = facts.get("groups")
+    name = groups if isinstance(groups, str) else "cluster"
+    return Errors(verdicts, chosen - verdicts, fit.n_comparisons, int(facts["n_groups"]), name)
+
+
+def verdicts_needed(goal: Goal, errors: Errors, power: float, *, are_new: bool) -> float:
+    """Verdicts in the present mix after which the goal is reached with some power; infinite if no number of them is enough."""
+
+    def lacking(log_n: float) -> float:
+        return goal.power(errors.after(np.expm1(log_n), are_new=are_new)) - power
+
+    if lacking(0.0) >= 0.0:
+        return 0.0
+    most = np.log(OUT_OF_REACH)
+    return float(np.ceil(np.expm1(brentq(lacking, 0.0, most)))) if lacking(most) > 0.0 else np.inf
+
+
+def closest(goal: Goal, variances: np.ndarray) -> int:
+    """The contrast that is hardest to tell from its null value."""
+    return int(np.argmin(np.abs(goal.distance) / np.sqrt(variances)))
+
+
+def pairs_told_apart(fit: Fit, alpha: float) -> tuple[int, int]:
+    """How many pairs of items differ when all are compared at once, of how many."""
+    _, mu, rows = fit.vector("mu", np.arange(len(fit.layout.items)))
+    z = np.abs(pairwise_differences(mu, fit.covariance.of(rows)).z)[np.triu_indices(len(mu), 1)]
+    return int((z > _joint_critical(fit, alpha)).sum()), len(z)

@@ -1,0 +1,527 @@
+"""What it takes to know more: power, numbers of verdicts, what to ask next, and whether it is enough."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from .. import limits
+from ..data.arrays import check_option, generator, lookup
+from ..data.comparisons import Comparisons
+from ..errors import ComparisonError, OptionError
+from ..fit import Fit, Observations
+from ..looks import Piece, Shown, Table, Title, escaped_csv
+from ..words import counted, percent, quoted, told_p
+from .allocation import Allocation, Allocator, Candidates
+from .clusters import Clusters
+from .goals import Errors, Goal, closest, pairs_told_apart, read_goal, split_errors, verdicts_needed
+
+DESIGNS = ("present", "best")
+# How finely the best mix of many verdicts is looked for.
+_STEPS = 400
+
+
+@dataclass(frozen=True, repr=False)
+class Power(Shown):
+    """Chance that a goal is reached.
+
+    Attributes
+    ----------
+    power : float
+    goal : str
+    n : float
+        Further verdicts.
+    table : pandas.DataFrame
+        By contrast: distance from the value tested against, std_err now and after.
+    design : {"present", "best"}
+    """
+
+    power: float
+    goal: str
+    n: float
+    table: pd.DataFrame
+    design: str
+    note: str = ""
+
+    def __float__(self) -> float:
+        return self.power
+
+    def _shown(self) -> list[Piece]:
+        mix = "in the present mix of judges and pairs" if self.design == "present" else "on what tells most"
+        told = f"With {counted(self.n, 'further verdict')} {mix}, the chance to {self.goal} is {percent(self.power)}"
+        pieces: list[Piece] = [f"{told}, if the estimates are true."]
+        if len(self.table) <= limits.PRINTED_LABELS:
+            pieces.append(Table(self.table))
+        return [*pieces, *([self.note] if self.note else [])]
+
+
+@dataclass(frozen=True, repr=False)
+class SampleSize(Shown):
+    """Verdicts that are needed to reach a goal.
+
+    Attributes
+    ----------
+    goal : str
+    power : float
+        With which it is to be reached, if the estimates are true.
+    verdicts : float
+        Further verdicts in the present mix of judges and pairs; infinite if no number of them is enough.
+    best : float
+        The same where the comparisons that tell most are asked.
+    clusters : float
+        New prompts, or other clusters of the errors, over which these verdicts are spread as now; not a number without clusters.
+    on_the_same : float
+        Further verdicts in the present mix if all of them are on the clusters there are.
+    name : str
+        What the clusters are.
+    """
+
+    goal: str
+    power: float
+    verdicts: float
+    best: float
+    clusters: float
+    on_the_same: float
+    name: str = ""
+    hardest: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words."""
+        if self.verdicts == 0.0:
+            return f"To {self.goal} with {percent(self.power, 0)} power no more verdicts are needed."
+        if np.isinf(self.verdicts):
+            return f"To {self.goal} is out of reach: {self.hardest} are as good as equal."
+        more = counted(self.verdicts, "more verdict")
+        told = f"To {self.goal} with {percent(self.power, 0)} power about {more} are needed in the present mix of judges and pairs"
+        if np.isfinite(self.best):
+            told += f", about {self.best:,.0f} if those are asked that tell most"
+        if np.isnan(self.clusters):
+            return f"{told}."
+        told += f"; over about {self.clusters:,.0f} new values of {self.name}"
+        if np.isinf(self.on_the_same):
+            return f"{told}. No number of verdicts on those there are is enough: {self.name} limits the error."
+        return f"{told}, or {counted(self.on_the_same, 'verdict')} on those there are."
+
+    def _shown(self) -> list[Piece]:
+        return [self.sentence]
+
+
+@dataclass(frozen=True, repr=False)
+class Stopping(Shown):
+    """Whether what is known is enough.
+
+    Attributes
+    ----------
+    is_enough : bool
+    sentence : str
+    """
+
+    is_enough: bool
+    sentence: str
+
+    def __bool__(self) -> bool:
+        return self.is_enough
+
+    def _shown(self) -> list[Piece]:
+        return [self.sentence]
+
+
+@dataclass(frozen=True, repr=False)
+class NextQuestions(Shown):
+    """What to ask next, in this order.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        judge, first, second; prompt where the data have one; row, of a frame of candidates; batch; cost so far; std_err that the
+        goal is expected to have then (of several contrasts, the root of their mean variance).
+    goal : str
+    errors : pandas.DataFrame
+        By contrast: std_err now, and as predicted after all of them.
+    note : str
+        What else limits the error.
+    """
+
+    table: pd.DataFrame
+    goal: str
+    errors: pd.DataFrame
+    note: str = ""
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def to_csv(self, path: str | Path | None = None) -> str | None:
+        """The table as CSV, or to a file; labels that a spreadsheet would take for formulas begin with an apostrophe."""
+        labels = self.table.select_dtypes(include=["object", "str"]).columns
+        return self.table.assign(**{name: self.table[name].map(escaped_csv) for name in labels}).to_csv(
+            path, index=False
+        )
+
+    def to_jsonl(self, path: str | Path | None = None) -> str | None:
+        """One JSON object per line, or to a file."""
+        text = "".join(f"{json.dumps(row, default=_plain)}\n" for row in self.table.to_dict("records"))
+        if path is None:
+            return text
+        Path(path).write_text(text, encoding="utf-8")
+        return None
+
+    def _shown(self) -> list[Piece]:
+        now, then = np.sqrt((self.errors**2).mean())
+        asked = self.table.groupby(["judge"]).size().sort_values(ascending=False)
+        judges = ", ".join(f"{judge} {n}" for judge, n in asked.head(4).items())
+        told = (
+            f"{counted(len(self.table), 'comparison')} to {self.goal}: standard error {now:.4f} now, {then:.4f} expected after. "
+            f"By judge: {judges}{', ...' if len(asked) > 4 else ''}."
+        )
+        return [
+            Title("What to ask next"),
+            told,
+            *([self.note] if self.note else []),
+            Table(self.table.head(10), has_index=False),
+        ]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+# Power and numbers
+
+
+def power(
+    fit: Fit, goal: Any, n: float, *, design: str, prompts: str, alpha: float, effect: float | None = None
+) -> Power:
+    """Chance to reach a goal with n further verdicts."""
+    check_option("design", design, DESIGNS)
+    check_option("prompts", prompts, ("new", "same"))
+    if isinstance(n, bool) or not isinstance(n, int | float | np.number) or not 0 <= n < np.inf:
+        raise OptionError(f"n must be a number of further verdicts from 0, got {n!r}.")
+    wanted = with_effect(read_goal(fit, goal, alpha), effect)
+    errors = split_errors(fit, wanted.rows)
+    if design == "present":
+        after = errors.after(float(n), are_new=prompts == "new")
+    else:
+        found = best_mix(fit, wanted, float(n)).variances / fit.model_covariance.variances(wanted.rows)
+        shrunk = errors.n_verdicts / (errors.n_verdicts + n) if prompts == "new" else 1.0
+        after = errors.verdicts * found + errors.clusters * shrunk
+    table = pd.DataFrame(
+        {"distance": wanted.distance, "std_err": np.sqrt(errors.total), "after": np.sqrt(after)},
+        index=pd.Index(wanted.names, name="contrast"),
+    )
+    return Power(wanted.power(after), wanted.text, float(n), table, design, limiting(errors))
+
+
+def with_effect(goal: Goal, effect: float | None) -> Goal:
+    """The goal with another distance of its contrasts, if one is given."""
+    if effect is None:
+        return goal
+    return replace(goal, distance=np.full(len(goal.distance), float(effect)))
+
+
+def limiting(errors: Errors) -> str:
+    """A sentence where clusters, and not verdicts, are most of the error."""
+    if not errors.n_clusters or errors.clusters.sum() < errors.verdicts.sum():
+        return ""
+    share = errors.clusters.sum() / errors.total.sum()
+    return (
+        f"{percent(share, 0)} of the variance is between the {errors.n_clusters} values of {errors.name}: more verdicts on them "
+        "buy little, new ones do."
+    )
+
+
+def sample_size(fit: Fit, goal: Any, *, power: float, alpha: float) -> SampleSize:
+    """Verdicts that are needed to reach a goal with some power, in the present mix and in the best one."""
+    if not 0 < power < 1:
+        raise OptionError(f"power must lie between 0 and 1, got {power!r}.")
+    wanted = read_goal(fit, goal, alpha)
+    if wanted.text.startswith("narrow"):
+        raise OptionError("goal must be one that can be reached: a contrast, 'top2' or 'order all', got 'places'.")
+    errors = split_errors(fit, wanted.rows)
+    needed = verdicts_needed(wanted, errors, power, are_new=True)
+    hardest = wanted.names[closest(wanted, errors.total)]
+    best = _best_needed(fit, wanted, errors, power, needed)
+    has_clusters = errors.n_clusters > 0 and np.isfinite(needed)
+    return SampleSize(
+        wanted.text,
+        power,
+        needed,
+        best,
+        float(errors.clusters_of(needed)) if has_clusters else np.nan,
+        verdicts_needed(wanted, errors, power, are_new=False),
+        errors.name,
+        hardest,
+    )
+
+
+def _best_needed(fit: Fit, goal: Goal, errors: Errors, power: float, needed: float) -> float:
+    """Verdicts that are enough where those are asked that tell most, at most as many as in the present mix."""
+    if needed == 0.0 or np.isinf(needed):
+        return needed
+    ratio = errors.verdicts / fit.model_covariance.variances(goal.rows)
+    amount = max(np.ceil(needed / _STEPS), 1.0)
+    allocator = Allocator(fit, goal, every_candidate(fit), needed)
+    n = 0.0
+    while n < needed:
+        asked = allocator.run(amount * 4, amount=amount, look=4)
+        if not len(asked.chosen):
+            return np.inf
+        n += amount * len(asked.chosen)
+        shrunk = errors.n_verdicts / (errors.n_verdicts + n)
+        if goal.power(allocator.variances * ratio + errors.clusters * shrunk) >= power:
+            return n
+    return needed
+
+
+def best_mix(fit: Fit, goal: Goal, n: float) -> Allocation:
+    """The comparisons that tell most, of about so many verdicts."""
+    amount = max(np.ceil(n / _STEPS), 1.0)
+    return Allocator(fit, goal, every_candidate(fit), n).run(n, amount=amount, look=10)
+
+
+def stopping(fit: Fit, goal: Any, *, alpha: float, power: float) -> Stopping:
+    """Whether a goal is reached, and what is missing."""
+    wanted = read_goal(fit, goal, alpha)
+    if wanted.text.startswith("narrow"):
+        n_told, n = pairs_told_apart(fit, alpha)
+        is_enough = n_told == n
+        return Stopping(
+            is_enough, f"{'Enough' if is_enough else 'Not enough'}: {n_told} of {n} pairs of items are told apart."
+        )
+    variances = fit.covariance.variances(wanted.rows)
+    hardest = closest(wanted, variances)
+    z = abs(wanted.distance[hardest]) / np.sqrt(variances[hardest])
+    p = float(2.0 * stats.norm.sf(z))
+    is_enough = z > wanted.critical
+    which = wanted.names[hardest]
+    if is_enough:
+        narrowest = "" if len(wanted.names) == 1 else f"; {which} differ most narrowly"
+        told = f"Enough to {wanted.text}{narrowest} ({told_p(p)})."
+    else:
+        told = f"Not enough to {wanted.text}: {which} cannot be told apart ({told_p(p)}). "
+        told += sample_size(fit, goal, power=power, alpha=alpha).sentence
+    looks = f"Who looks after every batch errs more often than {percent(alpha, 0)}: plan the looks."
+    return Stopping(bool(is_enough), f"{told} {looks}")
+
+
+# What to ask next
+
+
+def every_candidate(fit: Fit, price: np.ndarray | None = None, pairs: np.ndarray | None = None) -> Candidates:
+    """Every judge about every pair, or about some (n, 2), as often as one likes; of judges that are alike one stands for all."""
+    judges, n_items = len(fit.layout.judges), len(fit.layout.items)
+    prices = np.ones(judges) if price is None else price
+    some = np.arange(judges) if fit.layout.has_judge_parameters else np.argsort(prices, kind="stable")[:1]
+    low, high = np.triu_indices(n_items, 1) if pairs is None else pairs.T
+    judge = np.repeat(some, len(low))
+    return Candidates(
+        judge, np.tile(low, len(some)), np.tile(high, len(some)), prices[judge], np.full(len(judge), np.inf)
+    )
+
+
+def next_questions(
+    fit: Fit,
+    observed: Observations | None,
+    budget: float,
+    *,
+    goal: Any = "top2",
+    cost: Mapping[str, float] | None = None,
+    candidates: Any = None,
+    batch: int | None = None,
+    alpha: float = 0.05,
+    rng: int | np.random.Generator | None = 0,
+) -> NextQuestions:
+    """Which judge to ask about which pair in which order next.
+
+    Raises
+    ------
+    OptionError, ComparisonError
+    """
+    if isinstance(budget, bool) or not isinstance(budget, int | float | np.number) or not 0 < budget < np.inf:
+        raise OptionError(
+            f"budget must be a positive number of verdicts, or of money where cost is given, got {budget!r}."
+        )
+    if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int | np.integer) or batch < 1):
+        raise OptionError(f"batch must be a whole number of comparisons from 1, got {batch!r}.")
+    wanted, prices = read_goal(fit, goal, alpha), read_prices(fit, cost)
+    known, rows = _read_candidates(fit, candidates, prices)
+    data = None if observed is None else observed.data
+    prompts = None if data is None or rows is not None else _Prompts.of(data, generator(rng))
+    if prompts is not None and fit.layout.has_judge_parameters:
+        known = prompts.limited(known, budget)
+    allocator = Allocator(fit, wanted, known, budget / float(prices.mean()))
+    if data is not None and known.can_turn:
+        allocator.is_next_turned = _is_first_more_often(data, known)
+    asked = allocator.run(float(budget), look=min(limits.ASKED_AT_A_LOOK, batch or limits.ASKED_AT_A_LOOK))
+    errors = split_errors(fit, wanted.rows)
+    ratio = errors.verdicts / fit.model_covariance.variances(wanted.rows)
+    path = asked.path[1:] * (errors.verdicts.mean() / asked.path[0]) + errors.clusters.mean()
+    table = _table(fit, known, asked, prices).assign(std_err=np.sqrt(path))
+    if rows is not None:
+        table.insert(0, "row", rows.index[asked.chosen])
+        if "prompt" in rows:
+            table["prompt"] = rows["prompt"].to_numpy()[asked.chosen]
+    if prompts is not None:
+        judge = lookup("judge", table["judge"].to_numpy(), fit.layout.judges)
+        chosen = known.take(asked.chosen)
+        table.insert(3, prompts.name, prompts.assign(replace(chosen, judge=judge)))
+    if batch is not None:
+        table["batch"] = np.arange(len(table)) // batch + 1
+    after = errors.with_verdicts(asked.variances * ratio).total
+    shown = pd.DataFrame(
+        {"now": np.sqrt(errors.total), "after": np.sqrt(after)}, index=pd.Index(wanted.names, name="contrast")
+    )
+    notes = [limiting(errors)]
+    if prompts is not None and (n_new := int(table[prompts.name].isna().sum())):
+        notes.append(
+            f"{n_new:,} of them need new values of {prompts.name}: the judge has seen the pair with all there are."
+        )
+    return NextQuestions(table, wanted.text, shown, " ".join(filter(None, notes)))
+
+
+def read_prices(fit: Fit, cost: Mapping[str, float] | None) -> np.ndarray:
+    """Price of a verdict of every judge, shape (n_judges,); one for each without prices.
+
+    Raises
+    ------
+    OptionError
+    """
+    judges = fit.layout.judges
+    if cost is None:
+        return np.ones(len(judges))
+    given = dict(cost)
+    if unknown := [name for name in given if name not in judges]:
+        raise OptionError(f"cost names judges that are not there: {quoted(unknown)}; there are {quoted(judges)}.")
+    if missing := [name for name in judges if name not in given]:
+        raise OptionError(f"cost needs a price for every judge, and has none for {quoted(missing)}.")
+    prices = np.array([float(given[name]) for name in judges])
+    if not (np.isfinite(prices) & (prices > 0)).all():
+        raise OptionError(f"cost must be positive prices of a verdict, got {quoted(np.unique(prices[~(prices > 0)]))}.")
+    return prices
+
+
+def _read_candidates(fit: Fit, candidates: Any, prices: np.ndarray) -> tuple[Candidates, pd.DataFrame | None]:
+    """What can be asked: every pair, some pairs, or the rows of a frame, each of them once and in its order."""
+    if candidates is None:
+        return every_candidate(fit, prices), None
+    layout = fit.layout
+    if isinstance(candidates, Comparisons):
+        candidates = candidates.to_frame()
+    if not isinstance(candidates, pd.DataFrame):
+        pairs = [tuple(pair) if not isinstance(pair, str) else (pair,) for pair in candidates]
+        if not pairs or any(len(pair) != 2 for pair in pairs):
+            raise OptionError("candidates must be pairs of items, or a frame with columns judge, first and second.")
+        sides = [lookup("item", np.array(side, dtype=object), layout.items) for side in zip(*pairs, strict=True)]
+        low, high = np.minimum(*sides), np.maximum(*sides)
+        if (low == high).any():
+            raise OptionError("candidates must be pairs of two different items.")
+        return every_candidate(fit, prices, np.unique(np.column_stack([low, high]), axis=0)), None
+    if missing := [name for name in ("judge", "first", "second") if name not in candidates]:
+        raise ComparisonError(
+            f"a frame of candidates needs columns judge, first and second, and lacks {quoted(missing)}."
+        )
+    names = ("judge", "item", "item")
+    known = (layout.judges, layout.items, layout.items)
+    judge, first, second = (
+        lookup(name, candidates[column].astype(str).to_numpy(dtype=object), labels)
+        for name, column, labels in zip(names, ("judge", "first", "second"), known, strict=True)
+    )
+    return Candidates(judge, first, second, prices[judge], np.ones(len(judge)), can_turn=False), candidates
+
+
+def _table(fit: Fit, known: Candidates, asked: Allocation, prices: np.ndarray) -> pd.DataFrame:
+    layout, chosen = fit.layout, asked.chosen
+    judge, items = known.judge[chosen], np.array(layout.items, dtype=object)
+    if not layout.has_judge_parameters and known.can_turn:
+        # All are alike: the cheapest in turn.
+        cheapest = np.flatnonzero(prices == prices.min())
+        judge = cheapest[np.arange(len(chosen)) % len(cheapest)]
+    first, second = known.first[chosen], known.second[chosen]
+    return pd.DataFrame(
+        {
+            "judge": np.array(layout.judges, dtype=object)[judge],
+            "first": items[np.where(asked.is_turned, second, first)],
+            "second": items[np.where(asked.is_turned, first, second)],
+            "cost": np.cumsum(prices[judge]),
+        }
+    )
+
+
+def _codes(judge: np.ndarray, first: np.ndarray, second: np.ndarray, n_items: int) -> np.ndarray:
+    return (judge.astype(np.int64) * n_items + first) * n_items + second
+
+
+def _is_first_more_often(data: Comparisons, known: Candidates) -> np.ndarray:
+    """Of which candidates the first item was shown first more often than second, shape (n,)."""
+    n = data.n_items
+    codes, places = np.unique(_codes(data.judge_index, data.first_index, data.second_index, n), return_inverse=True)
+    counts = np.bincount(places, data.weight)
+
+    def seen(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        wanted = _codes(known.judge, first, second, n)
+        place = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+        return np.where(codes[place] == wanted, counts[place], 0.0)
+
+    return seen(known.first, known.second) > seen(known.second, known.first)
+
+
+@dataclass
+class _Prompts:
+    """Which prompts a judge has not seen with a pair yet."""
+
+    name: str
+    labels: np.ndarray
+    # Judge and pair of every row with its prompt, each combination once, by judge and pair.
+    cells: np.ndarray
+    prompts: np.ndarray
+    n_items: int
+    rng: np.random.Generator
+
+    @classmethod
+    def of(cls, data: Comparisons, rng: np.random.Generator) -> _Prompts | None:
+        """By the column of prompts; None where there is none."""
+        found = Clusters.of_prompts(data)
+        if found is None or found.name is None:
+            return None
+        code, labels = pd.factorize(data.columns[found.name])
+        low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
+        cells = _codes(data.judge_index, low, high, data.n_items)
+        seen = np.unique(np.column_stack([cells, code])[code >= 0], axis=0)
+        return cls(found.name, np.asarray(labels, dtype=object), seen[:, 0], seen[:, 1], data.n_items, rng)
+
+    def limited(self, known: Candidates, budget: float) -> Candidates:
+        """The candidates, each as often as there are prompts left for it; without a limit where new prompts are needed anyway."""
+        start, end = (np.searchsorted(self.cells, self._codes(known), side) for side in ("left", "right"))
+        left = len(self.labels) - (end - start)
+        return replace(known, left=np.minimum(known.left, left)) if left @ known.price >= budget else known
+
+    def _codes(self, known: Candidates) -> np.ndarray:
+        return _codes(
+            known.judge, np.minimum(known.first, known.second), np.maximum(known.first, known.second), self.n_items
+        )
+
+    def assign(self, chosen: Candidates) -> np.ndarray:
+        """A prompt for every comparison: one that the judge has not seen with the pair, of those the one least in use; or none."""
+        used = self.rng.random(len(self.labels))
+        asked: dict[int, np.ndarray] = {}
+        result: list[Any] = []
+        for code in self._codes(chosen).tolist():
+            if code not in asked:
+                start, end = np.searchsorted(self.cells, [code, code + 1])
+                asked[code] = np.zeros(len(self.labels), dtype=bool)
+                asked[code][self.prompts[start:end]] = True
+            if asked[code].all():
+                result.append(None)
+                continue
+            prompt = int(np.argmin(np.where(asked[code], np.inf, used)))
+            asked[code][prompt] = True
+            used[prompt] += 1.0
+            result.append(self.labels[prompt])
+        return np.array(result, dtype=object)

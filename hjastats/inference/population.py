@@ -1,0 +1,353 @@
+"""What a fit of judges as a sample says beyond its parameters: spreads, shares of judges, new judges, clusters, tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from scipy.special import ndtr
+
+from .. import words
+from ..data.cells import take
+from ..errors import ContrastError, IdentificationError, OptionError
+from ..fit import CovarianceChoice, Observations
+from ..model.design import Design
+from ..model.population import Population, predictors
+from ..model.responses import expected_outcome, verdict_slopes
+from ..population import PopulationFit
+from ..solve.population import Gradients, Marginal, cluster_scores, nodes, parts_of_gradient
+from ..solve.precision import DenseCovariance
+from .clusters import Clusters, read_clusters
+from .hypotheses import wald_test
+
+# Nodes for a judge nobody has seen yet, whose predictor is normal.
+_NODES_OF_NEW = 31
+# Level at which a consensus is told from none.
+_NO_CONSENSUS = 0.05
+
+
+def population_table(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
+    """Means and standard deviations of what judges differ in, and correlations.
+
+    Intervals of standard deviations are made on the log scale, of correlations on Fisher's.
+
+    A standard deviation of zero, or a correlation of one, lies at the boundary and has neither error nor interval.
+    """
+    layout = fit.layout
+    names = [name for kind in (*layout.terms.own_names, "sd", "corr") for name in layout.blocks.get(kind, [])]
+    positions = np.array([layout.names.index(name) for name in names])
+    estimate, error = fit.params[positions], fit.errors(positions)
+    kinds = np.array([name.partition("[")[0] for name in names])
+    half = stats.norm.ppf(1.0 - alpha / 2.0) * error
+    lower, upper = estimate - half, estimate + half
+    is_sd, is_corr = kinds == "sd", kinds == "corr"
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # Where an error is as large as what it belongs to, the log scale has no ends worth the name: that of the variance,
+        # from zero.
+        is_clear = is_sd & (error < estimate)
+        lower[is_clear], upper[is_clear] = (
+            estimate[is_clear] * np.exp(s * half[is_clear] / estimate[is_clear]) for s in (-1.0, 1.0)
+        )
+        unclear = is_sd & ~is_clear
+        lower[unclear], upper[unclear] = 0.0, np.sqrt(estimate[unclear] ** 2 + 2.0 * half[unclear] * estimate[unclear])
+        middle, width = np.arctanh(estimate[is_corr]), half[is_corr] / (1.0 - estimate[is_corr] ** 2)
+        lower[is_corr], upper[is_corr] = np.tanh(middle - width), np.tanh(middle + width)
+    is_zero = (is_sd & (estimate == 0.0)) | (is_corr & (np.abs(estimate) > 1.0 - 1e-9))
+    table = pd.DataFrame(
+        {"estimate": estimate, "std_err": error, "ci_lower": lower, "ci_upper": upper},
+        index=pd.Index(names, name="parameter"),
+    )
+    table.loc[is_zero, ["std_err", "ci_lower", "ci_upper"]] = np.nan
+    return table
+
+
+def _item_positions(fit: PopulationFit, labels: Any) -> np.ndarray:
+    return fit.positions("mu", [labels] if isinstance(labels, str) else list(labels))
+
+
+def _pairs(fit: PopulationFit, first: Any, second: Any) -> tuple[np.ndarray, np.ndarray]:
+    a, b = np.broadcast_arrays(_item_positions(fit, first), _item_positions(fit, second))
+    if (a == b).any():
+        raise ContrastError("expected two different items to compare.")
+    return a, b
+
+
+def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 0.05) -> pd.DataFrame:
+    """Share of all judges like these whose scores put the first item above the second.
+
+    That is ``Phi(gap / spread)``. The interval is made on a scale that is the log of the ratio where that is large, and its own
+    where the gap is small (asinh); where the spread cannot be told from zero, on that of the angle whose tangent is the ratio.
+    """
+    (a, b), at, space = _pairs(fit, first, second), fit.population, fit.marginal.space
+    gap, taste = at.mu[a] - at.mu[b], at.V[a] - at.V[b]
+    spread = np.sqrt((at.sensitivity * gap) ** 2 + np.square(taste).sum(axis=1))
+    table = pd.DataFrame(index=_pair_index(fit, a, b))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        probit = np.where(spread > 0, gap / spread, np.inf * np.sign(gap))
+    errors = np.full(len(a), np.nan)
+    for i in np.flatnonzero(spread > 0):
+        by_gap = 1.0 / spread[i] - gap[i] ** 2 * at.sensitivity**2 / spread[i] ** 3
+        items = np.zeros(len(at.mu))
+        items[a[i]], items[b[i]] = 1.0, -1.0
+        by = replace(
+            _nothing(at),
+            mu=by_gap * items,
+            V=-gap[i] / spread[i] ** 3 * np.outer(items, taste[i]),
+            sensitivity=-at.sensitivity * gap[i] ** 3 / spread[i] ** 3,
+        )
+        errors[i] = np.sqrt(fit.covariance.variances(space.gradient(by)[None])[0])
+    table["share"], table["std_err"] = ndtr(probit), stats.norm.pdf(probit) * errors
+    quantile, size = stats.norm.ppf(1.0 - alpha / 2.0), np.hypot(1.0, probit)
+    is_clear = errors < size
+    for name, side in (("ci_lower", -quantile), ("ci_upper", quantile)):
+        with np.errstate(invalid="ignore"):
+            far = np.sinh(np.arcsinh(probit) + side * errors / size)
+            near = np.tan(np.clip(np.arctan(probit) + side * errors / size**2, -np.pi / 2, np.pi / 2))
+        table[name] = ndtr(np.where(is_clear, far, near))
+    return table
+
+
+def _pair_index(fit: PopulationFit, a: np.ndarray, b: np.ndarray) -> pd.MultiIndex:
+    items = np.asarray(fit.layout.items, dtype=object)
+    return pd.MultiIndex.from_arrays([items[a], items[b]], names=["first", "second"])
+
+
+def _nothing(at: Population) -> Population:
+    return Population(
+        np.zeros_like(at.mu),
+        np.zeros_like(at.V),
+        0.0,
+        np.zeros_like(at.shared),
+        np.zeros_like(at.means),
+        np.zeros_like(at.sds),
+    )
+
+
+def new_judge_scores(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
+    """Prediction intervals of the scores of a judge nobody has seen yet: spread of judges and error of the estimate together."""
+    at, layout = fit.population, fit.layout
+    spread = (at.sensitivity * at.mu) ** 2 + np.square(at.V).sum(axis=1)
+    where = layout.slices["mu"]
+    error = fit.errors(np.arange(where.start, where.stop))
+    half = stats.norm.ppf(1.0 - alpha / 2.0) * np.sqrt(spread + error**2)
+    columns = {
+        "estimate": at.mu,
+        "sd": np.sqrt(spread),
+        "std_err": error,
+        "pi_lower": at.mu - half,
+        "pi_upper": at.mu + half,
+    }
+    return pd.DataFrame(columns, index=pd.Index(layout.items, name="item")).iloc[fit.best_first[0]]
+
+
+# Predictions
+
+
+def predict_known(fit: PopulationFit, rows: Design, summarise: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """What known judges are expected to say, given all they have said: averages over their effects, not values at the averages.
+
+    Parameters
+    ----------
+    summarise : callable
+        Of the predictors (p, n_cells), such as probabilities of verdicts; the last axis is that of the cells.
+    """
+    base, loading = predictors(rows, fit.population)
+    known, place = np.unique(rows.judge, return_inverse=True)
+    z, weights = fit.marginal.draws(fit.found.values, known)
+    total: Any = 0.0
+    for q in range(z.shape[1]):
+        at = base + np.einsum("prd,rd->pr", loading, z[place, q])
+        total = total + weights[place, q] * summarise(at)
+    return np.asarray(total)
+
+
+def predict_new(fit: PopulationFit, rows: Design, summarise: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """The same of judges nobody has seen yet, all of them together."""
+    base, loading = predictors(rows, fit.population)
+    root = _root(np.einsum("prd,qrd->rpq", loading, loading))
+    x, log_weight = nodes(_NODES_OF_NEW, len(base))
+    total: Any = 0.0
+    for point, weight in zip(x, np.exp(log_weight), strict=True):
+        total = total + weight * summarise(base + (root @ point).T)
+    return np.asarray(total)
+
+
+def _root(matrices: np.ndarray) -> np.ndarray:
+    """Factors of positive semi-definite matrices (m, p, p)."""
+    values, vectors = np.linalg.eigh(matrices)
+    return vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
+
+
+def new_judge_probabilities(fit: PopulationFit, rows: Design, alpha: float = 0.05) -> pd.DataFrame:
+    """Expected preference of a judge nobody has seen yet for the first item, with intervals on the logit scale.
+
+    By Stein's identity the expectation moves with the covariance of the predictors by half its expected second derivatives; in
+    terms of
+    loadings, by the expected slope times the effect.
+    """
+    at, response = fit.population, rows.response
+    worth = np.array(list(response.verdicts.values()))
+    x, log_weight = nodes(11 if fit.marginal.space.n_effects <= 3 else 7, fit.marginal.space.n_effects)
+    weight = np.exp(log_weight)
+    base, loading = predictors(rows, at)
+    mean, by_base, by_loading = 0.0, np.zeros_like(base), np.zeros_like(loading)
+    for point, w in zip(x, weight, strict=True):
+        there = base + loading @ point
+        chances, by_odds, by_own = verdict_slopes(response, there[0], there[1:] if len(there) > 1 else None)
+        mean = mean + w * expected_outcome(response, chances)
+        slopes = np.stack([worth @ by_odds, *(worth @ own for own in by_own)])
+        by_base += w * slopes
+        by_loading += w * slopes[:, :, None] * point
+    p = np.asarray(mean)
+    gradients = np.array(
+        [
+            fit.marginal.space.gradient(
+                parts_of_gradient(take(rows, np.array([i])), at, Gradients(by_base[:, [i]], by_loading[:, [i]]))
+            )
+            for i in range(len(p))
+        ]
+    )
+    error = np.sqrt(fit.covariance.variances(gradients))
+    slope = p * (1.0 - p)
+    logit, half = np.log(p) - np.log1p(-p), stats.norm.ppf(1.0 - alpha / 2.0) * error / slope
+    lower, upper = (1.0 / (1.0 + np.exp(-(logit + s * half))) for s in (-1.0, 1.0))
+    return pd.DataFrame({"predicted": p, "se": error, "ci_lower": lower, "ci_upper": upper})
+
+
+# Clusters
+
+
+def choose_population_covariance(
+    fit: PopulationFit, cov_type: str, cov_kwds: dict[str, Any] | None, observations: Callable[[], Observations]
+) -> PopulationFit:
+    """The fit with the covariance asked for.
+
+    Raises
+    ------
+    OptionError
+    """
+    given = cov_kwds or {}
+    if cov_type == "nonrobust" and not given:
+        said = "Standard errors from the observed information of the marginal likelihood; they count the drawing of these judges."
+        return replace(fit, choice=CovarianceChoice("nonrobust", said))
+    if cov_type != "cluster" or set(given) - {"groups", "use_correction"}:
+        raise OptionError(
+            f"cov_type must be 'nonrobust', or 'cluster' with cov_kwds={{'groups': ..., 'use_correction': True}}, got "
+            f"{cov_type!r} and "
+            f"{words.quoted(given)}."
+        )
+    corrects = bool(given.get("use_correction", True))
+    observed = observations()
+    data = observed.data
+    ways = read_clusters(given.get("groups", "judge"), data)
+    judges = Clusters(data.judge_index, data.n_judges, "judge")
+    # What a judge says hangs together whatever else does, unless the clusters hold whole judges.
+    others = [way for way in ways if way.name != "judge"]
+    if len(others) == 1 and (others[0].per_judge(data) == 1).all():
+        judges, others = others[0], []
+    if len(others) > 1:
+        raise OptionError("judges are clusters already: name one other way in which rows hang together.")
+    if judges.n < 2:
+        raise IdentificationError("clustering needs at least two clusters, got one.")
+    meat = _meat(fit, observed, judges, corrects)
+    if others:
+        both = judges.within(others[0])
+        meat = meat + _meat(fit, observed, others[0], corrects) - _meat(fit, observed, both, corrects)
+        values, vectors = np.linalg.eigh(meat)
+        meat = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    bread = fit.model_covariance.covariance
+    by = " and ".join(f"{way.n:,} clusters ({way.name or 'labels'})" for way in (judges, *others))
+    named: list[Any] = [way.code.tolist() if way.name is None else way.name for way in ways]
+    facts = {"groups": named[0] if len(named) == 1 else named, "use_correction": corrects, "n_groups": judges.n}
+    choice = CovarianceChoice(
+        "cluster",
+        f"Standard errors are robust to dependence within {by}.",
+        DenseCovariance(bread @ meat @ bread),
+        facts,
+    )
+    return replace(fit, choice=choice)
+
+
+def _meat(fit: PopulationFit, observed: Observations, clusters: Clusters, corrects: bool) -> np.ndarray:
+    """Outer products of the expected gradients of clusters, given the verdicts of their judges; corrected, times n / (n - 1)."""
+    order = np.argsort(observed.rows.judge, kind="stable")
+    rows = take(observed.rows, order)
+    marginal = Marginal(rows, fit.layout.rank, fit.marginal.n_nodes, fit.found.is_free)
+    slopes = marginal.rows(fit.found.values)
+    code = clusters.code[order]
+    scores = cluster_scores(rows, marginal.space, fit.population, slopes, code, clusters.n)
+    return (clusters.n / (clusters.n - 1.0) if corrects else 1.0) * scores.T @ scores
+
+
+# Tests
+
+
+@dataclass(frozen=True, repr=False)
+class SpreadTest:
+    """Whether judges differ in something: its standard deviation against zero.
+
+    Attributes
+    ----------
+    effect : str
+        "gamma", or a term such as "position".
+    statistic : float
+        Likelihood ratio.
+    p_value : float
+        Half of the chi-squared one: a variance at the boundary is zero in half of all samples (Self and Liang 1987).
+    """
+
+    effect: str
+    statistic: float
+    p_value: float
+
+    def __repr__(self) -> str:
+        return (
+            f"Test that all judges have the same {self.effect}: LR = {self.statistic:.3f}, half chi2(0) and half chi2(1), "
+            f"p = {self.p_value:.3g}"
+        )
+
+
+def spread_test(fit: PopulationFit, restricted: PopulationFit, effect: str) -> SpreadTest:
+    """The test from a fit and one in which the effect has no spread."""
+    statistic = max(2.0 * (fit.loglike - restricted.loglike), 0.0)
+    p_value = 0.5 * float(stats.chi2.sf(statistic, 1)) if statistic > 1e-6 else 1.0
+    return SpreadTest(effect, statistic, p_value)
+
+
+def check_spread(fit: PopulationFit, effect: str) -> int:
+    """Position of the effect among all, if its spread can be tested.
+
+    Raises
+    ------
+    ContrastError
+        For what is no effect, or for sensitivities where there is no consensus, or with directions that take part in them.
+    """
+    layout = fit.space_layout
+    testable = ["gamma", *layout.terms.own_names]
+    if effect not in testable:
+        raise ContrastError(
+            f"effect must be one of {words.quoted(testable)}, got {effect!r}; taste is tested by rank_test, a bootstrap."
+        )
+    if effect != "gamma":
+        return layout.effects.index(effect)
+    if layout.rank:
+        raise ContrastError("with directions of disagreement sensitivities vary along them, too: test rank 0.")
+    where = layout.slices["mu"]
+    # The last score follows from the others.
+    test = wald_test(fit, np.eye(len(layout.names))[where.start : where.stop - 1])
+    if float(test.pvalue) > _NO_CONSENSUS:
+        raise ContrastError(
+            "the consensus cannot be told from none, and sensitivities to none mean nothing: not testable."
+        )
+    return 0
+
+
+def simulate_population(fit_design: Design, at: Population, rng: np.random.Generator) -> np.ndarray:
+    """Predictors (p, n_cells) of new judges with the comparisons of the old ones."""
+    base, loading = predictors(fit_design, at)
+    z = rng.standard_normal((fit_design.n_judges, loading.shape[2]))
+    return base + np.einsum("prd,rd->pr", loading, z[fit_design.judge])

@@ -1,0 +1,388 @@
+"""Judges as a sample, from the data to what a user holds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, ndtr
+
+import hjastats as hja
+from hjastats.model.population import Space
+from hjastats.solve.population import Marginal
+
+# A maximum is found to a millionth of a standard error.
+SAME = 1e-5
+
+
+def panel(n_judges=40, n_each=20, n_items=5, *, sd=0.5, taste=0.0, position=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    judge, n = np.repeat(np.arange(n_judges), n_each), n_judges * n_each
+    first = rng.integers(0, n_items, n)
+    second = (first + 1 + rng.integers(0, n_items - 1, n)) % n_items
+    mu, V = np.linspace(-1.2, 1.2, n_items), taste * np.cos(2.0 * np.arange(n_items))
+    gamma, loading, own = (
+        1.0 + sd * rng.standard_normal(n_judges),
+        rng.standard_normal((2, n_judges))[0],
+        rng.standard_normal(n_judges),
+    )
+    odds = (
+        gamma[judge] * (mu[first] - mu[second]) + loading[judge] * (V[first] - V[second]) + position * (1 + own[judge])
+    )
+    wins = (rng.random(n) < expit(odds)).astype(float)
+    prompt = rng.integers(0, 30, n)
+    names = ([f"{name}{i}" for i in code] for name, code in (("j", judge), ("i", first), ("i", second)))
+    return hja.Comparisons.from_arrays(*names, wins, columns=pd.DataFrame({"prompt": prompt}))
+
+
+@pytest.fixture(scope="module")
+def data():
+    return panel(taste=1.0, position=0.4)
+
+
+@pytest.fixture(scope="module")
+def result(data):
+    return hja.PopulationHJAModel.from_comparisons(data, rank=1, position="judge").fit()
+
+
+def test_the_fit_is_a_maximum_of_the_marginal_likelihood(result):
+    fit = result.fit
+    assert result.converged
+    for unit in np.eye(len(fit.found.values)):
+        for side in (-0.02, 0.02):
+            assert fit.marginal.value(fit.found.values + side * unit)[0] <= fit.loglike + 1e-9
+
+
+def test_swapping_the_two_items_turns_the_position_effect_only(data, result):
+    frame = data.to_frame()
+    swapped = hja.Comparisons.from_arrays(frame.judge, frame["second"], frame["first"], 1.0 - frame.outcome)
+    other = hja.PopulationHJAModel.from_comparisons(swapped, rank=1, position="judge").fit()
+    assert other.llf == pytest.approx(result.llf, abs=SAME)
+    assert other.params["position"] == pytest.approx(-result.params["position"], abs=1e-4)
+    pd.testing.assert_series_equal(other.params.filter(like="mu["), result.params.filter(like="mu["), atol=1e-4)
+
+
+def test_the_order_of_rows_and_names_of_judges_change_nothing(data, result):
+    frame = data.to_frame().sample(frac=1.0, random_state=1)
+    renamed = hja.Comparisons.from_arrays("x" + frame.judge.str[::-1], frame["first"], frame["second"], frame.outcome)
+    other = hja.PopulationHJAModel.from_comparisons(renamed, rank=1, position="judge").fit()
+    assert other.llf == pytest.approx(result.llf, abs=SAME)
+
+
+def test_rows_with_weights_are_as_many_rows():
+    data = panel(20, 10)
+    frame = data.to_frame()
+    twice = hja.Comparisons.from_arrays(
+        *(pd.concat([frame[c], frame[c]]) for c in ("judge", "first", "second", "outcome"))
+    )
+    weighted = hja.Comparisons.from_arrays(
+        frame.judge, frame["first"], frame["second"], frame.outcome, weight=np.full(len(frame), 2.0), counts=False
+    )
+    fits = [hja.PopulationHJAModel.from_comparisons(d).fit() for d in (twice, weighted)]
+    assert fits[0].llf == pytest.approx(fits[1].llf, abs=SAME)
+
+
+def test_reported_parameters_lead_back_to_the_likelihood(result):
+    assert result.model.loglike(result.params) == pytest.approx(result.llf, abs=1e-8)
+
+
+def test_light_judges_shrink_to_the_consensus_and_heavy_ones_do_not():
+    light, heavy = (hja.PopulationHJAModel.from_comparisons(panel(40, n)).fit() for n in (4, 80))
+    spreads = [
+        fit.sensitivity["estimate"].std() / fit.population.loc["sd[gamma]", "estimate"] for fit in (light, heavy)
+    ]
+    assert spreads[0] < 0.75 < spreads[1]
+
+
+def test_predictions_of_known_judges_are_means_over_their_posterior(result):
+    # Against a fine grid that knows nothing of modes.
+    at, fit = result.fit.population, result.fit
+    fine = Marginal(fit.design, 1, 15)
+    means, covariances = fine.posterior(fit.found.values)
+    np.testing.assert_allclose(fit.predicted[0], means, atol=0.02)
+    np.testing.assert_allclose(fit.predicted[1], covariances, atol=0.02)
+    np.testing.assert_allclose(result.scores.to_numpy(), at.scores(fit.predicted[0]), atol=1e-12)
+
+
+def test_a_new_judge_is_the_mean_over_the_population(result):
+    at, rng = result.fit.population, np.random.default_rng(0)
+    z = rng.standard_normal((200_000, 3))
+    scores, position = at.scores(z), at.coefficients(z)[:, 0]
+    items = {item: i for i, item in enumerate(result.model.items)}
+    drawn = expit(scores[:, items["i4"]] - scores[:, items["i3"]] + position).mean()
+    table = result.get_prediction(item_a="i4", item_b="i3")
+    assert result.predict(item_a="i4", item_b="i3")[0] == pytest.approx(drawn, abs=0.004)
+    assert table["predicted"][0] == pytest.approx(result.predict(item_a="i4", item_b="i3")[0], abs=1e-4)
+    assert table["ci_lower"][0] < table["predicted"][0] < table["ci_upper"][0]
+    without = scores[:, items["i4"]] > scores[:, items["i3"]]
+    assert result.share("i4", "i3")["share"].iloc[0] == pytest.approx(without.mean(), abs=0.004)
+
+
+@pytest.mark.parametrize("what", ["share", "probability", "score"])
+def test_errors_of_derived_quantities_agree_with_differences(result, what):
+    fit, space = result.fit, result.fit.marginal.space
+
+    def value(values):
+        at = space.unpack(values)
+        a, b = result.model.items.index("i4"), result.model.items.index("i2")
+        gap, V = at.mu[a] - at.mu[b], at.V[a] - at.V[b]
+        spread = np.sqrt((at.sensitivity * gap) ** 2 + V @ V)
+        if what == "share":
+            return ndtr(gap / spread)
+        if what == "score":
+            return at.mu[a]
+        x, weight = np.polynomial.hermite_e.hermegauss(61)
+        return expit(gap + at.means[0] + np.hypot(spread, at.sds[0]) * x) @ weight / weight.sum()
+
+    slope = np.array(
+        [
+            (value(fit.found.values + 1e-5 * unit) - value(fit.found.values - 1e-5 * unit)) / 2e-5
+            for unit in np.eye(space.n)
+        ]
+    )
+    expected = np.sqrt(slope @ fit.covariance.covariance @ slope)
+    found = {
+        "share": lambda: result.share("i4", "i2")["std_err"].iloc[0],
+        "probability": lambda: result.get_prediction(item_a="i4", item_b="i2")["se"].iloc[0],
+        "score": lambda: result.consensus.loc["i4", "std_err"],
+    }[what]()
+    assert found == pytest.approx(expected, rel=1e-3)
+
+
+def test_clusters_by_judge_are_outer_products_of_the_judges_gradients(data):
+    result = hja.PopulationHJAModel.from_comparisons(data, rank=1, position="judge").fit(n_quadrature=9)
+    fit, K = result.fit, len(result.model.judges)
+    gradients = np.array(
+        [
+            (
+                fit.marginal.loglike(fit.found.values + 1e-5 * unit)
+                - fit.marginal.loglike(fit.found.values - 1e-5 * unit)
+            )
+            / 2e-5
+            for unit in np.eye(len(fit.found.values))
+        ]
+    ).T
+    bread = fit.model_covariance.covariance
+    expected = K / (K - 1) * bread @ gradients.T @ gradients @ bread
+    found = result.with_covariance("cluster", {"groups": "judge"}).fit.covariance.covariance
+    np.testing.assert_allclose(found, expected, atol=2e-3 * np.abs(expected).max())
+
+
+def test_clusters_by_prompt_are_in_addition_to_judges(result):
+    robust = result.with_covariance("cluster", {"groups": "prompt"})
+    assert "40 clusters (judge) and 30 clusters (prompt)" in robust.fit.choice.description
+    ratio = robust.bse.filter(like="mu[") / result.bse.filter(like="mu[")
+    assert ratio.between(0.5, 2.0).all()
+    with pytest.raises(hja.OptionError, match="cov_type must be"):
+        result.with_covariance("HC0")
+
+
+def test_a_file_gives_the_same_results(result, tmp_path):
+    result.with_covariance("cluster", {"groups": "judge"}).to_json(tmp_path / "fit.json")
+    again = hja.load_results(tmp_path / "fit.json")
+    assert isinstance(again, hja.PopulationResults)
+    pd.testing.assert_series_equal(again.params, result.params, atol=1e-9)
+    pd.testing.assert_frame_equal(
+        again.share("i4", "i0"), result.with_covariance("cluster").share("i4", "i0"), atol=1e-9
+    )
+
+
+def test_a_changed_file_is_refused(result):
+    text = result.to_json().replace('"n_quadrature": 5', '"n_quadrature": 3')
+    with pytest.raises(hja.ComparisonError, match="checksum"):
+        hja.load_results(text)
+
+
+def test_drawn_judges_have_the_spread_they_are_drawn_from():
+    model = hja.PopulationHJAModel.from_comparisons(panel(300, 20, position=0.4), position="judge")
+    params = model.fit().params
+    again = hja.PopulationHJAModel.from_comparisons(model.simulate(params, rng=2), position="judge").fit()
+    z = (again.params - params) / again.bse
+    assert z.abs().max() < 4.0
+
+
+def test_davidson_ties_have_a_propensity_for_each_judge():
+    rng = np.random.default_rng(3)
+    frame = panel(60, 20).to_frame()
+    outcome = np.where(rng.random(len(frame)) < 0.2, 0.5, frame.outcome)
+    tied = hja.Comparisons.from_arrays(frame.judge, frame["first"], frame["second"], outcome)
+    result = hja.PopulationHJAModel.from_comparisons(tied, ties="davidson", tie="judge").fit()
+    assert result.converged
+    shares = result.predict(item_a="i4", item_b="i3", which="probs")
+    assert shares.sum(axis=1)[0] == pytest.approx(1.0)
+    assert shares["tie"][0] == pytest.approx(0.2, abs=0.06)
+
+
+# Boundaries, in words
+
+
+def test_judges_who_are_alike_have_no_spread_and_the_fit_says_so():
+    result = hja.PopulationHJAModel.from_comparisons(panel(60, 40, 6, sd=0.0, seed=2), position="judge").fit()
+    btl = hja.BTLModel.from_comparisons(panel(60, 40, 6, sd=0.0, seed=2), position="common").fit()
+    assert result.fit.absent == ["gamma", "position"]
+    assert result.llf == pytest.approx(btl.llf, abs=1e-6)
+    np.testing.assert_allclose(result.consensus["std_err"], btl.consensus["std_err"], rtol=1e-5)
+    assert np.isnan(result.population.loc["sd[gamma]", "std_err"])
+    assert any("Judges do not differ in 'gamma', 'position'" in str(finding) for finding in result.findings)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (panel(1, 40), "one judge is no sample"),
+        (panel(200, 1), "every judge gave one verdict"),
+    ],
+)
+def test_no_sample_is_refused(data, words):
+    with pytest.raises(hja.IdentificationError, match=words):
+        hja.PopulationHJAModel.from_comparisons(data).fit()
+
+
+def test_an_item_nobody_prefers_is_named():
+    frame = panel().to_frame()
+    outcome = frame.outcome.mask(frame["first"] == "i0", 0.0).mask(frame["second"] == "i0", 1.0)
+    beaten = hja.Comparisons.from_arrays(frame.judge, frame["first"], frame["second"], outcome)
+    with pytest.raises(hja.IdentificationError, match="above 'i0' without exception"):
+        hja.PopulationHJAModel.from_comparisons(beaten).fit()
+    rest = beaten.to_frame()
+    kept = rest[(rest["first"] != "i0") & (rest["second"] != "i0")]
+    fine = hja.Comparisons.from_arrays(kept.judge, kept["first"], kept["second"], kept.outcome)
+    assert hja.PopulationHJAModel.from_comparisons(fine).fit().converged
+
+
+def test_separated_judges_are_no_problem():
+    result = hja.PopulationHJAModel.from_comparisons(panel(80, 5)).fit()
+    assert result.converged
+    assert np.isfinite(result.scores.to_numpy()).all()
+    assert any("no problem here" in str(finding) for finding in result.findings)
+
+
+def test_questions_about_single_judges_are_refused(result):
+    with pytest.raises(NotImplementedError, match="judges as a sample"):
+        _ = result.judges
+    with pytest.raises(hja.ContrastError, match="judges are a sample"):
+        result.pairwise("gamma")
+    with pytest.raises(hja.OptionError, match="n_quadrature"):
+        result.model.fit(n_quadrature=0)
+    with pytest.raises(hja.OptionError, match="more than 20,000"):
+        result.model.with_rank(3).fit(n_quadrature=9)
+
+
+def test_fixed_and_sampled_judges_are_not_compared_by_likelihood(data, result):
+    ja = hja.JAModel.from_comparisons(data, position="judge").fit(warn_convergence=False)
+    with pytest.raises(hja.ComparisonError, match="do not compare"):
+        hja.compare(result, ja)
+
+
+# Tests of spreads
+
+
+def test_a_spread_is_found_where_there_is_one_and_not_where_there_is_none():
+    there = hja.PopulationHJAModel.from_comparisons(panel(60, 20, sd=0.7, position=0.5), position="judge").fit()
+    assert there.spread_test("gamma").p_value < 0.01
+    assert there.spread_test("position").p_value < 0.01
+    none = hja.PopulationHJAModel.from_comparisons(panel(60, 20, sd=0.0, seed=5), position="judge").fit()
+    assert none.spread_test("position").p_value > 0.05
+
+
+def test_sensitivity_to_no_consensus_is_not_tested(result):
+    with pytest.raises(hja.ContrastError, match="rank 0"):
+        result.spread_test("gamma")
+    rng = np.random.default_rng(2)
+    frame = panel(40, 10).to_frame()
+    noise = hja.Comparisons.from_arrays(
+        frame.judge, frame["first"], frame["second"], rng.integers(0, 2, len(frame)) * 1.0
+    )
+    fit = hja.PopulationHJAModel.from_comparisons(noise).fit()
+    with pytest.raises(hja.ContrastError, match="consensus cannot be told from none"):
+        fit.spread_test("gamma")
+
+
+def test_taste_is_found_by_the_bootstrap():
+    result = hja.PopulationHJAModel.from_comparisons(panel(40, 20, taste=1.2)).fit()
+    test = result.rank_test(n=9, rng=0)
+    assert test.p_value == pytest.approx(0.1)
+    assert "population JA against population HJA(1)" in repr(test)
+
+
+def test_the_criterion_counts_judges(result):
+    n_free = Space(5, 1, 0, 1).n
+    assert result.df_model == n_free
+    assert result.bic == pytest.approx(-2 * result.llf + np.log(40) * n_free)
+
+
+def test_the_report_and_the_summary_speak_of_the_population(result):
+    text = str(result.summary())
+    assert "population of judges" in text
+    assert "sd[gamma]" in text
+    assert "adaptive Gauss-Hermite" in " ".join(text.split())
+    assert "sd[gamma]" in result.report()
+
+
+# Selection
+
+
+def test_held_out_rows_of_known_judges_are_predicted_as_results_predict_them(data):
+    model = hja.PopulationHJAModel.from_comparisons(data, rank=1, position="judge")
+    held = model.row_folds(None, 5, np.random.default_rng(0))[0]
+    trained = hja.PopulationHJAModel.from_comparisons(data.subset(~held), rank=1, position="judge").fit(n_random=0)
+    rows = data.to_frame()[held]
+    p = trained.predict(judge=rows.judge.to_numpy(), item_a=rows["first"].to_numpy(), item_b=rows["second"].to_numpy())
+    expected = -np.mean(rows.outcome * np.log(p) + (1 - rows.outcome) * np.log1p(-p))
+    assert model.held_out(held) == pytest.approx(expected, abs=1e-8)
+
+
+def test_judges_held_out_whole_are_scored_by_their_marginal_likelihood(data):
+    model = hja.PopulationHJAModel.from_comparisons(data, position="judge")
+    held = model.row_folds("judge", 4, np.random.default_rng(0))[1]
+    assert set(data.to_frame()[held].judge).isdisjoint(data.to_frame()[~held].judge)
+    trained = hja.PopulationHJAModel.from_comparisons(data.subset(~held), position="judge").fit()
+    others = hja.PopulationHJAModel.from_comparisons(data.subset(held), position="judge")
+    expected = -others.loglike(trained.params) / held.sum()
+    assert model.held_out(held) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(("criterion", "groups"), [("bic", None), ("cv", None), ("cv", "judge")])
+def test_the_rank_of_a_sample_is_found(criterion, groups):
+    data = panel(60, 20, taste=1.0)
+    selection = hja.select_rank(data, (0, 1), criterion, judges="sample", groups=groups, n_folds=3)
+    assert selection.best == 1
+    assert isinstance(selection.result, hja.PopulationResults)
+
+
+def test_a_sample_has_no_bootstrap_of_ranks_in_selection(data):
+    with pytest.raises(hja.OptionError, match="criterion"):
+        hja.select_rank(data, criterion="loglik-bootstrap", judges="sample")
+
+
+# Contrasts
+
+
+def test_contrasts_may_mention_every_parameter_of_the_population(result):
+    names = ["sd[gamma]", "corr[gamma, U1]", "V[i1, 1]", "position", "mu[i0] - mu[i1]"]
+    found = result.contrast(names)
+    assert found.estimate[0] == pytest.approx(result.params["sd[gamma]"])
+    assert found.estimate[1] == pytest.approx(result.params["corr[gamma,U1]"])
+    np.testing.assert_allclose(found.std_err[:4], result.bse[["sd[gamma]", "corr[gamma,U1]", "V[i1,1]", "position"]])
+    assert len(result.contrast("mu[*]")) == 5
+    by_function = result.contrast(lambda view: view.mu["i4"] / view.sd["gamma"])
+    by_text = result.contrast("mu[i4] / sd[gamma]")
+    assert by_function.std_err[0] == pytest.approx(by_text.std_err[0], rel=1e-5)
+
+
+def test_what_is_no_parameter_of_the_population_is_refused_by_name(result):
+    with pytest.raises(hja.ContrastError, match="gamma"):
+        result.contrast("sd[taste]")
+    with pytest.raises(hja.ContrastError):
+        result.contrast("gamma[j1]")
+
+
+# The front door
+
+
+def test_the_front_door_takes_judges_as_a_sample(data):
+    result = hja.fit(data, judges="sample")
+    assert isinstance(result, hja.PopulationResults)
+    assert result.choices.loc["judges", "chosen"] == "sample"
+    assert result.model.rank == 1
+    assert hja.fit(data, judges="sample", rank=0, position=None).model.position is None
+    with pytest.raises(hja.OptionError, match="no effect"):
+        hja.fit(data, judges="sample", model="ja")
