@@ -14,6 +14,7 @@ from .fit import Fit, Observations
 from .inference.covariances import COVARIANCES
 from .solve.penalties import Penalty
 from .words import quoted
+from .writing import write
 
 SCHEMA = "hjastats-results"
 VERSION = 3
@@ -24,15 +25,12 @@ def text_or_file(text: str, path: str | Path | None) -> str | None:
 
     Raises
     ------
-    FileNotFoundError
-        If the folder does not exist.
+    OSError
+        If it cannot be written; an older file is as it was.
     """
     if path is None:
         return text
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"the folder {str(folder)!r} does not exist: make it before writing {str(path)!r}.")
-    Path(path).write_text(text, encoding="utf-8")
+    write(path, text)
     return None
 
 

@@ -907,7 +907,7 @@ def which_information(information: str | None, cov_type: str) -> str:
     """
     if information is None:
         return "expected" if cov_type == "nonrobust" else "observed"
-    if information not in ("expected", "observed"):
+    if not isinstance(information, str) or information not in ("expected", "observed"):
         raise OptionError(f"information must be 'expected' or 'observed', got {information!r}.")
     return information
 

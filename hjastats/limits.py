@@ -20,6 +20,9 @@ DENSE_LINKS = 1500
 # Items up to which a judge's margins are a table of all pairs: 12 times for 20 judges and 200 items.
 DENSE_MARGINS = 200
 
+# Weights of rows and of penalties: above, doubles no longer count by ones.
+LARGEST_AMOUNT = 2.0**53
+
 # Likelihood
 
 # Points of a scale up to which outcomes at equal steps are grades, each with a threshold; beyond, they are soft preferences.

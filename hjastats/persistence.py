@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from . import limits
 from .data.comparisons import Comparisons
 from .errors import ComparisonError, IdentificationError
 from .export import SCHEMA, VERSION, checksum
@@ -27,6 +28,7 @@ from .solve.ridge import NO_RIDGE, Ridge
 from .solve.search import Search
 from .solve.trust import Optimum
 from .solve.validation import CrossValidation
+from .words import quoted, shortened
 
 MODELS = {cls.__name__: cls for cls in (HJAModel, JAModel, BTLModel, JudgewiseBTLModel, PopulationHJAModel)}
 
@@ -58,7 +60,7 @@ def load_results(source: str | Path) -> HJAResults:
     document = _read(source)
     try:
         return _rebuild(document)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError, np.linalg.LinAlgError) as error:
         if isinstance(error, ComparisonError):
             raise
         raise ComparisonError(
@@ -67,11 +69,14 @@ def load_results(source: str | Path) -> HJAResults:
 
 
 def _read(source: str | Path) -> dict[str, Any]:
-    text = str(source)
+    if not isinstance(source, str | Path):
+        raise ComparisonError(f"expected a path or the text that to_json() wrote, got {type(source).__name__}.")
+    # Editors may put a mark of the encoding in front.
+    text = str(source).removeprefix("\ufeff")
     if isinstance(source, Path) or not text.lstrip().startswith("{"):
-        text = Path(source).read_text(encoding="utf-8")
+        text = _file_text(source)
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
+        document = json.loads(text, parse_constant=_refuse, parse_float=_number, parse_int=_whole)
     except json.JSONDecodeError as error:
         raise ComparisonError(f"expected JSON written by to_json(): {error}.") from None
     except RecursionError:
@@ -88,8 +93,28 @@ def _read(source: str | Path) -> dict[str, Any]:
     return document
 
 
-def _refuse_constant(name: str) -> float:
-    raise ComparisonError(f"the file holds {name}, which to_json() never writes: not loaded.")
+def _file_text(source: str | Path) -> str:
+    try:
+        return Path(source).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ComparisonError(f"the file {shortened(str(source), 200)!r} does not exist.") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ComparisonError(f"{shortened(str(source), 200)!r} cannot be read: {reason}.") from None
+
+
+def _refuse(text: str) -> float:
+    raise ComparisonError(f"the file holds {shortened(text)}, which to_json() never writes: not loaded.")
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    return value if np.isfinite(value) else _refuse(text)
+
+
+def _whole(text: str) -> int:
+    # The largest that an array can hold.
+    return int(text) if len(text) < 19 else int(_refuse(text))
 
 
 def _rebuild(document: dict[str, Any]) -> HJAResults:
@@ -112,6 +137,7 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
             f"the file claims a log-likelihood of {stored['loglike']:.6f}, its data and estimate give {loglike:.6f}: not loaded."
         )
     penalty = _penalty(fit["penalty"])
+    _check_facts(document["model"], fit, model, penalty)
     best = _optimum(model, at, fit, penalty)
     counts = tuple(fit["optima"]), tuple(fit["starts"]), int(fit["unfinished"])
     found = Search(best, *counts, outermost=fit.get("outermost"))
@@ -140,13 +166,41 @@ def _population(model: PopulationHJAModel, document: dict[str, Any]) -> Populati
     return PopulationResults(model, found.fit, _choices(document))
 
 
+def _check_facts(options: dict[str, Any], fit: dict[str, Any], model: HJAModel, penalty: Penalty | None) -> None:
+    """What is said of the search, which nothing else is computed from."""
+    optima, starts, outermost = fit["optima"], fit["starts"], fit.get("outermost")
+    can_be = {
+        "rank": options["rank"] == model.rank,
+        "n_ties_dropped": _is_number(options.get("n_ties_dropped", 0)),
+        "method": isinstance(fit["method"], str),
+        "information": fit["information"] in ("expected", "observed"),
+        "diverges": isinstance(fit["diverges"], bool),
+        "optima": len(optima) == len(starts) and all(_is_number(value, -np.inf) for value in optima),
+        "starts": all(_is_number(n) and isinstance(n, int) for n in [*starts, fit["unfinished"], fit["iterations"]]),
+        "outermost": outermost is None or _is_number(outermost, -np.inf),
+        "penalty": penalty is None or penalty.has_likelihood == bool(penalty.ridge),
+    }
+    if wrong := [name for name, holds in can_be.items() if not holds]:
+        raise ComparisonError(f"{quoted(wrong)} in the file cannot be what a fit gives: not loaded.")
+
+
+def _is_number(value: Any, least: float = 0.0) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= least
+
+
 def _optimum(model: HJAModel, at: Coefficients, fit: dict[str, Any], penalty: Penalty | None) -> Optimum:
     """The stored optimum, its convergence judged again from where it lies."""
     value, negative_loglike = float(fit["objective"]), evaluate(model.design, at).value
-    if penalty is not None and not penalty.has_likelihood:
+    ridge = NO_RIDGE if penalty is None else penalty.ridge
+    has_objective = penalty is None or penalty.has_likelihood
+    minimised = negative_loglike + ridge.value(model.design, at)
+    if has_objective and not abs(value - minimised) <= 1e-8 * max(1.0, abs(minimised)):
+        raise ComparisonError(
+            f"the file claims that {value:.6f} was minimised, its data, estimate and penalty give {minimised:.6f}: not loaded."
+        )
+    if not has_objective:
         # Stationary for a different objective than ours; the bias-reduced fit said whether it had settled.
         return Optimum(at, value, negative_loglike, 0.0, True, int(fit["iterations"]), (value,))
-    ridge = NO_RIDGE if penalty is None else penalty.ridge
     if fit["diverges"]:
         return Optimum(at, value, negative_loglike, np.inf, False, int(fit["iterations"]), (value,), diverges=True)
     distance, is_minimum = stationarity(model.design, at, model.structure.tangent(at.scores), ridge)
@@ -193,10 +247,15 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
     if (data.judges, data.items) != (tuple(stored["judges"]), tuple(stored["items"])):
         raise IdentificationError("the labels in the file are not those of its comparisons")
     # Files written before there was metadata have none, nor do they say what the rows were made of.
+    cluster = stored.get("cluster")
+    if cluster is not None and (data.columns is None or cluster not in data.columns):
+        raise ComparisonError(
+            f"the file has no column {shortened(cluster)!r}, which it says was judged together: not loaded."
+        )
     data = replace(
         data,
         has_order=bool(stored.get("has_order", True)),
-        cluster=stored.get("cluster"),
+        cluster=cluster,
         made_of=str(stored.get("made_of", "")),
     )
     return data.with_metadata(
@@ -215,4 +274,7 @@ def _penalty(stored: dict[str, Any] | None) -> Penalty | None:
         return None
     chosen = stored["validation"]
     validation = None if chosen is None else CrossValidation(np.array(chosen["alphas"]), np.array(chosen["loss"]))
-    return PENALTIES[stored["kind"]](Ridge(float(stored["scores"]), float(stored["terms"])), validation)
+    weights = stored["scores"], stored["terms"]
+    if not all(_is_number(weight) and weight <= limits.LARGEST_AMOUNT for weight in weights):
+        raise ComparisonError(f"the file has penalties of {weights}, which must be numbers from 0: not loaded.")
+    return PENALTIES[stored["kind"]](Ridge(float(weights[0]), float(weights[1])), validation)

@@ -6,7 +6,6 @@ Only results and models fit again; everything else is a function of the fit.
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -1311,8 +1310,7 @@ class HJAResults(GenericLikelihoodModelResults):
         """
 
         def without(removed: np.ndarray) -> Fit | None:
-            with warnings.catch_warnings(), suppress(IdentificationError, ComparisonError):
-                warnings.simplefilter("ignore")
+            with suppress(IdentificationError, ComparisonError):
                 return self.model.without_comparisons(removed).fit_like(self.fit).fit
             return None
 
@@ -1564,14 +1562,12 @@ class HJAResults(GenericLikelihoodModelResults):
         for position in (None, "judge"):
             base = model.with_position(position)
             relatives += [base.pooled(), base.with_rank(0)] + ([base.with_rank(model.rank)] if model.rank else [])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            fitted = []
-            for relative in relatives:
-                # Verdicts without any consensus have no sensitivities to it.
-                with suppress(IdentificationError):
-                    fitted.append(relative.fit(warn_convergence=False))
-            return compare(*fitted)
+        fitted = []
+        for relative in relatives:
+            # Verdicts without any consensus have no sensitivities to it.
+            with suppress(IdentificationError):
+                fitted.append(relative.fit(warn_convergence=False))
+        return compare(*fitted)
 
     @overload
     def to_json(self, path: None = None) -> str: ...

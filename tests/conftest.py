@@ -3,6 +3,7 @@
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -100,3 +101,14 @@ def separated_fit():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", hja.SeparationWarning)
         return hja.HJAModel.from_comparisons(panels.separated_panel(), rank=1).fit()
+
+
+@pytest.fixture
+def verdicts(tmp_path):
+    path = tmp_path / "verdicts.csv"
+    frame = hja.datasets.load_panel().to_frame()
+    frame["winner"] = np.where(frame["outcome"] == 1, "a", "b")
+    frame.rename(columns={"first": "model_a", "second": "model_b"})[["judge", "model_a", "model_b", "winner"]].to_csv(
+        path, index=False
+    )
+    return str(path)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import datasets, front
+from ..data.arrays import generator
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
 from ..export import text_or_file
@@ -26,6 +27,7 @@ from ..models import BTLModel, HJAModel, JAModel
 from ..results import HJAResults, compare
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from ..words import LINE_WIDTH, counted, either, wrapped
+from ..writing import check_target, write
 from . import options
 from .hints import told
 from .machine import described, facts, records
@@ -112,6 +114,8 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
 
 def run_fit(chosen: argparse.Namespace) -> None:
     """Fit, and print choices, ranking, summary and the contrasts asked for."""
+    if chosen.save is not None:
+        check_target(chosen.save)
     with said(chosen) as sentences:
         data = options.read(chosen)
         result = options.fit(chosen, data)
@@ -121,19 +125,21 @@ def run_fit(chosen: argparse.Namespace) -> None:
     hints = options.advice(result)
     for hint in hints:
         print(f"hint: {hint}", file=sys.stderr)
-    if chosen.save is not None:
-        result.to_json(chosen.save)
-    if chosen.json:
-        document = described(result, data, ranking, contrasts)
-        print(json.dumps(document | {"warnings": sentences, "hints": hints}, indent=1, allow_nan=False))
-        return
-    print(data, end="\n\n")
-    print(choices_text(result.choices), end="\n\n")
-    if ranking is not None:
-        print(ranking_text(ranking, len(result.model.items)), end="\n\n")
-    print(summary)
-    for contrast in contrasts:
-        print(f"\n{contrast}")
+    try:
+        # Printed before it is kept: neither a full disk nor a reader who has seen enough costs the other.
+        if chosen.json:
+            document = described(result, data, ranking, contrasts)
+            print(json.dumps(document | {"warnings": sentences, "hints": hints}, indent=1, allow_nan=False))
+        else:
+            print(data, end="\n\n")
+            print(choices_text(result.choices), end="\n\n")
+            if ranking is not None:
+                print(ranking_text(ranking, len(result.model.items)), end="\n\n")
+            print("\n\n".join([summary, *map(str, contrasts)]))
+        sys.stdout.flush()
+    finally:
+        if chosen.save is not None:
+            result.to_json(chosen.save)
 
 
 # compare
@@ -204,12 +210,19 @@ def run_report(chosen: argparse.Namespace) -> None:
     missing = [name for name in ("jinja2", "matplotlib") if util.find_spec(name) is None]
     if missing:
         raise options.UsageError(f"reports need {' and '.join(missing)}: pip install 'hjastats[report]'.")
+    check_target(chosen.output)
     with said(chosen):
         data = options.read(chosen)
         result = options.fit(chosen, data)
         size = f"{len(result.model.items)} items by {counted(data.n_judges, 'judge')}"
-        result.report(chosen.output, title=chosen.title or f"Ranking of {size}")
+        page = result.report(title=chosen.title or f"Ranking of {size}")
     print(choices_text(result.choices))
+    try:
+        write(chosen.output, page)
+    except OSError:
+        # The page is lost, the result is not.
+        print(f"\n{result.summary()}", flush=True)
+        raise
     print(f"wrote {chosen.output}")
     for hint in options.advice(result):
         print(f"hint: {hint}", file=sys.stderr)
@@ -339,16 +352,22 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--judges", type=int, default=4, metavar="K", help="number of judges (default 4)")
     parser.add_argument("--items", type=int, default=8, metavar="N", help="number of items (default 8)")
     parser.add_argument("--rank", type=int, default=1, metavar="R", help="disagreement directions (default 1)")
-    parser.add_argument("--heterogeneity", type=float, default=1.0, metavar="H", help="their strength (default 1)")
+    parser.add_argument(
+        "--heterogeneity", type=options.amount, default=1.0, metavar="H", help="their strength (default 1)"
+    )
     parser.add_argument("--comparisons", type=int, default=2000, metavar="T", help="number of verdicts (default 2000)")
-    parser.add_argument("--position", type=float, default=0.0, metavar="X", help="bonus of the item shown first")
+    parser.add_argument(
+        "--position", type=options.finite, default=0.0, metavar="X", help="bonus of the item shown first"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the random numbers (default 0)")
     parser.add_argument("-o", "--output", metavar="FILE", help="CSV file to write; standard output by default")
 
 
 def run_simulate(chosen: argparse.Namespace) -> None:
     """Write the verdicts of a simulated panel."""
-    rng = np.random.default_rng(chosen.seed)
+    if chosen.output is not None:
+        check_target(chosen.output)
+    rng = generator(chosen.seed)
     if min(chosen.judges, chosen.comparisons) < 1 or chosen.items < 2:
         raise options.UsageError("a panel needs at least one judge, two items and one comparison.")
     truth = heterogeneous_panel(chosen.judges, chosen.items, chosen.rank, chosen.heterogeneity, rng=rng)
@@ -357,7 +376,10 @@ def run_simulate(chosen: argparse.Namespace) -> None:
     frame = data.to_frame()
     table = frame[["judge", "first", "second"]].rename(columns={"first": "item_a", "second": "item_b"})
     table["winner"] = np.where(data.outcome == 1.0, "a", "b")
-    table.to_csv(chosen.output or sys.stdout, index=False)
+    if chosen.output is None:
+        table.to_csv(sys.stdout, index=False)
+    else:
+        write(chosen.output, table.to_csv(index=False))
 
 
 # reproduce
@@ -381,11 +403,11 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
         help="verdicts for table1 and diagnostics; by default the embedded panel",
     )
     parser.add_argument("-o", "--output", default="reproduction", metavar="FOLDER", help="where tables and figures go")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="parallel processes (default 1)")
+    parser.add_argument("--jobs", type=options.processes, default=1, metavar="N", help="parallel processes (default 1)")
     parser.add_argument("--quick", action="store_true", help="a few repetitions, to see that everything works")
     parser.add_argument(
         "--noise-volume",
-        type=float,
+        type=options.amount,
         default=Settings.volume,
         metavar="X",
         help="records of a noisy judge, in multiples of the mean judge (default %(default)g)",
@@ -394,10 +416,12 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
 
 def run_reproduce(chosen: argparse.Namespace) -> None:
     """Run the experiments and print what they found."""
-    from ..experiments import Settings, reproduce
+    from ..experiments import EXPERIMENTS, Settings, reproduce
 
     settings = Settings(chosen.quick, tuple(chosen.data), chosen.noise_volume)
-    print(reproduce(chosen.name, chosen.output, settings, jobs=chosen.jobs, progress=sys.stderr.isatty()))
+    for number, name in enumerate(EXPERIMENTS if chosen.name == "all" else [chosen.name]):
+        text = reproduce(name, chosen.output, settings, jobs=chosen.jobs, progress=sys.stderr.isatty())
+        print("\n" * (number > 0) + text, flush=True)
 
 
 COMMANDS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import sys
@@ -28,6 +29,8 @@ EPILOG = "Exit codes: 0 done, 2 something is wrong with the input (one line says
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    # Streams that the caller has closed are none; what would be said there is lost, the work is not.
+    sys.stdout, sys.stderr = (stream or io.StringIO() for stream in (sys.stdout, sys.stderr))
     given = _with_dashes(sys.argv[1:] if arguments is None else arguments)
     chosen = parser(given[0] if given else None).parse_args(given)
     try:

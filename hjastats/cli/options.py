@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 import sys
 from typing import Any
 
@@ -243,6 +245,32 @@ def _positive(text: str) -> float:
     if not value > 0:
         raise argparse.ArgumentTypeError(f"must be a positive number, got {text!r}")
     return value
+
+
+def finite(text: str) -> float:
+    """A number; neither nan nor infinite."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
+    return value
+
+
+def amount(text: str) -> float:
+    """A number from zero."""
+    value = finite(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"must not be negative, got {text!r}")
+    return value
+
+
+def processes(text: str) -> int:
+    """A number of processes; -1 is one for every core."""
+    if not re.fullmatch(r"-1|[1-9]\d{0,3}", text):
+        raise argparse.ArgumentTypeError(f"must be a number of processes, or -1 for one per core, got {text!r}")
+    return int(text)
 
 
 def fit(options: argparse.Namespace, data: Comparisons) -> HJAResults:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -280,7 +279,7 @@ def check_alpha(alpha: Any) -> None:
     ------
     OptionError
     """
-    if not isinstance(alpha, Real) or not 0 < float(alpha) < 1:
+    if not isinstance(alpha, int | float | np.number) or not 0 < alpha < 1:
         raise OptionError(f"alpha must lie between 0 and 1, got {alpha!r}.")
 
 

@@ -7,7 +7,6 @@ import io
 import json
 import lzma
 import os
-import warnings
 import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -98,7 +97,7 @@ def from_columns(columns: Mapping[Any, Any]) -> pd.DataFrame:
     plain = {name: values.array if isinstance(values, pd.Series) else values for name, values in columns.items()}
     try:
         return pd.DataFrame(plain, index=index)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ComparisonError(f"expected a dict of equally long columns, one value per verdict ({error}).") from None
 
 
@@ -238,29 +237,37 @@ def _read_delimited(file: TextIO, where: str, find: FindLabels, separator: str) 
     # Only pandas' own engine knows separators of several letters, only the other reads a column as a whole.
     engine: dict[str, Any] = {"engine": "python"} if len(separator) > 1 else {"low_memory": False}
     try:
-        with warnings.catch_warnings():
-            # Rows longer than the header: pandas would shift or cut them with a warning only.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            # Read as a row: pandas would rename what occurs twice in a header.
-            top = pd.read_csv(file, sep=separator, nrows=1, header=None, dtype=str, index_col=False, **engine)
-            refuse_repeated(top.iloc[0].dropna().tolist())
-            file.seek(0)
-            header = pd.read_csv(file, sep=separator, nrows=0, index_col=False, **engine)
-            if header.shape[1] == 1:
-                [name] = header.columns
-                likely = next((other for other in ";\t|," if other in name and other != separator), ";")
-                raise ComparisonError(
-                    f"{where} has the single column {name!r}: expected columns separated by {separator!r}. ",
-                    *("Pass ", Hint("separator", likely), " or whatever it is."),
-                )
-            labels = find(list(header.columns))
-            file.seek(0)
-            return pd.read_csv(file, sep=separator, dtype=dict.fromkeys(labels, str), index_col=False, **engine)
+        # Read as a row: pandas would rename what occurs twice in a header.
+        top = pd.read_csv(file, sep=separator, nrows=1, header=None, dtype=str, index_col=False, **engine)
+        refuse_repeated(top.iloc[0].dropna().tolist())
+        file.seek(0)
+        header = pd.read_csv(file, sep=separator, nrows=0, **engine)
+        if header.shape[1] == 1:
+            [name] = header.columns
+            likely = next((other for other in ";\t|," if other in name and other != separator), ";")
+            raise ComparisonError(
+                f"{where} has the single column {name!r}: expected columns separated by {separator!r}. ",
+                *("Pass ", Hint("separator", likely), " or whatever it is."),
+            )
+        labels = find(list(header.columns))
+        file.seek(0)
+        options: dict[str, Any] = {"sep": separator, "dtype": dict.fromkeys(labels, str), **engine}
+        frame = pd.read_csv(file, **options)
+        if isinstance(frame.index, pd.RangeIndex) or not len(frame):
+            return frame
+        # Rows are longer than the header, and pandas took their first values for an index. A separator at their ends does no harm.
+        if frame.index.nlevels > 1 or frame.iloc[:, -1].notna().any():
+            raise ComparisonError(
+                f"{where} cannot be read as a table separated by {separator!r}: rows have "
+                f"{header.shape[1] + frame.index.nlevels} values for {header.shape[1]} columns of the header."
+            )
+        file.seek(0)
+        return pd.read_csv(file, index_col=False, **options)
     except (ComparisonError, UnicodeDecodeError):
         raise
     except pd.errors.EmptyDataError:
         raise ComparisonError(f"{where} is empty: expected a header line with the column names.") from None
-    except (ValueError, pd.errors.ParserWarning) as error:
+    except ValueError as error:
         raise ComparisonError(
             f"{where} cannot be read as a table separated by {separator!r}: {str(error).strip()}"
         ) from None

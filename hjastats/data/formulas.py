@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import pickle
 import re
+import threading
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -17,12 +19,84 @@ from formulaic.errors import DataMismatchWarning, FormulaicError
 from patsy import DesignInfo, EvalEnvironment, PatsyError, build_design_matrices
 from statsmodels.formula._manager import FormulaManager
 
+from .. import limits
 from ..errors import ComparisonError, OptionError
-from ..words import mentions
+from ..words import mentions, quoted, shortened
 
 # What the engines of statsmodels raise for formulas that they cannot read or evaluate.
 UNREADABLE = (PatsyError, FormulaicError)
+_FILTERING = threading.Lock()
 _DOT = re.compile(r"(?<![\w.)\]])\.(?![\w.])")
+
+
+# Functions that compute columns from columns, and nothing else.
+SAFE_FUNCTIONS = (
+    *("C", "Treatment", "Sum", "Poly", "Helmert", "Diff", "center", "standardize", "scale", "bs", "cr", "cc", "poly"),
+    *("log", "log2", "log10", "log1p", "exp", "sqrt", "abs"),
+    *("np.log", "np.log2", "np.log10", "np.log1p", "np.exp", "np.sqrt", "np.abs"),
+)
+_PIECES = re.compile(
+    r"""(?P<space>\s+)|(?P<number>(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?(?!\w))|(?P<text>'[^'\\\n]*'|"[^"\\\n]*")"""
+    r"""|(?P<name>[^\W\d]\w*(\.[^\W\d]\w*)*)(?P<call>\s*\()?|(?P<sign>[-+*/:~(),=<>])"""
+)
+
+
+def check_formula(text: str, functions: Sequence[str] = SAFE_FUNCTIONS) -> str:
+    """A formula that may come from anybody: names, numbers, arithmetic, ``C()`` and a list of functions.
+
+    Formulas are Python, as in statsmodels: ``from_formula``, ``judge_exog`` and ``contrast_formula`` execute what they say.
+    This refuses everything else that Python knows (attributes, indices, calls of other functions) and executes nothing.
+
+    Parameters
+    ----------
+    text : str
+    functions : sequence of str
+        What may be called; those with a dot are named in full.
+
+    Returns
+    -------
+    str
+        The same text.
+
+    Raises
+    ------
+    OptionError
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> hja.check_formula("outcome ~ 0 + np.log(tokens) * C(topic, Treatment('news'))")
+    "outcome ~ 0 + np.log(tokens) * C(topic, Treatment('news'))"
+    >>> hja.check_formula("outcome ~ __import__('os').getpid()")
+    Traceback (most recent call last):
+        ...
+    hjastats.errors.OptionError: the formula may not call '__import__': allowed are 'C', 'Treatment', 'Sum', 'Poly',...
+    """
+    if not isinstance(text, str):
+        raise OptionError(f"a formula is a text, got {type(text).__name__}.")
+    if len(text) > limits.CONTRAST_LENGTH:
+        raise OptionError(f"a formula may have {limits.CONTRAST_LENGTH:,} characters, got {len(text):,}.")
+    at, after_value, after_name = 0, False, False
+    while at < len(text):
+        piece = _PIECES.match(text, at)
+        name = piece and piece["name"]
+        # Two values in a row are a call, or a text with a prefix that is executed; an equals sign belongs to a keyword.
+        if piece is None or (
+            (after_value and (piece["sign"] == "(" or not (piece["sign"] or piece["space"])))
+            or (piece["sign"] == "=" and not after_name)
+        ):
+            raise OptionError(
+                f"the formula may not hold {text[at : at + 10]!r}: names, numbers, arithmetic and calls are allowed."
+            )
+        if name and piece["call"] and name not in functions:
+            raise OptionError(f"the formula may not call {shortened(name)!r}: allowed are {quoted(functions)}.")
+        if name and not piece["call"] and (keyword.iskeyword(name) or "." in name or name.startswith("__")):
+            raise OptionError(f"the formula may not hold {shortened(name)!r}: names of columns are allowed.")
+        if piece["space"] is None:
+            after_name = bool(name) and piece["call"] is None
+            after_value = piece["call"] is None and piece["sign"] in (None, ")")
+        at = piece.end()
+    return text
 
 
 @dataclass(frozen=True)
@@ -132,7 +206,8 @@ class CovariateFormula:
             if isinstance(self.design, DesignInfo):
                 made: Any = build_design_matrices([self.design], frame, NA_action="raise")[0]
             else:
-                with warnings.catch_warnings():
+                # The filters are those of the process: one thread at a time changes and restores them.
+                with _FILTERING, warnings.catch_warnings():
                     # formulaic makes zeros of levels that it does not know.
                     warnings.simplefilter("error", DataMismatchWarning)
                     made = self.design.get_model_matrix(frame, context=dict(self.names.values), na_action="raise")

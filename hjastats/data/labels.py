@@ -36,7 +36,7 @@ class TableRows:
     --------
     >>> is_bad = np.array([False, True, True])
     >>> TableRows().number(is_bad), TableRows().place(is_bad)
-    (2, ', first at row 1')
+    (2, ', first at row 2, counted from 1')
     >>> TableRows(np.array([5, 1, 3])).number(is_bad), TableRows(np.array([5, 1, 3])).place(is_bad)
     (4, '')
     """
@@ -51,7 +51,8 @@ class TableRows:
         """Where the first of them is."""
         if self.counts is not None:
             return ""
-        return text.format(int(np.flatnonzero(is_bad.reshape(-1, is_bad.shape[-1]).any(axis=0))[0]))
+        first = int(np.flatnonzero(is_bad.reshape(-1, is_bad.shape[-1]).any(axis=0))[0])
+        return text.format(f"{first + 1}, counted from 1")
 
 
 def factorized(column: Any) -> tuple[np.ndarray, list[object]]:
@@ -101,7 +102,7 @@ def coded_labels(
     except TypeError:
         raise ComparisonError(f"{name} labels must be text or numbers, got lists or other containers.") from None
     except UnicodeEncodeError as error:
-        raise _broken_text(name, error) from None
+        raise broken_text(name, error) from None
     if any(codes.min(initial=0) < 0 for codes, _ in coded):
         is_missing = np.stack([codes < 0 for codes, _ in coded])
         raise ComparisonError(
@@ -152,7 +153,7 @@ def _sorted_labels(name: str, texts: Iterable[str]) -> tuple[str, ...]:
     try:
         "".join(labels).encode()
     except UnicodeEncodeError as error:
-        raise _broken_text(name, error) from None
+        raise broken_text(name, error) from None
     if not all(label.strip() for label in labels):
         raise ComparisonError(f"some {name} labels are empty text: fill them in or drop those rows.")
     if name == "item" and len(labels) < 2:
@@ -160,7 +161,8 @@ def _sorted_labels(name: str, texts: Iterable[str]) -> tuple[str, ...]:
     return labels
 
 
-def _broken_text(name: str, error: UnicodeEncodeError) -> ComparisonError:
+def broken_text(name: str, error: UnicodeEncodeError) -> ComparisonError:
+    """What is said of labels with half a character."""
     return ComparisonError(
         f"{name} labels must be valid text, got {error.object[error.start : error.end]!a}, half of a character: read the "
         "file with its right encoding."
@@ -241,13 +243,14 @@ def amounts(name: str, values: object, rows: TableRows) -> np.ndarray:
     Raises
     ------
     ComparisonError
-        For numbers that are negative or not finite.
+        For numbers that are negative, not finite, or too large to be counted.
     """
     amount = numbers(name, values)
-    bad = ~((amount >= 0) & np.isfinite(amount))
+    bad = ~((amount >= 0) & (amount <= limits.LARGEST_AMOUNT))
     if bad.any():
+        most = f" and at most {limits.LARGEST_AMOUNT:g}" if np.isfinite(amount[bad][0]) and amount[bad][0] > 0 else ""
         raise ComparisonError(
-            f"{name} must be finite and not negative; {rows.number(bad)} values are not, first "
+            f"{name} must be finite and not negative{most}; {rows.number(bad)} values are not, first "
             f"{amount[bad][0]:g}{rows.place(bad, ' at row {}')}: correct them or leave those rows out."
         )
     return amount

@@ -225,7 +225,7 @@ class _LabelTable:
         usual = {1.0: "the first item", 0.0: "the second item", 0.5: "a tie"}
         meaning = usual.get(float(self.meaning[self.index[row]]), "no verdict")
         raise ComparisonError(
-            f"{self.where} is ambiguous in {_rows(self.rows.number(is_torn))}: {self.rows.place(is_torn, 'at row {} ')}the label "
+            f"{self.where} is ambiguous in {_rows(self.rows.number(is_torn))}: {self.rows.place(is_torn, 'at row {}, ')}the label "
             f"{label!r} is the name of the {side} item but as a word means {meaning}. Pass ",
             *(Hint("codes", "names"), " if the labels are names, or say what they mean with "),
             *(Hint("codes", {label: _SAY}), "."),

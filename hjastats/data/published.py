@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..errors import ComparisonError, Hint
 from ..words import quoted
+from .labels import TableRows
 from .roles import ITEM_COLUMNS, Names, Roles
 from .shape import Found, Given, Laid, Shape, column_of, find_judge, find_weight, names_pairs, with_roles
 
@@ -120,7 +121,7 @@ def _lay_one_hot(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     if bad.any():
         raise ComparisonError(
             f"exactly one of the columns {quoted(columns.values())} should be 1 in every row, the others 0; {int(bad.sum())} rows "
-            f"are different, first at row {int(np.flatnonzero(bad)[0])}: correct them or leave them out."
+            f"are different, {TableRows().place(bad, 'first at row {}')}: correct them or leave them out."
         )
     verdict = np.array(list(columns), dtype=object)[is_one.argmax(axis=1)]
     table = frame.drop(columns=list(columns.values())).assign(outcome=verdict)

@@ -14,7 +14,7 @@ import pandas as pd
 from ..errors import ComparisonError, Hint
 from ..words import quoted
 from .comparisons import Comparisons, checked_comparisons, divided
-from .labels import TableRows, amounts, code_columns, coded_pairs, weights
+from .labels import TableRows, amounts, broken_text, code_columns, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
 from .roles import Roles
 from .shape import Given, Laid
@@ -184,7 +184,10 @@ def read_comparisons(
     if not isinstance(single_judge, str | NoneType):
         raise ComparisonError(f"single_judge must be the name of the only judge, a text, got {single_judge!r}.")
     given = Given(asked, *others, has_judge=single_judge is None)
-    table = Reader.of(given, keep, format, separator).read(source)
+    try:
+        table = Reader.of(given, keep, format, separator).read(source)
+    except UnicodeEncodeError as error:
+        raise broken_text("the", error) from None
     laid, frame, roles = table.laid, table.laid.frame, table.laid.roles
     # Everything is coded before verdicts are left out, so that messages count the rows of the user's table.
     rows = TableRows(table.table_rows)

@@ -12,6 +12,9 @@ from ..data.readers import read_comparisons
 from ..diagnostics.findings import outlying
 from ..models import HJAModel
 from ..results import HJAResults
+from ..writing import write
+from .figures import save
+from .inputs import short_names
 
 # The fits behind the printed figures have one direction.
 RANK = 1
@@ -47,15 +50,15 @@ def fits(file: str) -> dict[str, HJAResults]:
 
 def report(frame: pd.DataFrame, folder: Path) -> str:
     """Draw the figures and say who stands out."""
-    frame.assign(data=frame["file"].map(lambda file: Path(file).stem)).drop(columns="file").to_csv(
-        folder / "diagnostics.csv", index=False
-    )
+    names = short_names(frame["file"].unique())
+    table = frame.assign(data=frame["file"].map(names)).drop(columns="file")
+    write(folder / "diagnostics.csv", table.to_csv(index=False))
     lines = []
-    for file in frame["file"].unique():
+    for file, name in names.items():
         results = fits(str(file))
         for variant, result in results.items():
-            _draw(result, folder, f"{Path(file).stem}_{variant.replace(' ', '_')}")
-        lines.append(f"{Path(file).stem}: {_words(results)}")
+            _draw(result, folder, f"{name}_{variant.replace(' ', '_')}")
+        lines.append(f"{name}: {_words(results)}")
     return "\n".join(lines)
 
 
@@ -69,10 +72,10 @@ def _draw(result: HJAResults, folder: Path, name: str) -> None:
     }
     for kind, drawn in drawings.items():
         figure = getattr(drawn, "figure", drawn)
-        figure.savefig(folder / f"diagnostics_{name}_{kind}.png", dpi=120)
+        save(figure, folder / f"diagnostics_{name}_{kind}.png", dpi=120)
         plt.close(figure)
     groups = result.judges.bicluster(of="scores")
-    (folder / f"diagnostics_{name}_groups.txt").write_text(f"{groups}\n", encoding="utf-8")
+    write(folder / f"diagnostics_{name}_groups.txt", f"{groups}\n")
 
 
 def _words(results: dict[str, HJAResults]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..show.plots.colours import MARKERS, style
+from ..writing import write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,4 +105,11 @@ def _line(axis: Axes, x: pd.Series, y: pd.Series, error: pd.Series, label: str, 
 def _finish(figure: Any, axis: Axes, path: Path) -> None:
     handles, labels = axis.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False, fontsize=9)
-    figure.savefig(path, dpi=150)
+    save(figure, path, dpi=150)
+
+
+def save(figure: Any, path: Path, dpi: int) -> None:
+    """Write a figure as a whole, or not at all."""
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png", dpi=dpi)
+    write(path, drawn.getvalue())

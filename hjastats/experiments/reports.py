@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ..writing import write
 from . import figures, published
+from .inputs import short_names
 from .real import STEPS
 from .synthetic import averages, paired_errors
 
@@ -15,11 +17,11 @@ from .synthetic import averages, paired_errors
 def recovery(frame: pd.DataFrame, folder: Path, name: str = "synthetic") -> str:
     """Means over repetitions for both sweeps, and where HJA is not best."""
     table = averages(frame, ["sweep", "n", "h", "method"])
-    table.to_csv(folder / f"{name}.csv", index=False)
+    write(folder / f"{name}.csv", table.to_csv(index=False))
     figures.sweep(table[table["sweep"] == "n"], "n", "comparisons", folder / f"{name}_n.png")
     figures.sweep(table[table["sweep"] == "h"], "h", "heterogeneity", folder / f"{name}_h.png")
     paired = paired_errors(frame, "HJA", "BTL+SVD")
-    paired.to_csv(folder / f"{name}_paired.csv", index=False)
+    write(folder / f"{name}_paired.csv", paired.to_csv(index=False))
     note = "mean squared error on the repetitions in which both estimates exist:"
     return f"{_shown(table)}\n\n{note}\n{_shown(paired)}"
 
@@ -27,7 +29,7 @@ def recovery(frame: pd.DataFrame, folder: Path, name: str = "synthetic") -> str:
 def sensitivity_only(frame: pd.DataFrame, folder: Path) -> str:
     """Means over repetitions along the sample sizes."""
     table = averages(frame, ["n", "method"])
-    table.to_csv(folder / "ja-dgp.csv", index=False)
+    write(folder / "ja-dgp.csv", table.to_csv(index=False))
     figures.sweep(table, "n", "comparisons", folder / "ja-dgp.png")
     return _shown(table)
 
@@ -37,7 +39,7 @@ def bic(frame: pd.DataFrame, folder: Path) -> str:
     correct = frame.assign(**{name: (frame[name] == frame["rank"]).astype(float) for name in ("bic", "aic")})
     grouped = correct.groupby(["rank", "n"])[["bic", "aic"]]
     table = pd.concat([grouped.mean(), grouped.sem().add_suffix(" se")], axis=1).reset_index()
-    table.to_csv(folder / "bic.csv", index=False)
+    write(folder / "bic.csv", table.to_csv(index=False))
     figures.selection(table, folder / "bic.png")
     largest = table[table["n"] == table["n"].max()]
     shares = ", ".join(f"{row.bic:.0%} for rank {row.rank:.0f}" for row in largest.itertuples())
@@ -52,14 +54,14 @@ def convergence(frame: pd.DataFrame, folder: Path) -> str:
     # The order in which a machine adds moves the last digits of a likelihood; they are no excess.
     largest = excess.groupby("solver", sort=False)["excess"].max().round(10)
     table = counts.assign(**{"largest excess": largest}).reset_index()
-    table.to_csv(folder / "convergence.csv", index=False)
+    write(folder / "convergence.csv", table.to_csv(index=False))
     figures.convergence(frame, folder / "convergence.png")
     return table.to_string(index=False, float_format=lambda value: f"{value:.4g}")
 
 
 def real_data(frame: pd.DataFrame, folder: Path) -> str:
     """The paper's table with ours beside it, what position effects add, and how long it took."""
-    frame = frame.assign(data=frame["file"].map(lambda file: Path(file).stem))
+    frame = frame.assign(data=frame["file"].map(short_names(frame["file"].unique())))
     held_out = frame[frame["part"] == "held-out"]
     noise = frame[(frame["part"] == "robustness") & frame["step"].isin(list(STEPS))]
     noise = noise.assign(level=noise["step"].map(STEPS))
@@ -69,9 +71,9 @@ def real_data(frame: pd.DataFrame, folder: Path) -> str:
     means = kept.join(held_out.groupby(by, sort=False)[measures].mean())
     spread = noise.pivot_table(index=by, columns="level", values="same places", aggfunc="std", sort=False)
     spread = spread.join(held_out.groupby(by, sort=False)[measures].std())
-    means.join(spread.add_suffix(" sd")).reset_index().to_csv(folder / "table1.csv", index=False)
+    write(folder / "table1.csv", means.join(spread.add_suffix(" sd")).reset_index().to_csv(index=False))
     beside = published.beside(means)
-    beside.to_csv(folder / "table1_printed.csv", index=False)
+    write(folder / "table1_printed.csv", beside.to_csv(index=False))
     parts = [means.round(3).to_string()]
     if len(beside):
         parts.append("beside the printed numbers:\n" + beside.round(3).to_string(index=False))

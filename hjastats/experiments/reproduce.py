@@ -12,7 +12,9 @@ from typing import Any
 import pandas as pd
 
 from ..errors import ComparisonError
+from ..writing import write
 from . import diagnostics, real, reports, synthetic
+from .inputs import distinct
 from .ledger import Ledger, Rows, work_off
 
 
@@ -42,7 +44,7 @@ class Settings:
     @property
     def data_files(self) -> list[str]:
         """Files to work on."""
-        return list(self.files) or [str(resources.files("hjastats.datasets") / "panel.csv")]
+        return distinct(self.files) or [str(resources.files("hjastats.datasets") / "panel.csv")]
 
     def seeds(self, full: int, quick: int) -> int:
         """Number of repetitions."""
@@ -140,7 +142,8 @@ def reproduce(
 ) -> str:
     """Run an experiment, or all of them, and write its tables and figures.
 
-    Finished tasks are kept in ``<name>.jsonl`` in the folder: an interrupted run goes on where it was.
+    Finished tasks are kept in ``<name>.jsonl`` in the folder: an interrupted run goes on where it was. Tasks whose data or whose
+    code have changed since are computed again, and the text says so. Files are written whole or not at all.
 
     Parameters
     ----------
@@ -172,19 +175,23 @@ def reproduce(
     if util.find_spec("matplotlib") is None:
         raise ComparisonError("the experiments draw figures: pip install 'hjastats[plots]'.")
     folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise ComparisonError(f"{str(folder)!r} is a file: name a folder for tables and figures.")
     folder.mkdir(parents=True, exist_ok=True)
     texts = []
     for one in EXPERIMENTS if name == "all" else [name]:
         experiment = EXPERIMENTS[one]
+        ledger = Ledger(folder / f"{one}.jsonl")
         frame = work_off(
             experiment.tasks(settings),
             experiment.run,
-            Ledger(folder / f"{one}.jsonl"),
+            ledger,
             jobs=jobs,
             label=one,
             progress=progress,
         )
-        text = f"{one}: {experiment.title}\n{experiment.report(frame, folder)}"
-        (folder / f"{one}.txt").write_text(text + "\n", encoding="utf-8")
+        notes = "".join(f"note: {note}.\n" for note in ledger.notes)
+        text = f"{one}: {experiment.title}\n{notes}{experiment.report(frame, folder)}"
+        write(folder / f"{one}.txt", text + "\n")
         texts.append(text)
     return "\n\n".join(texts)

@@ -69,7 +69,7 @@ def check_kind(kind: Any) -> None:
     ------
     OptionError
     """
-    if kind not in COVARIANCES:
+    if not isinstance(kind, str) or kind not in COVARIANCES:
         *others, last = COVARIANCES
         raise OptionError(f"cov_type must be {', '.join(map(repr, others))} or {last!r}, got {kind!r}.")
 

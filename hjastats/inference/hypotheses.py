@@ -12,10 +12,11 @@ import pandas as pd
 from patsy import DesignInfo, PatsyError
 from statsmodels.stats.contrast import ContrastResults
 
+from .. import limits
 from ..errors import ContrastError
 from ..fit import Fit
 from ..looks import LinearTest
-from ..words import quoted
+from ..words import quoted, shortened
 
 # Directions whose share of the largest singular value is below this are rounding error of the exact Jacobians.
 _RANK_TOLERANCE = 1e-9
@@ -39,14 +40,14 @@ def linear_hypotheses(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np
         try:
             matrix = np.atleast_2d(np.asarray(hypothesis[0], dtype=float))
             values = np.broadcast_to(np.asarray(hypothesis[1], dtype=float).ravel(), len(matrix)).astype(float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ContrastError("a hypothesis (R, q) needs a matrix of numbers and one value per row.") from None
     elif isinstance(hypothesis, (str, Mapping)) or _is_strings(hypothesis):
         matrix, values = _parsed(hypothesis, names)
     else:
         try:
             matrix = np.atleast_2d(np.asarray(hypothesis, dtype=float))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             other = "; two fits are compared by compare_lr_test" if hasattr(hypothesis, "llf") else ""
             raise ContrastError(
                 f"a hypothesis is a string, a dict or a matrix, got {type(hypothesis).__name__}{other}."
@@ -69,14 +70,24 @@ def _parsed(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
         unknown = [name for name in hypothesis if name not in names]
         if unknown:
             raise ContrastError(f"no parameter is called {quoted(unknown)}; they are called like {quoted(names, 3)}.")
+    elif (
+        length := len(hypothesis) if isinstance(hypothesis, str) else sum(map(len, hypothesis))
+    ) > limits.CONTRAST_LENGTH:
+        raise ContrastError(
+            f"a hypothesis may have {limits.CONTRAST_LENGTH:,} characters, got {length:,}: pass a matrix instead."
+        )
     # The engine that parses formulas can be switched globally; patsy reads chained equations as they are meant.
     try:
         constraint = DesignInfo(names).linear_constraint(hypothesis)
     except PatsyError as error:
         reason = _misspelt(hypothesis, names) or str(error).splitlines()[0]
-        raise ContrastError(f"cannot read the hypothesis {hypothesis!r}: {reason}.") from None
-    except (ValueError, TypeError, AttributeError, AssertionError) as error:
-        raise ContrastError(f"cannot read the hypothesis {hypothesis!r}: {error}.") from None
+        raise ContrastError(f"cannot read the hypothesis {shortened(repr(hypothesis))}: {reason}.") from None
+    except RecursionError:
+        raise ContrastError(
+            f"the hypothesis {shortened(repr(hypothesis))} has too many terms for a text: pass a matrix instead."
+        ) from None
+    except (ValueError, TypeError, AttributeError, AssertionError, IndexError) as error:
+        raise ContrastError(f"cannot read the hypothesis {shortened(repr(hypothesis))}: {error}.") from None
     return constraint.coefs, constraint.constants.ravel()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -37,7 +38,7 @@ def ranking(
     SizeError
         For more items than pairs of them can be compared.
     """
-    if not 0 < level < 1:
+    if not isinstance(level, Real) or not 0 < level < 1:
         raise ContrastError(f"level must lie between 0 and 1, got {level!r}.")
     return ranking_table(*compared_scores(fit, judge, items), level=level, simultaneous=simultaneous, rng=rng)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import limits
 from ..data.arrays import check_option, generator
 from ..data.comparisons import Comparisons
 from ..data.formulas import CovariateFormula, Names
@@ -433,7 +434,11 @@ class HJAModel(ComparisonModel):
 
     @staticmethod
     def _ridge_weight(alpha: Any) -> float:
-        if isinstance(alpha, bool) or not isinstance(alpha, (int, float, np.number)) or not 0 < alpha < np.inf:
+        if (
+            isinstance(alpha, bool)
+            or not isinstance(alpha, (int, float, np.number))
+            or not 0 < alpha <= limits.LARGEST_AMOUNT
+        ):
             raise OptionError(f"alpha must be a positive number or 'cv', got {alpha!r}.")
         return float(alpha)
 

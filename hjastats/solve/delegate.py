@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from statsmodels.base.optimizer import Optimizer
-from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
 from ..model.design import Coefficients, Design
 from ..model.information import expected_information, free_information
@@ -42,20 +40,17 @@ def delegate(
     """
     chart = _Chart(cells, layout, layout.structure.nearest(start.scores))
     first = layout.to_free(Coefficients(chart.scores, start.judge, start.shared), chart.tangent)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", HessianInversionWarning)
-        found, _, _ = Optimizer()._fit(
-            chart.value,
-            chart.slope,
-            first,
-            (),
-            options,
-            hessian=chart.hessian,
-            method=method,
-            full_output=True,
-            **settings,
-        )
+    found, _, _ = Optimizer()._fit(
+        chart.value,
+        chart.slope,
+        first,
+        (),
+        options,
+        hessian=chart.hessian,
+        method=method,
+        full_output=True,
+        **settings,
+    )
     return layout.from_free(np.asarray(found), chart.tangent)
 
 

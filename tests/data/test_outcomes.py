@@ -171,7 +171,8 @@ def test_a_word_that_names_the_item_it_stands_for_is_clear():
 )
 def test_a_label_with_two_meanings_asks_for_codes(label, items, meaning):
     with pytest.raises(
-        ComparisonError, match=f"ambiguous in 1 row: at row 1 the label '{label}' is the {meaning}.*codes="
+        ComparisonError,
+        match=f"ambiguous in 1 row: at row 2, counted from 1, the label '{label}' is the {meaning}.*codes=",
     ):
         outcomes(["tie", label], items=items)
     by_name = 1.0 if items[0] == label else 0.0

@@ -373,15 +373,24 @@ def test_containers_are_left_out_of_the_further_columns_unless_asked_for():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"judge": [None, "j"], "winner": ["unknown", "left"]}, "1 judge labels are missing, first at row 0"),
-        ({"right": ["llama", float("nan")]}, "1 item labels are missing, first at row 1"),
+        (
+            {"judge": [None, "j"], "winner": ["unknown", "left"]},
+            "1 judge labels are missing, first at row 1, counted from 1",
+        ),
+        (
+            {"right": ["llama", float("nan")]},
+            "1 item labels are missing, first at row 2, counted from 1",
+        ),
         ({"right": ["llama", " "]}, "some item labels are empty text"),
         ({"left": [["gpt"], "gpt"]}, "item labels must be text or numbers, got lists"),
         ({"judge": [{"a": 1}, "j"]}, "judge labels must be text or numbers, got lists"),
-        ({"winner": ["unknown", "left"], "right": ["llama", "gpt"]}, "item with itself, first at row 1 .'gpt'"),
+        (
+            {"winner": ["unknown", "left"], "right": ["llama", "gpt"]},
+            "item with itself, first at row 2, counted from 1 .'gpt'",
+        ),
         (
             {"winner": ["unknown", "left"], "weight": [1, -1]},
-            "weight must be finite and not negative.* first -1 at row 1",
+            "weight must be finite and not negative.* first -1 at row 2, counted from 1",
         ),
         ({"weight": ["many", "few"]}, "weight must be numbers.$"),
     ],

@@ -41,7 +41,7 @@ def fields(frame):
 
 
 def test_shares_with_weights_are_asked_about():
-    message = r"first at row 0 \(0.6 with weight 90\). Pass counts=True if 0.6 is the share of 90 .* counts=False if"
+    message = r"first at row 1, counted from 1 \(0.6 with weight 90\). Pass counts=True if 0.6 is the share .* counts=False if"
     with pytest.raises(ComparisonError, match=message):
         read_comparisons(SHARES, codes="unit")
     with pytest.raises(ComparisonError, match=message):
@@ -99,7 +99,7 @@ def test_preferences_without_weights_and_ties_with_them_need_no_word():
 
 @pytest.mark.parametrize(("share", "weight"), [(0.6, 91), (0.5, 1), (0.6, 2.5)])
 def test_shares_of_no_whole_number_of_wins_are_refused(share, weight):
-    message = rf"no whole numbers of wins, first at row 1 \({share} of {weight}\): .* first_wins="
+    message = rf"no whole numbers of wins, first at row 2, counted from 1 \({share} of {weight}\): .* first_wins="
     with pytest.raises(ComparisonError, match=message):
         Comparisons.from_arrays("j", ["a", "b"], ["b", "c"], [0.5, share], [2, weight], counts=True)
 
@@ -155,7 +155,10 @@ def test_numbers_of_wins_losses_and_ties_are_read():
         ({"tied": "won"}, "got only tied="),
         (COLUMNS | {"outcome": "judge"}, "one column was given two roles|got both first_wins= and outcome="),
         (COLUMNS | {"weight": "x"}, "got both first_wins= and weight="),
-        (COLUMNS | {"second_wins": "x"}, "x must be finite and not negative; 1 values are not, first -1 at row 1"),
+        (
+            COLUMNS | {"second_wins": "x"},
+            "x must be finite and not negative; 1 values are not, first -1 at row 2, counted from 1",
+        ),
         ({}, "no outcome column .* pass first_wins='won' and second_wins='lost'"),
     ],
 )

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 import hjastats as hja
 from hjastats.cli import main
-from hjastats.experiments import EXPERIMENTS, Settings, real, reproduce
+from hjastats.experiments import EXPERIMENTS, Settings, inputs, real, reproduce
 from hjastats.experiments.ledger import Ledger, key, work_off
 from hjastats.experiments.synthetic import draw, recovery_tasks
 
@@ -31,6 +32,96 @@ def test_a_finished_task_is_never_repeated_and_a_torn_line_is(tmp_path):
     assert whole["square"].tolist() == [0, 1, 4, 9, 16]
     assert calls == [0, 1, 2, 3, 4]
     assert len(path.read_text().splitlines()) == 5
+
+
+def total(file, seed=0):
+    return [{"total": sum(map(int, Path(file).read_text().split())) + seed}]
+
+
+def done(path, files, run=total):
+    ledger = Ledger(path)
+    tasks = [{"file": str(file), "seed": seed} for file in files for seed in range(2)]
+    return work_off(tasks, run, ledger, jobs=1, label="sums", progress=False), ledger
+
+
+def test_changed_data_are_computed_again_and_that_is_said(tmp_path):
+    data, path = tmp_path / "data.txt", tmp_path / "work.jsonl"
+    data.write_text("1 2")
+    assert done(path, [data])[0]["total"].tolist() == [3, 4]
+    data.write_text("1 2 3")
+    frame, ledger = done(path, [data])
+    assert frame["total"].tolist() == [6, 7]
+    assert ledger.notes == ["2 tasks of sums computed again: the data have changed since"]
+    # The earlier content is still known, wherever it lies.
+    (tmp_path / "elsewhere.txt").write_text("1 2")
+    frame, ledger = done(path, [tmp_path / "elsewhere.txt", data], run=None)
+    assert frame["total"].tolist() == [3, 4, 6, 7]
+    assert ledger.notes == []
+
+
+def test_changed_code_is_a_reason_to_compute_again(tmp_path, monkeypatch):
+    data, path = tmp_path / "data.txt", tmp_path / "work.jsonl"
+    data.write_text("5")
+    done(path, [data])
+    monkeypatch.setattr(inputs, "code_digest", lambda: "another version")
+    frame, ledger = done(path, [data], run=lambda file, seed: [{"total": -1}])
+    assert frame["total"].tolist() == [-1, -1]
+    assert ledger.notes == ["2 tasks of sums computed again: the code has changed since"]
+    # Lines of earlier versions do not say what they were computed from.
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({"task": e["task"], "rows": e["rows"]}) + "\n" for e in entries))
+    assert len(done(path, [data])[1].notes) == 1
+
+
+def test_a_file_that_changes_while_it_is_worked_on_is_not_kept(tmp_path):
+    data = tmp_path / "data.txt"
+    data.write_text("1")
+
+    def run(file, seed):
+        data.write_text("2")
+        return [{"total": 1}]
+
+    with pytest.raises(hja.ComparisonError, match="was changed while it was worked on"):
+        done(tmp_path / "work.jsonl", [data], run)
+    assert not (tmp_path / "work.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    "damage", [b"{not json", b"\xff\xfe\x00", b"[]", b'{"task": {"n": 1}}', b'{"task": 1, "rows": 2}']
+)
+def test_a_damaged_line_is_named_set_aside_and_done_again(tmp_path, damage):
+    data, path = tmp_path / "data.txt", tmp_path / "work.jsonl"
+    data.write_text("1 2")
+    done(path, [data])
+    first, second = path.read_bytes().splitlines()
+    path.write_bytes(first + b"\n" + damage + b"\n")
+    frame, ledger = done(path, [data])
+    assert frame["total"].tolist() == [3, 4]
+    assert ledger.notes[0].startswith("line 2 of work.jsonl cannot be read (")
+    assert "work.jsonl.damaged" in ledger.notes[1]
+    assert (tmp_path / "work.jsonl.damaged").read_bytes() == damage + b"\n"
+    assert path.read_bytes() == first + b"\n" + second + b"\n"
+    assert done(path, [data], run=None)[1].notes == []
+
+
+def test_files_of_one_stem_stay_apart(tmp_path, panel):
+    frame = panel.to_frame()[["judge", "first", "second"]].assign(
+        winner=np.where(panel.outcome == 1.0, "first", "second")
+    )
+    files = []
+    for folder, rows in (("a", frame), ("b", frame[frame["judge"] != "judge-noise"])):
+        (tmp_path / folder).mkdir()
+        files.append(str(tmp_path / folder / "panel.csv"))
+        rows.to_csv(files[-1], index=False)
+    text = reproduce("diagnostics", tmp_path / "out", Settings(files=(*files, files[0])))
+    assert "note:" not in text
+    table = pd.read_csv(tmp_path / "out" / "diagnostics.csv")
+    assert list(table["data"].unique()) == ["a_panel.csv", "b_panel.csv"]
+    numbers = table[table["variant"] == "all judges"].groupby("data")["judge"].nunique()
+    assert numbers.tolist() == [panel.n_judges, panel.n_judges - 1]
+    assert len(list((tmp_path / "out").glob("diagnostics_*_all_judges_leverage.png"))) == 2
+    assert "a_panel.csv: " in text
+    assert "b_panel.csv: " in text
 
 
 @pytest.mark.slow

@@ -126,7 +126,10 @@ BAD_INPUT = [
     ({"judge": None}, "need judge"),
     ({"item_b": ["a", "b"]}, "compare an item with itself"),
     ({"weights": [0, 0]}, "all weights are zero"),
-    ({"weights": [1, -2]}, "weight must be finite and not negative; 1 values are not, first -2 at row 1"),
+    (
+        {"weights": [1, -2]},
+        "weight must be finite and not negative; 1 values are not, first -2 at row 2, counted from 1",
+    ),
     ({"endog": [1, 1.5], "weights": [2, 2], "counts": True}, r"outcome must lie in \[0, 1\]"),
     ({"weights": [2, 2], "counts": "yes"}, "counts must be True, False or None"),
     ({"weights": [1, "x"]}, "weight must be numbers"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,9 @@ SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Arial", "sans-serif"],
 }
+
+
+_DRAWING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,9 @@ def picture(draw: Any, caption: str, name: str) -> Picture:
     import matplotlib as mpl
     from matplotlib import pyplot as plt
 
-    # The salt makes identifiers repeatable, so that the same fit gives the same page.
-    with mpl.rc_context(SETTINGS | {"svg.hashsalt": name}):
+    # Settings of matplotlib are those of the process: one page at a time changes and restores them. The salt makes identifiers
+    # repeatable, so that the same fit gives the same page.
+    with _DRAWING, mpl.rc_context(SETTINGS | {"svg.hashsalt": name}):
         drawn = draw()
         figure = getattr(drawn, "figure", drawn)
         file = io.StringIO()
@@ -56,7 +61,8 @@ def _inline(svg: str, name: str) -> str:
     """Drop what only a file of its own needs, and make identifiers unique on the page."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    # Within tags only: a label that looks like an identifier is drawn as it is.
+    svg = re.sub(r"<[^>]*>", lambda tag: re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", tag[0]), svg)
     # Its width follows the page; the view box keeps the proportions.
     svg = re.sub(r'<svg([^>]*?) height="[^"]*"', r"<svg\1", svg, count=1)
     svg = re.sub(r'<svg([^>]*?) width="([^"]*)"', r'<svg\1 style="max-width:\2" width="100%"', svg, count=1)
