@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -14,24 +13,9 @@ from .fit import Fit, Observations
 from .inference.covariances import COVARIANCES
 from .solve.penalties import Penalty
 from .words import quoted
-from .writing import write
 
 SCHEMA = "hjastats-results"
 VERSION = 3
-
-
-def text_or_file(text: str, path: str | Path | None) -> str | None:
-    """The text itself, or nothing once it has been written to a file.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; an older file is as it was.
-    """
-    if path is None:
-        return text
-    write(path, text)
-    return None
 
 
 def to_document(

@@ -16,7 +16,7 @@ from .data.arrays import check_option
 from .diagnostics.findings import Finding
 from .diagnostics.population import find_population
 from .errors import ComparisonError, OptionError
-from .export import checksum, text_or_file, to_document
+from .export import checksum, to_document
 from .inference.population import (
     SpreadTest,
     check_spread,
@@ -36,6 +36,7 @@ from .model.population import predictors
 from .model.responses import expected_outcome, probability
 from .population import PopulationFit
 from .results import HJAResults
+from .writing import text_or_file
 
 if TYPE_CHECKING:
     from .models.population import PopulationHJAModel

@@ -29,7 +29,7 @@ from .diagnostics.fragility import Fragility, fragility
 from .diagnostics.order import has_order
 from .diagnostics.residuals import deviance_residuals, pearson_residuals
 from .errors import ComparisonError, ContrastError, IdentificationError, OptionError
-from .export import text_or_file, to_document
+from .export import to_document
 from .fit import Fit, which_information
 from .inference import estimates as tables
 from .inference.bootstrap import Bootstrap, bootstrap, check_options
@@ -56,6 +56,7 @@ from .show.report import Subject, render
 from .show.summary import Heading, summarise
 from .solve.existence import INVOLVED
 from .words import mentions, quoted, visible
+from .writing import text_or_file
 
 if TYPE_CHECKING:
     from statsmodels.base._prediction_inference import PredictionResultsMonotonic

@@ -59,6 +59,20 @@ def write(path: str | Path, content: str | bytes) -> None:
         raise _told(error, path) from None
 
 
+def text_or_file(text: str, path: str | Path | None) -> str | None:
+    """The text itself, or nothing once it has been written to a file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; an older file is as it was.
+    """
+    if path is None:
+        return text
+    write(path, text)
+    return None
+
+
 def append(path: Path, line: str) -> None:
     """Add a line to a file, on the disk when this returns.
 

@@ -19,7 +19,6 @@ from .. import datasets, front
 from ..data.arrays import generator
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
-from ..export import text_or_file
 from ..inference.decisions import SCALES
 from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
@@ -27,7 +26,7 @@ from ..models import BTLModel, HJAModel, JAModel
 from ..results import HJAResults, compare
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from ..words import LINE_WIDTH, counted, either, wrapped
-from ..writing import check_target, write
+from ..writing import check_target, text_or_file, write
 from . import options
 from .hints import told
 from .machine import described, facts, records

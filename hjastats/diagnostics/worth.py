@@ -111,7 +111,7 @@ class Panels:
 
     def _pruned(self, some: np.ndarray, is_enough: Callable[[np.ndarray], bool]) -> np.ndarray:
         while some.sum() > 1:
-            fine = [panel for panel in (_changed(some, k) for k in np.flatnonzero(some)) if is_enough(panel)]
+            fine = [panel for panel in (_changed(some, k) for k in np.flatnonzero(some).tolist()) if is_enough(panel)]
             if not fine:
                 break
             lost = [(self.error(panel) ** 2 - self.error(some) ** 2) / self.cost[some & ~panel][0] for panel in fine]
@@ -122,7 +122,9 @@ class Panels:
         """The panel that tells most for a budget: who adds most for its price first, then exchange."""
         some = self.cost <= 0
         while True:
-            more = [k for k in np.flatnonzero(~some) if self.cost @ _changed(some, k) <= budget * (1.0 + 1e-12)]
+            more = [
+                k for k in np.flatnonzero(~some).tolist() if self.cost @ _changed(some, k) <= budget * (1.0 + 1e-12)
+            ]
             if not more:
                 break
             # Until the items are linked nothing is known: by the sum of information, then by what it lowers.
@@ -131,7 +133,7 @@ class Panels:
 
     def enlarged(self, some: np.ndarray) -> np.ndarray:
         """The panel with the judge that adds most for its price."""
-        return _changed(some, max(np.flatnonzero(~some), key=lambda k: self._gain(some, k) / self.cost[k]))
+        return _changed(some, max(np.flatnonzero(~some).tolist(), key=lambda k: self._gain(some, k) / self.cost[k]))
 
     def _gain(self, some: np.ndarray, k: int) -> float:
         with_k = _changed(some, k)
@@ -145,10 +147,10 @@ class Panels:
         """Exchange a judge for none, one or two others while that makes the size smaller and is allowed."""
         most = 2 if len(some) <= limits.EXCHANGED_JUDGES else 1
         while True:
-            outside = np.flatnonzero(~some)
+            outside = np.flatnonzero(~some).tolist()
             others = [
                 _changed(some, [k, *more])
-                for k in np.flatnonzero(some)
+                for k in np.flatnonzero(some).tolist()
                 for n in range(most + 1)
                 for more in combinations(outside, n)
             ]

@@ -19,6 +19,7 @@ from ..errors import ComparisonError, OptionError
 from ..fit import Fit, Observations
 from ..looks import Piece, Shown, Table, Title, escaped_csv
 from ..words import counted, percent, quoted, told_p
+from ..writing import text_or_file
 from .allocation import Allocation, Allocator, Candidates
 from .clusters import Clusters
 from .goals import Errors, Goal, closest, pairs_told_apart, read_goal, split_errors, verdicts_needed
@@ -161,17 +162,13 @@ class NextQuestions(Shown):
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """The table as CSV, or to a file; labels that a spreadsheet would take for formulas begin with an apostrophe."""
         labels = self.table.select_dtypes(include=["object", "str"]).columns
-        return self.table.assign(**{name: self.table[name].map(escaped_csv) for name in labels}).to_csv(
-            path, index=False
-        )
+        table = self.table.assign(**{name: self.table[name].map(escaped_csv) for name in labels})
+        return text_or_file(table.to_csv(index=False), path)
 
     def to_jsonl(self, path: str | Path | None = None) -> str | None:
         """One JSON object per line, or to a file."""
         text = "".join(f"{json.dumps(row, default=_plain)}\n" for row in self.table.to_dict("records"))
-        if path is None:
-            return text
-        Path(path).write_text(text, encoding="utf-8")
-        return None
+        return text_or_file(text, path)
 
     def _shown(self) -> list[Piece]:
         now, then = np.sqrt((self.errors**2).mean())

@@ -12,6 +12,7 @@ from .. import limits
 from ..inference.decisions import DRAWN_FROM
 from ..looks import Piece, Shown, Table, Title, escaped_csv, escaped_latex
 from ..words import LINE_WIDTH, shortened_apart, visible, wrapped
+from ..writing import text_or_file
 from . import plots
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Leaderboard(Shown):
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Exact numbers as CSV, or to a file; labels that a spreadsheet would take for formulas begin with an apostrophe."""
-        return self._with_labels(self.table, escaped_csv).to_csv(path)
+        return text_or_file(self._with_labels(self.table, escaped_csv).to_csv(), path)
 
     def to_html(self) -> str:
         """Rounded numbers as a table of a page."""
