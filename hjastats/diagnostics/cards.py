@@ -238,10 +238,11 @@ def _follows(facts: Mapping[str, Any]) -> str:
             "may not follow the consensus at all" if differs and value < 1 else "its sensitivity is hardly determined"
         )
         return f"{doubt} {told}"
-    if differs or low > 1 or high < 1:
-        # An interval of one judge without one, which among so many judges may be chance.
-        return f"follows the consensus {'perhaps ' * (not differs)}{'more' if value > 1 else 'less'} sharply than average {told}"
-    return f"follows the consensus about as sharply as average {told}"
+    if differs:
+        return f"follows the consensus {'more' if value > 1 else 'less'} sharply than average {told}"
+    # An interval of one judge that leaves out the average may be chance among so many judges.
+    chance = ", as far as the judges can be told apart" if low > 1 or high < 1 else ""
+    return f"follows the consensus about as sharply as average{chance} {told}"
 
 
 def _prefers(facts: Mapping[str, Any]) -> str:

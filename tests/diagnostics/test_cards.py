@@ -136,7 +136,10 @@ FACTS = {
     ("changes", "expected"),
     [
         ({}, "Follows the consensus more sharply than average (1.40, 1.20 to 1.60)."),
-        ({"p_average": 0.06}, "Follows the consensus perhaps more sharply than average (1.40, 1.20 to 1.60)."),
+        (
+            {"p_average": 0.06},
+            "Follows the consensus about as sharply as average, as far as the judges can be told apart (1.40, 1.20 to 1.60).",
+        ),
         (
             {"sensitivity_lower": 0.9, "p_average": 0.1},
             "Follows the consensus about as sharply as average (1.40, 0.90 to 1.60).",

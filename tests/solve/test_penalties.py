@@ -49,7 +49,7 @@ def test_firth_says_what_to_do_where_its_information_cannot_be_inverted(panel, m
     def singular(*_):
         raise np.linalg.LinAlgError("not positive definite")
 
-    monkeypatch.setattr("hjastats.solve.firth._adjusted", singular)
+    monkeypatch.setattr("hjastats.solve.firth._adjustments", singular)
     with pytest.raises(IdentificationError, match="penalty='ridge'"):
         hja.JAModel.from_comparisons(panel).fit_regularized(penalty="firth")
 
