@@ -6,10 +6,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LABEL_WIDTH = 32
 SENTENCE_WIDTH = 96
@@ -188,21 +184,6 @@ def told_p(value: float) -> str:
     ('p = 0.031', 'p < 1e-300')
     """
     return "p < 1e-300" if value < SMALLEST_P else f"p = {p_value(value)}"
-
-
-def frame_text(frame: pd.DataFrame) -> str:
-    """A frame as plain text: two decimals, p-values readable in the far tail, nothing where there is nothing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> print(frame_text(pd.DataFrame({"bic": [4321.987, None], "p_value": [1e-9, 0.2]}, index=["BTL", "JA"])))
-             bic p_value
-    BTL  4321.99 1.0e-09
-    JA             0.200
-    """
-    told = frame.to_string(formatters={"p_value": p_value}, float_format=lambda value: f"{value:.2f}", na_rep="")
-    return visible(told)
 
 
 def mentions(text: str, name: object) -> bool:

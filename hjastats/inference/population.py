@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from .. import words
 from ..data.cells import take
 from ..errors import ContrastError, IdentificationError, OptionError
-from ..fit import CovarianceChoice, Observations
+from ..fit import NO_CONSENSUS, CovarianceChoice, Observations
 from ..model.design import Design
 from ..model.population import Population, predictors
 from ..model.responses import expected_outcome, verdict_slopes
@@ -26,8 +26,6 @@ from .hypotheses import wald_test
 
 # Nodes for a judge nobody has seen yet, whose predictor is normal.
 _NODES_OF_NEW = 31
-# Level at which a consensus is told from none.
-_NO_CONSENSUS = 0.05
 
 
 def population_table(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
@@ -339,7 +337,7 @@ def check_spread(fit: PopulationFit, effect: str) -> int:
     where = layout.slices["mu"]
     # The last score follows from the others.
     test = wald_test(fit, np.eye(len(layout.names))[where.start : where.stop - 1])
-    if float(test.pvalue) > _NO_CONSENSUS:
+    if float(test.pvalue) > NO_CONSENSUS:
         raise ContrastError(
             "the consensus cannot be told from none, and sensitivities to none mean nothing: not testable."
         )
