@@ -19,7 +19,7 @@ from .errors import (
     SeparationWarning,
     SizeError,
 )
-from .front import fit
+from .front.door import fit
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel
 from .persistence import load_results
 from .population_results import PopulationResults

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from .errors import OptionError
-from .fit import Fit, Observations
+from .fitted import Fit, Observations
 from .inference.covariances import COVARIANCES
 from .solve.penalties import Penalty
 from .words import quoted

@@ -27,7 +27,7 @@ from .diagnostics.misfit import Misfit, misfit
 from .diagnostics.redundancy import Redundancy, redundancy
 from .diagnostics.stability import Stability, stability
 from .diagnostics.worth import JudgePanel, Panels, choose_panel, judge_panel, judge_values
-from .fit import Fit
+from .fitted import Fit
 from .inference import estimates as tables
 from .inference.planning import read_prices
 from .looks import Menu

@@ -14,7 +14,7 @@ from . import limits
 from .data.comparisons import Comparisons
 from .errors import ComparisonError, IdentificationError
 from .export import SCHEMA, VERSION, checksum
-from .fit import assess
+from .fitted import assess
 from .inference.covariances import choose_covariance
 from .model.design import Coefficients
 from .model.likelihood import evaluate

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .fit import Fit
+from .fitted import Fit
 from .inference.planning import NextQuestions, Power, SampleSize, Stopping, next_questions, power, sample_size, stopping
 from .looks import Menu
 

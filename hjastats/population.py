@@ -1,4 +1,4 @@
-"""A fit of judges as a sample: a :class:`~hjastats.fit.Fit` whose parameters are those of the population judges are drawn from.
+"""A fit of judges as a sample: a :class:`~hjastats.fitted.Fit` whose parameters are those of the population judges are drawn from.
 
 Scores and coefficients of single judges (``at``, ``parts``) are predictions: means given their verdicts, at the estimated
 population.
@@ -14,14 +14,15 @@ import numpy as np
 import pandas as pd
 
 from .errors import ContrastError
-from .fit import DISTINCT_STRENGTHS, CovarianceChoice, Fit
+from .fitted import DISTINCT_STRENGTHS, CovarianceChoice, Fit
 from .model.decomposition import Decomposition
 from .model.design import Coefficients, Design
 from .model.population import Population, PopulationLayout, Reported
 from .model.quantities import LENGTHS, ParameterView, Quantities
-from .model.responses import Response
+from .model.response import Response
 from .model.structures import Pooled
-from .solve.population import Marginal, PopulationOptimum
+from .solve.marginal import Marginal
+from .solve.population import PopulationOptimum
 from .solve.precision import FreeCovariance, invert_along
 from .solve.search import Search
 from .solve.trust import Optimum

@@ -33,7 +33,7 @@ from .inference.rank_tests import RankTest
 from .inference.ranks import ranking
 from .model.design import Design
 from .model.population import predictors
-from .model.responses import expected_outcome, probability
+from .model.response import expected_outcome, probability
 from .population import PopulationFit
 from .results import HJAResults
 from .writing import text_or_file

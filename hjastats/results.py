@@ -1,4 +1,4 @@
-"""What a user holds after a fit: a facade over :class:`~hjastats.fit.Fit` under the names statsmodels users expect.
+"""What a user holds after a fit: a facade over :class:`~hjastats.fitted.Fit` under the names statsmodels users expect.
 
 Only results and models fit again; everything else is a function of the fit.
 """
@@ -30,11 +30,12 @@ from .diagnostics.order import has_order
 from .diagnostics.residuals import deviance_residuals, pearson_residuals
 from .errors import ComparisonError, ContrastError, IdentificationError, OptionError
 from .export import to_document
-from .fit import Fit, which_information
+from .fitted import Fit, which_information
 from .inference import estimates as tables
 from .inference.bootstrap import Bootstrap, bootstrap, check_options
 from .inference.constraints import HypothesisTest, lr_test, score_test
-from .inference.contrasts import Contrast, Spec, contrast, is_contrast, wald_intervals
+from .inference.contrast_results import Contrast
+from .inference.contrasts import Spec, contrast, is_contrast, wald_intervals
 from .inference.covariances import choose_covariance
 from .inference.decisions import HeadToHead, Places, board, head_to_head, places
 from .inference.formula_contrasts import FormulaContrast, contrast_formula, stored_metadata
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
     from .data.comparisons import Comparisons
     from .models import HJAModel
 
-# What is told of each choice of hjastats.fit.
+# What is told of each choice of hjastats.fitted.
 CHOICES = ("chosen", "reason", "number")
 # What statsmodels' base classes give that holds here; the rest of theirs is not shown.
 INHERITED = ("aic", "bic", "df_model", "model", "nobs", "params", "save", "tvalues")

@@ -8,7 +8,7 @@ from .data.arrays import generator
 from .data.comparisons import Comparisons
 from .errors import IdentificationError
 from .model.decomposition import Decomposition, first_nonzero_sign, max_rank
-from .model.responses import probability
+from .model.response import probability
 
 
 def heterogeneous_panel(

@@ -14,7 +14,7 @@ from hjastats import datasets, experiments, simulation
 from hjastats.cli.commands import COMMANDS
 from hjastats.cli.main import parser
 from hjastats.data import roles, shapes, vocabulary
-from hjastats.fit import Fit, Observations
+from hjastats.fitted import Fit, Observations
 from hjastats.judges import JudgeQuestions
 from hjastats.plan import PlanQuestions
 from hjastats.show import plots

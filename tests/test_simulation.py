@@ -6,7 +6,7 @@ import hjastats as hja
 from hjastats.datasets import simulate_panel
 from hjastats.errors import IdentificationError
 from hjastats.model.decomposition import canonical
-from hjastats.model.responses import probability
+from hjastats.model.response import probability
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 

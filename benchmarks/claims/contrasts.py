@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 import hjastats as hja
-from hjastats.inference.contrasts import Contrast
+from hjastats.inference.contrast_results import Contrast
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 from .registry import Told, claim

@@ -15,10 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import datasets, front
+from .. import datasets
 from ..data.arrays import generator
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
+from ..front.asked import AUTO, Chosen
+from ..front.door import of_judges
+from ..front.reading import linked
+from ..front.search import possible_positions
 from ..inference.decisions import SCALES
 from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
@@ -156,14 +160,14 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
 
 def run_compare(chosen: argparse.Namespace) -> None:
     """Fit the nested models and print their comparison."""
-    told = front.Chosen()
+    told = Chosen()
     with said(chosen) as sentences:
         read = options.read(chosen)
-        data = front.of_judges(front.linked(read, told), chosen.judges, told)
-        positions, ties = front.positions(data), "half" if chosen.ties == front.AUTO else chosen.ties
+        data = of_judges(linked(read, told), chosen.judges, told)
+        positions, ties = possible_positions(data), "half" if chosen.ties == AUTO else chosen.ties
         if (data.outcome == 0.5).any():
             other = "half a win for each; as an outcome of their own, which fit may take, with --ties davidson"
-            told.say("ties", ties, other if chosen.ties == front.AUTO else "asked for")
+            told.say("ties", ties, other if chosen.ties == AUTO else "asked for")
         largest = max_rank(data.n_judges, data.n_items)
         ranks = sorted(set(chosen.ranks or ([1] if largest else [])))
         if not all(0 < rank <= largest for rank in ranks):

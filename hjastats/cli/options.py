@@ -10,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from .. import front
 from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..data.shapes import PAIRS, SHAPES
 from ..errors import InputError
-from ..front import AUTO, JUDGES, MODELS
+from ..front.asked import AUTO, JUDGES, MODELS
+from ..front.door import fit as fit_by_rules
+from ..front.reading import read as read_source
 from ..model.responses import RESPONSES
 from ..model.terms import OPTIONS, SCOPES
 from ..results import HJAResults
@@ -133,7 +134,7 @@ def read(options: argparse.Namespace) -> Comparisons:
     if options.file == "-":
         # Bytes, since what encoding the terminal has says nothing about the file.
         source = getattr(sys.stdin, "buffer", sys.stdin)
-    data = front.read(source, _named_columns(options), codes=_codes(options.codes), **arguments)
+    data = read_source(source, _named_columns(options), codes=_codes(options.codes), **arguments)
     if options.judge_metadata or options.item_metadata:
         data = data.with_metadata(judges=_metadata(options.judge_metadata), items=_metadata(options.item_metadata))
     if options.without_judges:
@@ -275,7 +276,7 @@ def processes(text: str) -> int:
 
 def fit(options: argparse.Namespace, data: Comparisons) -> HJAResults:
     """What hjastats.fit makes of the data with these options."""
-    return front.fit(
+    return fit_by_rules(
         data,
         rank=_rank(options.rank),
         model=options.model,

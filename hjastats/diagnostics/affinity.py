@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ContrastError, IdentificationError
-from ..fit import Fit
-from ..inference.contrasts import Contrast
+from ..fitted import Fit
+from ..inference.contrast_results import Contrast
 from ..inference.hypotheses import wald_statistic
 from ..looks import Piece, Shown, Table, Title
 from ..solve.precision import Covariance

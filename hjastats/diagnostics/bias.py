@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import limits
-from ..fit import Fit
+from ..fitted import Fit
 from ..solve.firth import first_order_bias
 from ..solve.ridge import NO_RIDGE
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data.comparisons import Comparisons
-from ..fit import Fit
+from ..fitted import Fit
 from ..inference.estimates import sensitivity
 from ..words import quoted
 

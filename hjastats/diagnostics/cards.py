@@ -12,9 +12,10 @@ import pandas as pd
 from scipy import stats
 
 from ..data.swaps import swap_report
-from ..fit import Fit, Observations
-from ..inference.contrasts import FIXED, two_sided
+from ..fitted import Fit, Observations
+from ..inference.contrast_results import two_sided
 from ..inference.estimates import effects, leverage, scores, sensitivity
+from ..inference.expressions import FIXED
 from ..looks import Facts, Piece, Shown, Title
 from ..words import LINE_WIDTH, number, shortened
 from .adjusted import holm

@@ -12,12 +12,12 @@ from scipy import sparse, stats
 
 from .. import limits
 from ..data.cells import Cells, collapse
-from ..fit import Fit
-from ..inference.contrasts import two_sided
+from ..fitted import Fit
+from ..inference.contrast_results import two_sided
 from ..inference.score_tests import moved
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, log_odds, own_predictors, weighted
-from ..model.responses import Derivatives, expected_outcome, worth_variance
+from ..model.response import Derivatives, expected_outcome, worth_variance
 from ..model.terms import LOG_ODDS
 from .adjusted import holm
 

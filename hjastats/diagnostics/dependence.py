@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from .. import limits
-from ..fit import CovarianceChoice, Fit, Observations
+from ..fitted import CovarianceChoice, Fit, Observations
 from ..inference.clusters import Clusters
 from ..inference.covariances import clustered
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from .. import limits
 from ..data.cells import Cells
-from ..fit import Fit
+from ..fitted import Fit
 from ..looks import Piece, Shown
 from ..model.likelihood import evaluate
 from ..solve.precision import invert

@@ -9,7 +9,7 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversion
 
 from ..data.graph import Connectivity
 from ..errors import CovarianceWarning, Hint, LocalOptimaWarning, SeparationWarning
-from ..fit import Fit
+from ..fitted import Fit
 from ..words import counted, quoted
 
 

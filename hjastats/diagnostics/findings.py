@@ -12,10 +12,11 @@ from .. import limits
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
-from ..fit import Fit, Observations
+from ..fitted import Fit, Observations
 from ..inference.estimates import leverage, sensitivity
 from ..inference.score_tests import ScoreTest, judge_term_test
-from ..model.responses import Response, is_soft, points_of_scale
+from ..model.grades import points_of_scale
+from ..model.response import Response, is_soft
 from ..model.terms import Term
 from ..words import and_more, quoted
 from .adjusted import holm

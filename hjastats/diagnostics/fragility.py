@@ -15,7 +15,7 @@ import pandas as pd
 from .. import limits
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
-from ..fit import Fit, Observations
+from ..fitted import Fit, Observations
 from ..inference.contributions import Contributions
 from ..words import percent
 

@@ -10,11 +10,12 @@ from scipy import special
 
 from .. import limits
 from ..data.cells import collapse, distinct_rows, take
-from ..fit import Fit, Observations
+from ..fitted import Fit, Observations
 from ..looks import Piece, Shown, Table, Title
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate
-from ..model.responses import BINARY, is_soft
+from ..model.response import is_soft
+from ..model.responses import BINARY
 from ..model.terms import LOG_ODDS, POSITION, Term
 from ..solve.precision import FreeCovariance, LargeCovariance
 from ..words import and_more, counted, p_value, told_p

@@ -13,7 +13,7 @@ from scipy import stats
 from .. import limits
 from ..data.cells import take
 from ..errors import IdentificationError, SizeError
-from ..fit import Fit
+from ..fitted import Fit
 from ..looks import Piece, Shown, Table, Title
 from ..model.decomposition import max_rank
 from ..model.likelihood import evaluate

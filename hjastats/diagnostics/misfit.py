@@ -10,12 +10,12 @@ import pandas as pd
 from .. import limits
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, IdentificationError, OptionError
-from ..fit import Fit, Observations
+from ..fitted import Fit, Observations
 from ..inference.resampling import ParametricDraw, replicate
 from ..looks import Piece, Shown, Table, Title
 from ..model.design import Coefficients
 from ..model.likelihood import evaluate
-from ..model.responses import expected_outcome, is_soft
+from ..model.response import expected_outcome, is_soft
 from ..model.structures import ScoreStructure
 from ..solve.penalties import Penalty
 from ..solve.ridge import Ridge

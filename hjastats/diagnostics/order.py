@@ -11,8 +11,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from ..data.cells import collapse
 from ..data.comparisons import Comparisons
-from ..fit import Fit, Observations
-from ..inference.contrasts import two_sided
+from ..fitted import Fit, Observations
+from ..inference.contrast_results import two_sided
 from ..inference.contributions import Contributions
 from ..inference.score_tests import ScoreTest, judge_term_test, order_within_judges
 from ..model.design import Design

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import limits
 from ..data.graph import levels_of_wins
-from ..fit import Observations
+from ..fitted import Observations
 from ..population import PopulationFit
 from ..words import counted, quoted
 from .findings import NEARLY_SINGULAR, Finding

@@ -15,7 +15,7 @@ from .. import limits
 from ..data.cells import distinct_rows
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column
-from ..fit import Fit, Observations
+from ..fitted import Fit, Observations
 from ..inference.clusters import Clusters, read_clusters
 from ..looks import Piece, Shown, Table, Title
 from ..model.likelihood import evaluate

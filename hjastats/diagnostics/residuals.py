@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import xlogy
 
-from ..fit import Fit, Observations
+from ..fitted import Fit, Observations
 from ..inference.contributions import single
 from ..model.likelihood import log_odds, own_predictors
-from ..model.responses import expected_outcome, is_verdict, worth_variance
+from ..model.response import expected_outcome, is_verdict, worth_variance
 
 
 def pearson_residuals(fit: Fit, observed: Observations) -> np.ndarray:

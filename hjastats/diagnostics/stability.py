@@ -12,14 +12,14 @@ from .. import limits
 from ..data.arrays import columns_of
 from ..data.cells import collapse
 from ..data.comparisons import Comparisons
-from ..fit import Fit, Observations
+from ..fitted import Fit, Observations
 from ..inference.clusters import Clusters
 from ..inference.contributions import Contributions, single
 from ..inference.score_tests import coupling, moved
 from ..looks import Piece, Shown, Table, Title
 from ..model.design import Design
 from ..model.likelihood import evaluate, weighted
-from ..model.responses import Derivatives
+from ..model.response import Derivatives
 from ..model.terms import LOG_ODDS, POSITION, Term
 from ..words import counted, p_value, told_p
 from .adjusted import holm

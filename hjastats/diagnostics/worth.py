@@ -12,7 +12,7 @@ from scipy import stats
 
 from .. import limits
 from ..errors import IdentificationError, OptionError
-from ..fit import Fit
+from ..fitted import Fit
 from ..inference.ranks import compared_scores
 from ..inference.simultaneous import largest_differences, pairwise_differences
 from ..looks import Piece, Shown

@@ -8,10 +8,10 @@ import numpy as np
 
 from .. import limits
 from ..data.cells import Cells
-from ..fit import Fit
+from ..fitted import Fit
 from ..model.design import Design
 from ..model.likelihood import evaluate, free_moves, free_regressors
-from ..model.responses import typical
+from ..model.response import typical
 from ..solve.precision import score_rows
 from .goals import Goal
 

@@ -11,19 +11,20 @@ import pandas as pd
 from scipy import stats
 
 from ..errors import ContrastError, IdentificationError, OptionError
-from ..fit import Fit, Observations
+from ..fitted import Fit, Observations
 from ..looks import Piece, Shown
 from ..model.decomposition import AnchoringError, Decomposition, aligned
 from ..model.design import Coefficients
 from ..model.layout import Layout
 from ..model.likelihood import evaluate
 from ..model.quantities import Quantities
-from ..model.responses import Response
+from ..model.response import Response
 from ..model.structures import ScoreStructure
 from ..solve.penalties import Penalty
 from ..solve.trust import Optimum, maximise
 from .clusters import Clusters, check_clusters
-from .contrasts import Contrast, Spec, contrast_at
+from .contrast_results import Contrast
+from .contrasts import Spec, contrast_at
 from .contributions import Contributions, single
 from .covariances import Sandwich
 from .resampling import ParametricDraw, RowDraw, replicate

@@ -11,7 +11,7 @@ from scipy import stats
 
 from .. import limits
 from ..errors import ContrastError, IdentificationError, SizeError
-from ..fit import CovarianceChoice, Fit, Observations, Restriction
+from ..fitted import CovarianceChoice, Fit, Observations, Restriction
 from ..looks import Piece, Shown, Title
 from ..model.decomposition import aligned
 from ..model.design import Coefficients

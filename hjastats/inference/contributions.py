@@ -17,7 +17,7 @@ from ..data.cells import distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, weighted
-from ..model.responses import Derivatives
+from ..model.response import Derivatives
 from ..model.tangent import TangentBasis
 from .clusters import Clusters
 

@@ -14,7 +14,7 @@ import numpy as np
 from .. import limits
 from ..data.comparisons import Comparisons
 from ..errors import OptionError
-from ..fit import CovarianceChoice, Fit, Observations
+from ..fitted import CovarianceChoice, Fit, Observations
 from ..model.design import Coefficients, Design
 from ..model.information import expected_information, free_information
 from ..model.likelihood import evaluate

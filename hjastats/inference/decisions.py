@@ -12,9 +12,9 @@ from scipy import stats
 from .. import limits
 from ..data.arrays import check_alpha, check_option, generator
 from ..errors import ContrastError, IdentificationError, OptionError
-from ..fit import Fit
+from ..fitted import Fit
 from ..looks import Piece, Shown, Table, Title
-from ..model.responses import probability, verdict_slopes
+from ..model.response import probability, verdict_slopes
 from ..model.tangent import from_centred_basis, in_centred_basis
 from ..words import counted, percent, quoted, shortened_apart, told_p
 from .bootstrap import Bootstrap

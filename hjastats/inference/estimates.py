@@ -9,9 +9,10 @@ import pandas as pd
 from scipy.special import ndtri
 
 from ..errors import ContrastError, SizeError
-from ..fit import Fit
+from ..fitted import Fit
 from ..solve.precision import score_standard_errors
-from .contrasts import contrast, two_sided
+from .contrast_results import two_sided
+from .contrasts import contrast
 
 # Built once: a frame of one block under given columns takes a sixth of the time of one made from a dictionary.
 _COLUMNS = pd.Index(["estimate", "std_err", "ci_lower", "ci_upper"])

@@ -16,12 +16,12 @@ from ..data.arrays import check_option
 from ..data.comparisons import Comparisons
 from ..data.metadata import pair_metadata
 from ..errors import ContrastError, Hint, IdentificationError
-from ..fit import Fit
+from ..fitted import Fit
 from ..looks import Piece, Table, Title
 from ..model.quantities import Quantities
 from ..model.responses import KINDS
 from ..words import quoted
-from .contrasts import Contrast
+from .contrast_results import Contrast
 from .functions import FUNCTIONS
 from .hypotheses import wald_statistic
 

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 from ..data.arrays import check_alpha
 from ..errors import ContrastError, IdentificationError, OptionError
-from ..fit import Fit
+from ..fitted import Fit
 from ..words import quoted
 from .contrasts import contrast
 from .simultaneous import largest_differences, pairwise_differences

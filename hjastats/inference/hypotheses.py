@@ -14,7 +14,7 @@ from statsmodels.stats.contrast import ContrastResults
 
 from .. import limits
 from ..errors import ContrastError
-from ..fit import Fit
+from ..fitted import Fit
 from ..looks import LinearTest
 from ..words import quoted, shortened
 

@@ -14,7 +14,7 @@ from statsmodels.regression.linear_model import CompareLRTestResult
 
 from .. import limits
 from ..errors import NonRegularWarning
-from ..fit import Fit, Restriction
+from ..fitted import Fit, Restriction
 from ..model.design import Design
 from ..model.information import expected_information, free_information
 from ..model.likelihood import evaluate

@@ -10,10 +10,10 @@ import numpy as np
 from ..data.cells import Cells
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
-from ..fit import Fit, Observations
+from ..fitted import Fit, Observations
 from ..model.decomposition import max_rank
 from ..model.layout import Layout
-from ..model.responses import is_soft
+from ..model.response import is_soft
 from ..model.terms import LOG_ODDS, SCOPES, Term
 from ..population import PopulationFit
 from ..words import quoted

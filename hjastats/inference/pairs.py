@@ -10,9 +10,9 @@ import pandas as pd
 
 from .. import limits
 from ..errors import ContrastError, IdentificationError, SizeError
-from ..fit import Fit
+from ..fitted import Fit
 from ..words import quoted
-from .contrasts import normal_limits, tests_table
+from .contrast_results import normal_limits, tests_table
 from .simultaneous import adjusted_p_values, exceedance, largest_differences, pairwise_differences
 
 

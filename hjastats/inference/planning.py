@@ -16,7 +16,7 @@ from .. import limits
 from ..data.arrays import check_option, generator, lookup
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, OptionError
-from ..fit import Fit, Observations
+from ..fitted import Fit, Observations
 from ..looks import Piece, Shown, Table, Title, escaped_csv
 from ..words import counted, percent, quoted, told_p
 from ..writing import text_or_file

@@ -14,12 +14,12 @@ from scipy.special import ndtr
 from .. import words
 from ..data.cells import take
 from ..errors import ContrastError, IdentificationError, OptionError
-from ..fit import NO_CONSENSUS, CovarianceChoice, Observations
+from ..fitted import NO_CONSENSUS, CovarianceChoice, Observations
 from ..model.design import Design
 from ..model.population import Population, predictors
-from ..model.responses import expected_outcome, verdict_slopes
+from ..model.response import expected_outcome, verdict_slopes
 from ..population import PopulationFit
-from ..solve.population import Gradients, Marginal, cluster_scores, nodes, parts_of_gradient
+from ..solve.marginal import Gradients, Marginal, cluster_scores, nodes, parts_of_gradient
 from ..solve.precision import DenseCovariance
 from .clusters import Clusters, read_clusters
 from .hypotheses import wald_test

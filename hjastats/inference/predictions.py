@@ -12,10 +12,10 @@ from statsmodels.genmod.families.links import Identity, Logit
 
 from ..data.cells import distinct_rows, take
 from ..errors import ContrastError, OptionError
-from ..fit import Fit
+from ..fitted import Fit
 from ..model.design import Design
 from ..model.likelihood import free_moves, free_regressors, log_odds, own_predictors
-from ..model.responses import probability, verdict_slopes
+from ..model.response import probability, verdict_slopes
 from ..words import quoted
 
 ROLES = ("judge", "item_a", "item_b")

@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from ..errors import ContrastError, CovarianceWarning
-from ..fit import Fit, among_themselves
+from ..fitted import Fit, among_themselves
 from ..model.design import Coefficients
 from ..model.quantities import Quantities
 from ..model.tangent import TangentBasis
@@ -21,7 +21,8 @@ from ..solve.constrained import Equations, Stated, constrain
 from ..solve.existence import INVOLVED
 from ..words import quoted
 from .constraints import check_free, linear_equations, smooth_equations
-from .contrasts import contrast, contrast_at, normal_limits
+from .contrast_results import normal_limits
+from .contrasts import contrast, contrast_at
 from .hypotheses import linear_hypotheses
 
 # Steps outwards, each up to so many times as far as all before.

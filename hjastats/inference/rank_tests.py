@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
-from ..fit import Fit
+from ..fitted import Fit
 from ..looks import Piece, Shown, Title
 from ..model.decomposition import max_rank
 from ..model.design import Coefficients

@@ -12,7 +12,7 @@ from scipy.optimize import least_squares
 
 from .. import limits
 from ..errors import ContrastError, Hint, IdentificationError, OptionError, SizeError
-from ..fit import Fit
+from ..fitted import Fit
 from ..words import quoted
 from .pairs import check_pairs, compared_positions
 from .simultaneous import largest_differences, pairwise_differences

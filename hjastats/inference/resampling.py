@@ -14,7 +14,7 @@ from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
 from ..model.design import Coefficients, Design
 from ..model.likelihood import log_odds, own_predictors
-from ..model.responses import is_soft
+from ..model.response import is_soft
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from scipy import stats
 from ..data.cells import Cells
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, score_differences, weighted
-from ..model.responses import Derivatives, probability, typical
+from ..model.response import Derivatives, probability, typical
 from ..model.tangent import TangentBasis
 from ..model.terms import LOG_ODDS
 from ..solve.precision import FreeCovariance, LargeCovariance

@@ -12,7 +12,8 @@ import pandas as pd
 
 from ..data.cells import Cells
 from ..errors import REMOVED, IdentificationError
-from .responses import BINARY, Response
+from .response import Response
+from .responses import BINARY
 from .terms import LOG_ODDS, NO_TERMS, Term, Terms
 
 

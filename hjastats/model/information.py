@@ -12,7 +12,7 @@ import numpy as np
 
 from .design import Design
 from .likelihood import weighted
-from .responses import Derivatives
+from .response import Derivatives
 from .tangent import TangentBasis
 
 

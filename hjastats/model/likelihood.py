@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data.cells import Cells
 from .design import Coefficients, Design
-from .responses import Derivatives
+from .response import Derivatives
 from .tangent import TangentBasis
 
 

@@ -21,7 +21,8 @@ from .jacobians import (
     sensitivity_gradient,
 )
 from .layout import Layout
-from .responses import BINARY, KINDS, Response, probability, verdict_slopes
+from .response import Response, probability, verdict_slopes
+from .responses import BINARY, KINDS
 from .tangent import TangentBasis
 from .terms import LOG_ODDS, OPTIONS
 

@@ -16,7 +16,7 @@ from ..data.engines import pandas_frame
 from ..data.formulas import NO_ORIGIN, UNREADABLE, CovariateFormula, Names, Origin, design_of
 from ..data.readers import read_comparisons
 from ..errors import REMOVED, ComparisonError, IdentificationError, OptionError
-from ..fit import Observations
+from ..fitted import Observations
 from ..model.decomposition import max_rank
 from ..model.design import Coefficients, Design, assemble
 from ..model.layout import Layout
@@ -30,7 +30,8 @@ from ..model.likelihood import (
     log_odds,
     own_predictors,
 )
-from ..model.responses import RESPONSES, draw_outcomes, expected_outcome, probability
+from ..model.response import draw_outcomes, expected_outcome, probability
+from ..model.responses import RESPONSES
 from ..model.structures import LowRank, ScoreStructure
 from ..model.tangent import TangentBasis
 from ..model.terms import SCOPES, Terms, gather

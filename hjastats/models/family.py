@@ -15,7 +15,7 @@ from ..data.comparisons import Comparisons
 from ..data.formulas import CovariateFormula, Names
 from ..diagnostics.ending import warn
 from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError
-from ..fit import Fit, assess, which_information
+from ..fitted import Fit, assess, which_information
 from ..inference.clusters import Clusters
 from ..inference.constraints import constrained_fit
 from ..inference.covariances import check_kind, choose_covariance

@@ -14,17 +14,18 @@ from .. import limits
 from ..data.cells import take
 from ..data.comparisons import Comparisons
 from ..errors import CovarianceWarning, IdentificationError, OptionError
-from ..fit import Fit
+from ..fitted import Fit
 from ..inference.clusters import Clusters
 from ..inference.population import choose_population_covariance, simulate_population
 from ..model.layout import Layout
 from ..model.population import PopulationLayout
-from ..model.responses import draw_outcomes
+from ..model.response import draw_outcomes
 from ..model.structures import Sampled, ScoreStructure
 from ..model.terms import Terms
 from ..population import PopulationFit, assess_population
 from ..population_results import PopulationResults
-from ..solve.population import Marginal, held_out_loss, optimum_at, search_population
+from ..solve.marginal import Marginal
+from ..solve.population import held_out_loss, optimum_at, search_population
 from ..words import quoted
 from .family import HJAModel
 

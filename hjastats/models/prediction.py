@@ -15,7 +15,7 @@ from ..data.labels import common_index
 from ..errors import ComparisonError
 from ..model.design import Design, assemble
 from ..model.layout import Layout
-from ..model.responses import Response
+from ..model.response import Response
 from ..words import quoted
 
 # Names of columns that hold a role, unless the data of the model had others.

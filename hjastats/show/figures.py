@@ -16,14 +16,15 @@ from ..diagnostics.calibration import calibration_table
 from ..diagnostics.findings import outlying
 from ..diagnostics.preferences import comparison_counts, preference_probabilities
 from ..errors import OptionError
-from ..fit import Fit, Observations
-from ..inference.contrasts import Contrast, Spec, contrast
+from ..fitted import Fit, Observations
+from ..inference.contrast_results import Contrast
+from ..inference.contrasts import Spec, contrast
 from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
 from ..inference.profiles import profile, scalars
 from ..inference.ranks import ranking
 from ..looks import Menu
 from ..model.likelihood import log_odds, own_predictors
-from ..model.responses import expected_outcome
+from ..model.response import expected_outcome
 from ..words import quoted
 from . import plots
 from .summary import shown_rows

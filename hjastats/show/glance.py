@@ -8,7 +8,7 @@ import pandas as pd
 
 from .. import limits
 from ..diagnostics.findings import Finding
-from ..fit import Fit
+from ..fitted import Fit
 from ..inference.estimates import estimates
 from ..inference.ranks import leading_places
 from ..looks import Piece, Table, Title, Warned

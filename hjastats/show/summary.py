@@ -13,7 +13,7 @@ from statsmodels.iolib.tableformatting import fmt_params
 
 from .. import words
 from ..diagnostics.findings import Finding
-from ..fit import Fit
+from ..fitted import Fit
 from ..inference.estimates import estimates, leverage
 from ..inference.population import population_table
 from ..looks import Summary

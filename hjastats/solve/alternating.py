@@ -10,7 +10,7 @@ from ..model.decomposition import AnchoringError, Decomposition, canonical, rean
 from ..model.design import Coefficients, Design
 from ..model.information import expected_information
 from ..model.likelihood import evaluate, gradient
-from ..model.responses import Derivatives
+from ..model.response import Derivatives
 from ..model.tangent import TangentBasis, centred_basis
 
 # Newton steps inside a block stop when the next one promises less than this much log-likelihood.

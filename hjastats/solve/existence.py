@@ -12,7 +12,7 @@ from ..data.graph import groups_of_wins, levels_of_wins
 from ..model.design import Coefficients, Design
 from ..model.information import expected_information, free_information
 from ..model.likelihood import evaluate, free_gradient, gradient, log_odds, log_odds_change, own_predictors
-from ..model.responses import Derivatives, typical
+from ..model.response import Derivatives, typical
 from ..model.tangent import TangentBasis, centred
 from .products import ProductSystem, coordinates, in_free_order, movement
 

@@ -13,7 +13,7 @@ from ..errors import IdentificationError
 from ..model.design import Coefficients, Design
 from ..model.information import expected_information, free_information
 from ..model.likelihood import Gradient, evaluate, free_gradient, free_regressors, score_differences
-from ..model.responses import Derivatives
+from ..model.response import Derivatives
 from ..model.structures import ScoreStructure
 from ..model.tangent import TangentBasis
 from .ridge import NO_RIDGE, Ridge

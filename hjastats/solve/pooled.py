@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dposv
 from .. import limits
 from ..data.cells import Cells
 from ..model.design import Coefficients
-from ..model.responses import Derivatives, bernoulli
+from ..model.response import Derivatives, bernoulli
 from ..model.tangent import centred
 from .products import conjugate_gradients
 from .quadratic import is_many

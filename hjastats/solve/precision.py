@@ -14,7 +14,7 @@ from .. import limits
 from ..model.design import Coefficients, Design
 from ..model.information import Arrow, expected_information, free_information, observed_information
 from ..model.likelihood import evaluate, free_gradient, gradient
-from ..model.responses import Derivatives, typical
+from ..model.response import Derivatives, typical
 from ..model.tangent import TangentBasis
 from .products import ProductSystem, coordinates, in_free_order
 from .quadratic import is_many

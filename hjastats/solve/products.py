@@ -15,7 +15,7 @@ from .. import limits
 from ..model.design import Coefficients, Design
 from ..model.information import outside
 from ..model.likelihood import Gradient, gradient, log_odds_change, own_predictors
-from ..model.responses import Derivatives
+from ..model.response import Derivatives
 from ..model.tangent import TangentBasis
 from ..model.terms import LOG_ODDS
 from .ridge import NO_RIDGE, Ridge

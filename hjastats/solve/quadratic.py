@@ -13,7 +13,7 @@ from .. import limits
 from ..model.design import Coefficients, Design
 from ..model.information import Arrow, expected_information, observed_information
 from ..model.likelihood import evaluate, gradient
-from ..model.responses import Derivatives
+from ..model.response import Derivatives
 from ..model.structures import ScoreStructure
 from ..model.tangent import TangentBasis
 from .products import ProductSystem, coordinates

@@ -14,7 +14,7 @@ from ..data.graph import levels_of_wins
 from ..errors import Hint, IdentificationError
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, gradient, log_odds
-from ..model.responses import Derivatives
+from ..model.response import Derivatives
 from ..model.structures import LowRank, ScoreStructure
 from .pooled import maximise_judgewise, maximise_pooled
 from .ridge import NO_RIDGE, Ridge

@@ -12,7 +12,7 @@ from .. import limits
 from ..data.cells import Cells
 from ..data.graph import levels_of_wins
 from ..model.likelihood import score_differences
-from ..model.responses import bernoulli
+from ..model.response import bernoulli
 from ..model.structures import ScoreStructure
 from ..model.tangent import centred
 

@@ -12,7 +12,7 @@ from hjastats.diagnostics.adjusted import holm
 from hjastats.diagnostics.consistency import known_variances, mean_squares
 from hjastats.diagnostics.misfit import misfit, two_tails
 from hjastats.errors import ComparisonError, IdentificationError, OptionError
-from hjastats.fit import Restriction
+from hjastats.fitted import Restriction
 from hjastats.model.design import Coefficients, Design
 from hjastats.model.likelihood import evaluate
 

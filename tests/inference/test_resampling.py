@@ -11,7 +11,7 @@ from hjastats.errors import (
 )
 from hjastats.inference.resampling import ParametricDraw, RowDraw
 from hjastats.model.likelihood import log_odds
-from hjastats.model.responses import probability
+from hjastats.model.response import probability
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 

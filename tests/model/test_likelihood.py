@@ -9,7 +9,8 @@ from hjastats.model.design import Coefficients, assemble
 from hjastats.model.information import expected_information, free_information, observed_information
 from hjastats.model.layout import Layout
 from hjastats.model.likelihood import cell_scores, evaluate, free_gradient, free_moves, free_regressors, gradient
-from hjastats.model.responses import BINARY, DAVIDSON, bernoulli, probability
+from hjastats.model.response import bernoulli, probability
+from hjastats.model.responses import BINARY, DAVIDSON
 from hjastats.model.structures import LowRank, Pooled, Unrestricted
 from hjastats.model.terms import gather
 

@@ -12,17 +12,8 @@ from statsmodels.tools.numdiff import approx_fprime, approx_hess
 from hjastats.data.cells import Cells, collapse
 from hjastats.errors import ComparisonError, IdentificationError
 from hjastats.model.design import Design
-from hjastats.model.responses import (
-    ADJACENT,
-    BINARY,
-    DAVIDSON,
-    ORDINAL,
-    RESPONSES,
-    Derivatives,
-    draw_outcomes,
-    expected_outcome,
-    typical,
-)
+from hjastats.model.response import Derivatives, draw_outcomes, expected_outcome, typical
+from hjastats.model.responses import ADJACENT, BINARY, DAVIDSON, ORDINAL, RESPONSES
 from hjastats.model.structures import LowRank, Pooled
 from hjastats.model.terms import Term, TermKind, Terms
 from hjastats.solve.search import no_terms, search

@@ -7,7 +7,7 @@ from scipy.special import expit, ndtr
 
 import hjastats as hja
 from hjastats.model.population import Space
-from hjastats.solve.population import Marginal
+from hjastats.solve.marginal import Marginal
 
 # A maximum is found to a millionth of a standard error.
 SAME = 1e-5

@@ -7,7 +7,7 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 import hjastats as hja
 from hjastats.data.cells import Cells, collapse
-from hjastats.fit import pooled_condition
+from hjastats.fitted import pooled_condition
 from hjastats.model.design import Design
 from hjastats.model.structures import Pooled
 from hjastats.solve.pooled import maximise_pooled

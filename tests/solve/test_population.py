@@ -10,7 +10,8 @@ from scipy.special import expit, logsumexp
 
 import hjastats as hja
 from hjastats.model.population import Population, Space, predictors
-from hjastats.solve.population import Marginal, nodes, search_population
+from hjastats.solve.marginal import Marginal, nodes
+from hjastats.solve.population import search_population
 
 # Differences of the log-likelihood in single steps of 1e-5.
 BY_DIFFERENCES = 1e-7

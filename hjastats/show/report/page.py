@@ -15,7 +15,7 @@ import pandas as pd
 from ... import limits
 from ...diagnostics.cards import judge_cards
 from ...diagnostics.findings import Finding
-from ...fit import Fit, Observations
+from ...fitted import Fit, Observations
 from ...inference.estimates import consensus
 from ...inference.ranks import leading_places
 from ..figures import FitPlots

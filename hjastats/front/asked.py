@@ -1,0 +1,101 @@
+"""What a user has decided at the front door, and what was chosen for them, with reasons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..data.arrays import check_option
+from ..errors import Hint, OptionError
+from ..inference.covariances import COVARIANCES
+from ..model.responses import RESPONSES
+from ..model.terms import SCOPES
+from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
+from ..results import CHOICES
+from ..selection import CRITERIA
+
+AUTO = "auto"
+SAMPLE = "sample"
+# How judges enter: with parameters of their own, the rare ones as one, or as a sample of a population.
+JUDGES = ("fixed", "pooled", SAMPLE)
+MODELS: dict[str, type[HJAModel]] = {"btl": BTLModel, "ja": JAModel, "hja": HJAModel, "judgewise": JudgewiseBTLModel}
+
+
+@dataclass
+class Chosen:
+    """The lines of ``result.choices`` as they come about."""
+
+    lines: list[tuple[str, str, str, float]] = field(default_factory=list)
+
+    def say(self, what: str, chosen: object, reason: str, number: float = math.nan) -> None:
+        """Add a line."""
+        self.lines.append((what, str(chosen), reason, float(number)))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """What was chosen, why, and the number behind it."""
+        return pd.DataFrame(self.lines, columns=["what", *CHOICES]).set_index("what")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user has decided; "auto" is left to the rules."""
+
+    rank: int | str = AUTO
+    position: str | None = AUTO
+    ties: str = AUTO
+    tie: str = AUTO
+    cov_type: str = AUTO
+    groups: Any = None
+    judges: str = AUTO
+    model: str | None = None
+    criterion: str = "bic"
+    ridge: float | str | None = AUTO
+    exog: list[str] | None = None
+    judge_exog: list[str] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_option("position", self.position, (AUTO, *SCOPES))
+        check_option("ties", self.ties, (AUTO, *RESPONSES))
+        check_option("tie", self.tie, (AUTO, *SCOPES[1:]))
+        check_option("cov_type", self.cov_type, (AUTO, *COVARIANCES))
+        check_option("judges", self.judges, (AUTO, *JUDGES))
+        check_option("model", self.model, (None, *MODELS))
+        check_option("criterion", self.criterion, CRITERIA)
+        if self.rank != AUTO and (isinstance(self.rank, bool) or not isinstance(self.rank, int | np.integer)):
+            raise OptionError(f"rank must be a whole number or 'auto', got {self.rank!r}.")
+        for name, *why in self._without_effect():
+            raise OptionError(Hint(str(name), getattr(self, str(name))), " has no effect ", *why, ".")
+
+    def _without_effect(self) -> Iterator[list[str | Hint]]:
+        """Options that would be ignored, and why."""
+        if self.rank != AUTO and self.model not in (None, "hja"):
+            yield ["rank", "with ", Hint("model", self.model), ": leave it out, or use ", Hint("model", "hja")]
+        if self.criterion != "bic" and (self.rank != AUTO or self.model in ("btl", "ja", "judgewise")):
+            yield ["criterion", "where the rank is not chosen: leave it out, or use ", Hint("rank", AUTO)]
+        if self.judges not in (AUTO, "fixed") and self.model == "btl":
+            yield ["judges", "with ", Hint("model", "btl"), ", in which judges are alike: leave it out"]
+        if self.judges == SAMPLE and self.model is not None:
+            yield [
+                "model",
+                "with ",
+                Hint("judges", SAMPLE),
+                ", which has a model of its own: leave it out and give a rank",
+            ]
+        if self.judges == SAMPLE and self.ridge not in (AUTO, None):
+            yield ["ridge", "with ", Hint("judges", SAMPLE), ", which shrinks judges to their population: leave it out"]
+        if self.tie != AUTO and (self.ties == AUTO or not RESPONSES[self.ties].parameters):
+            yield ["tie", "unless ties are an outcome: use ", Hint("ties", "davidson"), " with it"]
+        if isinstance(self.groups, str) and self.cov_type not in (AUTO, "cluster"):
+            yield ["groups", "with ", Hint("cov_type", self.cov_type), ": leave one of them out"]
+
+    @property
+    def covariates(self) -> dict[str, Any]:
+        """Covariates, as arguments of a model."""
+        return {"exog": self.exog, "judge_exog": self.judge_exog}

@@ -1,0 +1,265 @@
+"""The front door: from the file a team has to the analysis an expert would make, every choice with its reason and number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Timer
+from typing import Any
+
+import numpy as np
+
+from .. import limits
+from ..data.comparisons import Comparisons
+from ..diagnostics.ending import warn
+from ..diagnostics.tie_rates import tie_rates
+from ..models import BTLModel, HJAModel, JudgewiseBTLModel, PopulationHJAModel
+from ..population_results import PopulationResults
+from ..results import HJAResults
+from ..selection import select_rank
+from .asked import AUTO, SAMPLE, Asked, Chosen
+from .reading import linked, read_as_asked
+from .search import Search
+from .standard_errors import with_errors
+
+
+def fit(
+    source: Any,
+    *,
+    rank: int | str = AUTO,
+    position: str | None = AUTO,
+    ties: str = AUTO,
+    tie: str = AUTO,
+    cov_type: str = AUTO,
+    groups: Any = None,
+    judges: str = AUTO,
+    exog: Any = None,
+    judge_exog: Any = None,
+    weights: str | Mapping[str, Any] | None = None,
+    model: str | None = None,
+    criterion: str = "bic",
+    ridge: float | str | None = AUTO,
+    seed: int = 0,
+    progress: bool = False,
+    **reading: Any,
+) -> HJAResults:
+    """Read verdicts, choose a model by stated rules, and fit it: one call from a file to a ranking.
+
+    What is "auto" is chosen; ``result.choices`` says what, why, and by which number. The rules are on the page about the front
+    door. The result ranks all items that comparisons connect, whatever it takes. :class:`HJAModel` has the paper's defaults.
+
+    Parameters
+    ----------
+    source : path, DataFrame, list of dicts, dict of columns or Comparisons
+        Whatever :func:`read_comparisons` reads.
+    rank : int or "auto"
+        Directions of disagreement; 0 is JA. By default BTL, JA and HJA compete.
+    position : {"auto", None, "common", "judge"}
+        Bonus of the item shown first.
+    ties : {"auto", "half", "drop", "davidson", "ordinal", "adjacent"}
+    tie : {"auto", "common", "judge"}
+        Whose the tie propensity is with ``ties="davidson"``, the thresholds or propensities of grades with the last two.
+    cov_type : {"auto", "nonrobust", "HC0", "HC1", "cluster"}
+    groups : str or array_like, optional
+        The column to cluster by.
+    judges : {"auto", "fixed", "pooled", "sample"}
+        Every judge with parameters of its own, or those with few verdicts as one; or all of them drawn from a population, which
+        is what is estimated (:class:`PopulationHJAModel`, never chosen by itself).
+    exog, judge_exog : str, list of str, or dict, optional
+        Columns that are covariates, with one coefficient or one per judge. A dict names differences of two columns,
+        ``{"length": ("tokens_a", "tokens_b")}``, by :func:`style_difference`.
+    weights : str or dict, optional
+        A column of weights; ``{"question_id": "equal"}`` lets every prompt count the same, ``{"category": {"math": 2, "code":
+        1}}`` says what labels count in total.
+    model : {None, "btl", "ja", "hja", "judgewise"}
+    criterion : {"bic", "aic", "cv", "loglik-bootstrap"}
+        What chooses rank and position; the last one the rank only.
+    ridge : "auto", float or None
+        Weight of a ridge on scores and terms. By default none where the likelihood has a maximum, and 0.1 where it has not; None
+        is maximum likelihood whatever happens.
+    seed : int
+        Of folds and starts.
+    progress : bool
+        Show a bar for work beyond two seconds.
+    **reading
+        How to read the source: arguments of :func:`read_comparisons`.
+
+    Returns
+    -------
+    HJAResults
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> result = hja.fit(hja.datasets.load_panel())
+    >>> result
+    HJA(1) + position: 3,200 comparisons of 10 items by 8 judges, log-likelihood -1592.9 with 38 parameters
+    model-I leads, then model-H, model-A; 2 warnings (see .findings)
+    standard errors from the expected information (eq. fisher-plugin); .summary(), .ranking(), .plot, .judges
+    >>> result.choices[["chosen", "number"]].round(1)
+                 chosen  number
+    what
+    judges        fixed   400.0
+    position      judge   186.8
+    model        HJA(1)    71.6
+    errors    nonrobust     NaN
+    """
+    asked = Asked(rank, position, ties, tie, cov_type, groups, judges, model, criterion, ridge, seed=seed)
+    data, asked = read_as_asked(source, asked, exog, judge_exog, weights, reading)
+    chosen = Chosen()
+    with _bar(progress) as step:
+        data = linked(data, chosen)
+        if asked.judges == SAMPLE:
+            return _of_a_sample(data, asked, chosen)
+        result = (
+            _judgewise(data, asked, chosen) if asked.model == "judgewise" else _of_judges(data, asked, chosen, step)
+        )
+        step("errors")
+        result = with_errors(result, asked, chosen)
+    warn(result.fit, result.model.comparisons.connectivity)
+    return HJAResults(result.model, result.fit, chosen.table)
+
+
+@contextmanager
+def _bar(progress: bool) -> Iterator[Callable[[str], None]]:
+    """A function that tells of the next step, on a bar that is seen if it takes longer than two seconds."""
+    if not progress:
+        yield lambda text: None
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(desc="fit", delay=limits.SILENT_SECONDS, unit=" fits", leave=False) as bar:
+
+        def step(text: str) -> None:
+            bar.set_description(text, refresh=False)
+            bar.update()
+
+        # A single step may take longer than that.
+        clock = Timer(limits.SILENT_SECONDS, bar.refresh)
+        clock.daemon = True
+        clock.start()
+        try:
+            yield step
+        finally:
+            clock.cancel()
+
+
+# Judges
+
+
+def _fixed(data: Comparisons) -> Comparisons:
+    return data
+
+
+def _pooled(data: Comparisons) -> Comparisons:
+    label = "others"
+    while label in data.judges:
+        label += "_"
+    return data.pool_rare_judges(limits.LIGHT_JUDGE, label)
+
+
+# The data to which a model with parameters of the judges is fitted.
+ENTER: dict[str, Callable[[Comparisons], Comparisons]] = {"fixed": _fixed, "pooled": _pooled}
+
+
+def _of_a_sample(data: Comparisons, asked: Asked, chosen: Chosen) -> PopulationResults:
+    """The population judges are drawn from."""
+    chosen.say("judges", SAMPLE, "asked for: the population they are drawn from is what is estimated")
+    position = asked.position if asked.position != AUTO else ("judge" if data.has_order else None)
+    reason = (
+        "asked for" if asked.position != AUTO else "judges may differ in it" if position else "the data have no order"
+    )
+    chosen.say("position", position or "none", reason)
+    ties = "half" if asked.ties == AUTO else asked.ties
+    terms = asked.covariates | {"position": position, "ties": ties, "tie": "common" if asked.tie == AUTO else asked.tie}
+    if asked.rank == AUTO:
+        found = select_rank(data, criterion=asked.criterion, judges=SAMPLE, rng=asked.seed, **terms)
+        model = found.result.model
+        chosen.say("model", found.result.fit.layout.description, found.verdict)
+    else:
+        model = PopulationHJAModel.from_comparisons(data, rank=int(asked.rank), **terms)
+        chosen.say("model", model.layout.description, "asked for")
+    kind = "cluster" if asked.groups is not None else "nonrobust" if asked.cov_type == AUTO else asked.cov_type
+    chosen.say("errors", kind, "asked for" if kind != "nonrobust" else "they count the drawing of these judges")
+    result = model.fit(cov_type=kind, cov_kwds=None if asked.groups is None else {"groups": asked.groups})
+    return PopulationResults(model, result.fit, chosen.table)
+
+
+def of_judges(data: Comparisons, judges: str, chosen: Chosen) -> Comparisons:
+    """The comparisons as the judges enter the model, with a line about it."""
+    number = np.bincount(data.judge_index, data.weight if data.has_whole_weights else None, data.n_judges)
+    light = int((number < limits.LIGHT_JUDGE).sum())
+    if judges != AUTO:
+        chosen.say("judges", judges, "asked for")
+    elif light <= 1:
+        reason = f"each has {number.min():,.0f} verdicts or more" if not light else "only one has few verdicts"
+        chosen.say("judges", judges := "fixed", reason, number.min())
+    else:
+        judges, few = "pooled", f"fewer than {limits.LIGHT_JUDGE} verdicts"
+        reason = (
+            f"{light:,} of {data.n_judges:,} have {few}, too few for parameters of their own: they speak with one voice"
+        )
+        chosen.say("judges", judges, reason, light)
+    return ENTER[judges](data)
+
+
+def _judgewise(data: Comparisons, asked: Asked, chosen: Chosen) -> HJAResults:
+    """Every judge by itself."""
+    chosen.say("model", "judge-wise BTL", "asked for")
+    terms = asked.covariates | {"position": None if asked.position == AUTO else asked.position}
+    if asked.ties != AUTO:
+        terms |= {"ties": asked.ties, "tie": "common" if asked.tie == AUTO else asked.tie}
+    model = JudgewiseBTLModel.from_comparisons(data, **terms)
+    if asked.ridge in (AUTO, None):
+        return model.fit(warn_convergence=False)
+    return model.fit_regularized(asked.ridge, terms=True, warn_convergence=False)
+
+
+# Model
+
+
+def _of_judges(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[str], None]) -> HJAResults:
+    """The model that the data ask for, with position effects and ties."""
+    few = data if asked.model == "btl" else of_judges(data, asked.judges, chosen)
+    if asked.ties != AUTO:
+        result = Search(few, asked, _ties_asked(few, asked), step).best(chosen)
+        chosen.say("ties", result.model.ties, "asked for")
+    else:
+        result = _with_ties(few, asked, chosen, step)
+    if few is data or result.fit.layout.has_judge_parameters:
+        return result
+    # Judges that the model takes to be alike need no pooling, and errors may be clustered by all of them.
+    options = {name: value for name, value in result.model.options.items() if name != "rank"}
+    return _again(BTLModel.from_comparisons(data, **asked.covariates, **options), result)
+
+
+def _ties_asked(data: Comparisons, asked: Asked) -> dict[str, str]:
+    rates = tie_rates(data)
+    own = "judge" if rates is not None and rates.differ else "common"
+    return {"ties": asked.ties, "tie": own if asked.tie == AUTO else asked.tie}
+
+
+def _with_ties(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[str], None]) -> HJAResults:
+    """Ties as half wins, or as an outcome where judges tie so differently that sensitivities would show it."""
+    lines, rates = len(chosen.lines), tie_rates(data)
+    result = Search(data, asked, {"ties": "half"}, step).best(chosen)
+    if rates is None:
+        if (data.outcome == 0.5).any():
+            share = np.average(data.outcome == 0.5, weights=data.weight)
+            chosen.say("ties", "half", f"{share:.1%} of the verdicts, half a win for each", share)
+        return result
+    told = f"judges tie in {rates.span} ({rates.test.told})"
+    if rates.differ and result.fit.layout.structure.has_sensitivities and result.fit.penalty is None:
+        again = Chosen(chosen.lines[:lines])
+        other = Search(data, asked, {"ties": "davidson", "tie": "judge"}, step).best(again)
+        if other.converged and other.fit.penalty is None:
+            chosen.lines[:] = again.lines
+            chosen.say("ties", "davidson", f"{told}: half wins would make sensitivities of them", rates.test.statistic)
+            return other
+    why = "they differ too little to matter" if not rates.differ else "no sensitivities that would show it"
+    chosen.say("ties", "half", f"{told}: {why}", rates.test.statistic)
+    return result
+
+
+def _again(model: HJAModel, like: HJAResults) -> HJAResults:
+    return model.fit_like(like.fit)

@@ -1,0 +1,218 @@
+"""What a response is, and what follows for any: the chances of its verdicts, expected curvatures, draws.
+
+All numbers are arrays over cells; likelihoods and predictors also take stacks, one more axis in front.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .terms import Term, TermKind
+
+# How near a number is to the verdict that it stands for: thirds need not be exact.
+ON_SCALE = 1e-6
+
+
+class Derivatives(NamedTuple):
+    """Value and derivatives of the negative log-likelihood with respect to the predictors of each cell.
+
+    Attributes
+    ----------
+    value : float
+        In a stack, an array of them.
+    slope, curvature : ndarray, shape (n_cells,)
+        With respect to the log-odds ``eta``. Curvatures are observed ones; see :func:`typical`.
+    eta : ndarray, shape (n_cells,)
+    own_slope, cross : ndarray, shape (p, n_cells), or None
+        With respect to the response's own predictors, and mixed with the log-odds, where it has any.
+    own_curvature : ndarray, shape (p, p, n_cells), or None
+    own : ndarray, shape (p, n_cells), or None
+        The response's own predictors.
+    """
+
+    value: Any
+    slope: np.ndarray
+    curvature: np.ndarray
+    eta: np.ndarray
+    own_slope: np.ndarray | None = None
+    cross: np.ndarray | None = None
+    own_curvature: np.ndarray | None = None
+    own: np.ndarray | None = None
+
+
+class Response(Protocol):
+    """What a verdict can be."""
+
+    @property
+    def name(self) -> str:
+        """As in the option ``ties``."""
+
+    @property
+    def parameters(self) -> tuple[TermKind, ...]:
+        """Own predictors, each a term that everybody or every judge has."""
+
+    @property
+    def is_natural(self) -> bool:
+        """Whether its predictors are natural parameters, of which observed and expected curvatures are the same."""
+
+    @property
+    def verdicts(self) -> dict[str, float]:
+        """Possible verdicts and what each is worth to the first item, best first."""
+
+    @property
+    def never(self) -> list[float]:
+        """Verdicts that nobody gave and that are therefore none, by what they would be worth."""
+
+    def check(self, outcome: np.ndarray) -> Response:
+        """Refuse outcomes that are no such verdicts; the response with those of its verdicts that there are."""
+
+    def terms(self, scope: str, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> list[Term]:
+        """Terms of the own parameters for some verdicts: which judges have none."""
+
+    def counts(self, outcome: np.ndarray) -> np.ndarray:
+        """What is counted of rows beside comparisons and wins, shape (n_rows, n_counts)."""
+
+    def derivatives(
+        self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
+    ) -> Derivatives:
+        """Negative log-likelihood with its derivatives by the predictors."""
+
+    def loglike(
+        self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
+    ) -> np.ndarray:
+        """Log-likelihood of every cell, shape (n_cells,); in a stack own predictors are (p, ..., n_cells)."""
+
+    def even_odds(self, n: np.ndarray) -> Derivatives:
+        """What comparisons would tell if all verdicts were open: curvatures at their largest."""
+
+    def probabilities(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
+        """Probabilities of the verdicts, shape (n_verdicts, n_cells)."""
+
+    def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
+        """Log-likelihood of coin flips, with the overall shares of what is no win or loss."""
+
+    def start(self, n: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Values of the own predictors to begin with, shape (p,)."""
+
+
+def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
+    """Negative Bernoulli log-likelihood of ``y`` successes out of ``n`` at log-odds ``eta`` (eq. ll), without constants.
+
+    Exact in both tails: nothing is formed as a difference of numbers close to each other.
+
+    Examples
+    --------
+    >>> far = bernoulli(np.array([40.0]), np.ones(1), np.ones(1))
+    >>> bool(np.isclose(far.value, np.exp(-40.0))), bool(np.isclose(far.slope[0], -np.exp(-40.0)))
+    (True, True)
+    """
+    size = np.abs(eta)
+    small = np.exp(-size)
+    rest = 1.0 / (1.0 + small)
+    expected = n * small * rest
+    # At positive log-odds losses are the rare outcome, at negative ones wins: count what is rare. By signs, which is quicker than
+    # choosing, and exact where nothing rare was seen.
+    sign, half = np.copysign(1.0, eta), 0.5 * n
+    observed = half + sign * (half - y)
+    value = total_of(observed, size) + total_of(np.log1p(small), n)
+    return Derivatives(value, sign * (observed - expected), expected * rest, eta)
+
+
+def total_of(values: np.ndarray, weight: np.ndarray) -> Any:
+    """Weighted sum over the cells: a number, or one for every member of a stack."""
+    return float(np.dot(values, weight)) if values.ndim == 1 else np.einsum("...c,...c->...", values, weight)
+
+
+def probability(eta: np.ndarray) -> np.ndarray:
+    """Inverse logit, stable in both tails."""
+    small = np.exp(-np.abs(eta))
+    return np.where(eta > 0, 1.0, small) / (1.0 + small)
+
+
+def verdict_slopes(
+    response: Response, eta: np.ndarray, own: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Probabilities of the verdicts (n_verdicts, n_cells), and their derivatives by the log-odds and by the own predictors.
+
+    The latter have shape (p, n_verdicts, n_cells). Those of a log-probability are minus those of the likelihood of one verdict.
+
+    Examples
+    --------
+    >>> from hjastats.model.responses import BINARY
+    >>> chances, slopes, _ = verdict_slopes(BINARY, np.zeros(1), None)
+    >>> chances.ravel(), slopes.ravel()
+    (array([0.5, 0.5]), array([ 0.25, -0.25]))
+    """
+    chances, one = response.probabilities(eta, own), np.ones(len(eta))
+    by_odds, by_own = np.zeros_like(chances), np.zeros((len(response.parameters), *chances.shape))
+    for v, outcome in enumerate(response.verdicts.values()):
+        here = response.derivatives(eta, own, one, outcome * one, response.counts(outcome * one))
+        by_odds[v] = -chances[v] * here.slope
+        if here.own_slope is not None:
+            by_own[:, v] = -chances[v] * here.own_slope
+    return chances, by_odds, by_own
+
+
+def typical(response: Response, here: Derivatives, n: np.ndarray) -> Derivatives:
+    """The derivatives with expected curvatures.
+
+    Log-likelihoods are linear in the numbers of verdicts, and so are their curvatures: those of the expected numbers are expected.
+    """
+    if response.is_natural:
+        return here
+    probabilities, outcomes = response.probabilities(here.eta, here.own), np.array(list(response.verdicts.values()))
+    counts = n[:, None] * (probabilities.T @ response.counts(outcomes))
+    there = response.derivatives(here.eta, here.own, n, n * (outcomes @ probabilities), counts)
+    return here._replace(curvature=there.curvature, cross=there.cross, own_curvature=there.own_curvature)
+
+
+def third_derivatives(response: Response, here: Derivatives, n: np.ndarray) -> np.ndarray:
+    """Third derivatives of the negative log-likelihood by all predictors, shape (p, p, p, n_cells); of natural predictors only.
+
+    They are the third cumulants of what the verdicts add to the predictors, which the slopes of single verdicts are around their
+    mean.
+
+    Examples
+    --------
+    >>> from hjastats.model.responses import BINARY
+    >>> even = BINARY.derivatives(np.array([0.0, 1.0]), None, np.ones(2), np.ones(2), np.zeros((2, 0)))
+    >>> third_derivatives(BINARY, even, np.ones(2)).ravel().round(4)
+    array([ 0.    , -0.0909])
+    """
+    chances, one = response.probabilities(here.eta, here.own), np.ones(len(here.eta))
+    result = np.zeros((1 + len(response.parameters),) * 3 + here.eta.shape)
+    for chance, outcome in zip(chances, response.verdicts.values(), strict=True):
+        single = response.derivatives(here.eta, here.own, one, outcome * one, response.counts(outcome * one))
+        slope = -single.slope[None] if single.own_slope is None else -np.vstack([single.slope[None], single.own_slope])
+        result += chance * slope[:, None, None] * slope[None, :, None] * slope[None, None]
+    return n * result
+
+
+def is_verdict(response: Response, outcome: np.ndarray) -> np.ndarray:
+    """Which outcomes are verdicts of the response."""
+    # Against one after the other: rows are many, verdicts few.
+    return np.any([np.abs(outcome - worth) <= ON_SCALE for worth in response.verdicts.values()], axis=0)
+
+
+def is_soft(response: Response, outcome: np.ndarray) -> np.ndarray:
+    """Which outcomes are none of the verdicts, nor half of two: of these the likelihood is a quasi-likelihood."""
+    return ~is_verdict(response, outcome) & (outcome != 0.5)
+
+
+def worth_variance(response: Response, probabilities: np.ndarray) -> np.ndarray:
+    """Variance of what one verdict is worth to the first item, shape (n_cells,), without a difference of squares."""
+    away = np.array(list(response.verdicts.values()))[:, None] - expected_outcome(response, probabilities)
+    return np.einsum("vc,vc->c", probabilities, away**2)
+
+
+def expected_outcome(response: Response, probabilities: np.ndarray) -> np.ndarray:
+    """What the verdicts are worth to the first item on average, shape (n_cells,)."""
+    return np.tensordot(list(response.verdicts.values()), probabilities, 1)
+
+
+def draw_outcomes(response: Response, probabilities: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One verdict for every column of probabilities (n_verdicts, n_rows), shape (n_rows,)."""
+    chosen = (rng.random(probabilities.shape[1]) >= np.cumsum(probabilities, axis=0)[:-1]).sum(axis=0)
+    return np.array(list(response.verdicts.values()))[chosen]
