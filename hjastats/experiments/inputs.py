@@ -12,7 +12,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 # Everything that numbers pass through; how they are shown is not part of it.
 COMPUTING = (
     *("data", "model", "solve", "inference", "diagnostics", "models"),
-    *("limits.py", "fit.py", "results.py", "judges.py", "selection.py", "simulation.py"),
+    *("limits.py", "fitted.py", "population.py", "results.py", "population_results.py", "judges.py"),
+    *("selection.py", "simulation.py"),
     *(f"experiments/{name}.py" for name in ("methods", "metrics", "synthetic", "real", "diagnostics")),
 )
 

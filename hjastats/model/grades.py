@@ -14,7 +14,7 @@ from ..errors import ComparisonError, Hint
 from ..words import and_more, counted
 from .response import ON_SCALE, Derivatives, Response, bernoulli, total_of
 from .terms import Term, TermKind
-from .ties import Binary
+from .ties import BINARY
 
 # A threshold of a judge who never gave the grade below it is the next lower one, in a coefficient that is no parameter; one that
 # nothing lies beyond is out of reach.
@@ -78,7 +78,7 @@ class _Graded:
 
         Examples
         --------
-        >>> ORDINAL.check(np.array([0.0, 0.25, 1.0])).verdicts
+        >>> Ordinal().check(np.array([0.0, 0.25, 1.0])).verdicts
         {'first': 1.0, '0.75': 0.75, '0.25': 0.25, 'second': 0.0}
         """
         seen = np.unique(outcome)
@@ -90,7 +90,7 @@ class _Graded:
             if len(grades) > 2:
                 return cast("Response", replace(self, grades=grades, n_points=n_points))
             if grades == (1.0, 0.0):
-                return Binary()
+                return BINARY
             raise ComparisonError(
                 Hint("ties", self.name),
                 f" needs verdicts that differ in strength, and all are {listed}: code those for the first item as 1 and those for "
@@ -173,7 +173,7 @@ class Ordinal(_Graded):
 
         Examples
         --------
-        >>> one, three = np.ones(1), ORDINAL.check(np.array([0.0, 0.5, 1.0]))
+        >>> one, three = np.ones(1), Ordinal().check(np.array([0.0, 0.5, 1.0]))
         >>> tie = three.derivatives(0 * one, one[None], one, one / 2, three.counts(one / 2))
         >>> bool(np.isclose(np.exp(-tie.value), np.tanh(0.5))), tie.slope
         (True, array([0.]))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from .grades import Adjacent, Ordinal
 from .response import Response
 from .terms import OPTIONS
-from .ties import Binary, Davidson
+from .ties import BINARY, DAVIDSON
 
-BINARY, DAVIDSON, ORDINAL, ADJACENT = Binary(), Davidson(), Ordinal(), Adjacent()
+ORDINAL, ADJACENT = Ordinal(), Adjacent()
 # By the option ``ties``; ties that are dropped leave wins and losses.
 RESPONSES: dict[str, Response] = {
     "half": BINARY,

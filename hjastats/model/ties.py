@@ -198,3 +198,6 @@ class Davidson:
         """The propensity that gives the overall share of ties among equals."""
         share = np.clip(counts.sum() / n.sum(), 1e-3, 1 - 1e-3)
         return np.array([np.log(2.0 * share / (1.0 - share))])
+
+
+BINARY, DAVIDSON = Binary(), Davidson()
