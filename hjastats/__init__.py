@@ -1,6 +1,7 @@
 """Ranking from pairwise verdicts of several judges: consensus, sensitivity and structured disagreement."""
 
 from . import datasets
+from .anchored_results import AnchoredResults
 from .data.comparisons import Comparisons
 from .data.formulas import check_formula
 from .data.readers import read_comparisons
@@ -20,7 +21,7 @@ from .errors import (
     SizeError,
 )
 from .front.door import fit
-from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel
+from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel, anchor
 from .persistence import load_results
 from .population_results import PopulationResults
 from .results import HJAResults, compare
@@ -29,6 +30,7 @@ from .selection import RankSelection, select_rank
 __version__ = "0.2.0"
 
 __all__ = [
+    "AnchoredResults",
     "BTLModel",
     "ComparisonError",
     "Comparisons",
@@ -49,6 +51,7 @@ __all__ = [
     "RankSelection",
     "SeparationWarning",
     "SizeError",
+    "anchor",
     "check_formula",
     "compare",
     "datasets",

@@ -208,13 +208,12 @@ class Anchored:
         """Mean of t: by how much target and auxiliary scores differ per item beyond the errors."""
         return float(self.chances @ np.exp(self.draws[:, -1]))
 
-    @property
+    @cached_property
     def departures(self) -> tuple[np.ndarray, np.ndarray]:
-        """How far the direct scores are from what the others say, with the errors of that if only chance is behind it."""
+        """How far the direct scores are from what the others say, with the covariance of that if only chance is behind it."""
         (mean, covariance), given = self.slope, _Given.of(self.seen)
         here = given.at(np.append(mean, -np.inf)[None])
-        chance = here.variance[0] + given.xi.T @ covariance @ given.xi
-        return from_centred_basis(here.residual)[0], np.sqrt(np.diag(_of_items(chance)))
+        return from_centred_basis(here.residual)[0], _of_items(here.variance[0] + given.xi.T @ covariance @ given.xi)
 
     @cached_property
     def correlation(self) -> tuple[float, float, float]:

@@ -50,11 +50,14 @@ class Direct:
     fit : Fit
     free : ndarray, shape (n_free,)
     covariance : ndarray, shape (n_free, n_free)
+    source : Fit or None
+        Another fit of the same verdicts, whose consensus are the scores.
     """
 
     fit: Fit
     free: np.ndarray
     covariance: np.ndarray
+    source: Fit | None = None
 
     @classmethod
     def of(cls, fit: Fit) -> Direct:
@@ -66,23 +69,31 @@ class Direct:
         return cls(fit, fit.params_free + covariance @ (fit.slope - BARELY * fit.params_free), covariance)
 
     @property
+    def scored(self) -> Fit:
+        """The fit whose consensus are the scores."""
+        return self.fit if self.source is None else self.source
+
+    @property
     def rows(self) -> np.ndarray:
-        """Derivative of the scores by the free coordinates, shape (n_items, n_free)."""
-        return self.fit.consensus_rows(np.eye(len(self.fit.layout.items)))
+        """Derivative of the scores by the free coordinates of that fit, shape (n_items, n_free)."""
+        return self.scored.consensus_rows(np.eye(len(self.fit.layout.items)))
 
     @property
     def scores(self) -> np.ndarray:
         """Scores that sum to zero, shape (n_items,)."""
-        return self.rows @ self.free
+        return self.rows @ self.free if self.source is None else self.source.parts.mu
 
     @property
     def errors(self) -> np.ndarray:
         """Covariance of the scores, shape (n_items, n_items)."""
-        return self.rows @ self.covariance @ self.rows.T
+        return (
+            self.rows @ self.covariance @ self.rows.T if self.source is None else self.source.covariance.of(self.rows)
+        )
 
     def anchored(self, found: Anchored, told: str) -> AnchoredFit:
         """The fit with anchored scores; coefficients of terms move along as their covariance with the scores says."""
-        fit, to_contrasts = self.fit, in_centred_basis(self.rows.T).T
+        fit = self.fit
+        to_contrasts = in_centred_basis(fit.consensus_rows(np.eye(len(fit.layout.items))).T).T
         own = to_contrasts @ self.covariance @ to_contrasts.T
         along = np.linalg.solve(own, to_contrasts @ self.covariance).T
         free = self.free + along @ (in_centred_basis(found.scores[None])[0] - to_contrasts @ self.free)

@@ -72,5 +72,6 @@ def rectify(
         scores -= taken.sum(axis=0)
         left[here] -= taken
         powers.append(power)
-    covariance = left.T @ left * n_labelled / (n_labelled - 1.0)
+    # As many degrees of freedom as scores and their sum take up.
+    covariance = left.T @ left * n_labelled / (n_labelled - len(direct))
     return Rectification(scores - scores.mean(), covariance, np.mean(powers, axis=0))
