@@ -19,7 +19,7 @@ from .anchor import Anchored
 BARELY = 1e-4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AnchoredFit(Fit):
     """A pooled fit whose scores are anchored: their likelihood is not at its maximum, and has no information criteria.
 
