@@ -99,11 +99,7 @@ class Tracking(Shown):
     @property
     def sentence(self) -> str:
         """It in words."""
-        about = (
-            "no item stands out"
-            if not self.items
-            else f"they disagree beyond chance about {and_more([repr(item) for item in self.items], 5)}"
-        )
+        about = f"they disagree beyond chance about {_named(self.items)}" if self.items else "no item stands out"
         return (
             f"Scores of the others correlate {self.correlation:.2f} with those of the target (95% interval {self.ci_lower:.2f} to "
             f"{self.ci_upper:.2f}) and differ by {self.departure:.2f} per item; {about}."
@@ -142,13 +138,17 @@ class Rectified(Shown):
         """Whether the two agree."""
         if self.items:
             return (
-                f"The anchored and the rectified scores of {and_more([repr(item) for item in self.items], 5)} disagree beyond chance: "
-                "these items are unlike the others in how the judges see them, so trust the rectified scores there."
+                f"The anchored and the rectified scores of {_named(self.items)} disagree beyond chance: judges see these items "
+                "otherwise than one would expect of the target, so trust the rectified scores there."
             )
         return "The anchored and the rectified scores, which assume nothing of the others, agree."
 
     def _shown(self) -> list[Piece]:
         return [Table(self.table.drop(columns=["direct", "direct_se"])), self.sentence]
+
+
+def _named(items: list[str]) -> str:
+    return and_more([repr(item) for item in items], 5)
 
 
 def _not_anchored(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
@@ -203,8 +203,8 @@ class AnchoredResults(HJAResults):
             else ""
         )
         return (
-            f"Scores of the target anchored to those of {counted(len(self.others.model.judges), 'other judge')}; standard errors count "
-            f"that slopes and departures of the target from them are estimated.{sparse}"
+            f"Scores of the target anchored to those of {counted(len(self.others.model.judges), 'other judge')}. The standard errors "
+            f"count that the slope on them and the departure from them are estimated.{sparse}"
         )
 
     def _chosen(self) -> pd.DataFrame:
@@ -223,6 +223,9 @@ class AnchoredResults(HJAResults):
         own = [name for name, member in vars(AnchoredResults).items() if not name.startswith("_")]
         refused = {name for name in own if vars(AnchoredResults)[name] is _not_anchored}
         return sorted({*super().__dir__(), *own, "others"} - refused - {"aic", "bic"})
+
+    # Of no maximum.
+    aic = bic = property(lambda self: np.nan)
 
     @property
     def anchor(self) -> Anchored:
@@ -295,7 +298,7 @@ class AnchoredResults(HJAResults):
     def rectified(self) -> Rectified:
         """The prediction-powered estimate, which assumes nothing of the others, beside the anchored one.
 
-        It takes the prompts of the target for a random sample of all, and gains little where verdicts on the same prompt agree little.
+        It takes the prompts of the target for a random sample of all. It gains little where verdicts on a prompt agree little.
 
         Raises
         ------

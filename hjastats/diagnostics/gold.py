@@ -45,8 +45,9 @@ def agreement(data: Comparisons, is_target: np.ndarray, prompt: np.ndarray) -> p
     )
     trusted = table[is_target].groupby(["pair", "prompt"])["side"].mean().rename("gold")
     shared = table[~is_target].join(trusted, on=["pair", "prompt"], how="inner")
-    found = {}
-    for k, rows in shared.groupby("judge"):
+    found: dict[str, tuple[float, float, float]] = {}
+    for k in np.unique(shared["judge"]):
+        rows = shared[shared["judge"] == k]
         decided = rows[(rows["side"] != 0.5) & (rows["gold"] != 0.5)]
         first, second, weight = decided["side"] > 0.5, decided["gold"] > 0.5, decided["weight"]
         total = weight.sum()

@@ -6,10 +6,10 @@ of the item vectors that sum to zero:
     direct = theta + e,  x_j = xi_j + e_j,  theta = sum_j b_j xi_j + v,  v ~ N(0, t^2 I),  xi ~ N(0, Sigma x I),
 
 where (e, e_1, ...) have a joint covariance, since the same prompts may be behind all of them. Slopes b and the departure t are
-integrated over, flat in b and in the standard deviation t: on the scale of log t this multiplies the likelihood by t, which keeps its
-mode from zero, as the factors of Li and Lahiri (2010) and Yoshimori and Lahiri (2014) do. The covariance of theta is the mean of its
-conditional covariances plus the covariance of its conditional means, which counts that b and t are estimated. ``Sigma`` is a moment
-estimate.
+integrated over, flat in b and in the standard deviation t: on the scale of log t this multiplies the likelihood by t, which keeps
+its mode from zero, as the factors of Li and Lahiri (2010) and Yoshimori and Lahiri (2014) do. The covariance of theta is the mean of
+its conditional covariances plus the covariance of its conditional means, which counts that b and t are estimated. ``Sigma`` is a
+moment estimate.
 """
 
 from __future__ import annotations
@@ -243,19 +243,20 @@ def anchored(seen: Evidence, *, seed: int = 0) -> Anchored:
     """
     given = _Given.of(seen)
     phi, weight = _draws(given, seed)
-    means, left, gain = [], 0.0, 0.0
+    d, means = len(given.m), []
+    left, gain = np.zeros((2, d, d))
     for some, w in zip(given.in_parts(phi), given.in_parts(weight), strict=True):
         here = given.at(some)
         with_m = here.with_error + here.t2
         gains = here.gains(with_m)
         means.append(some[:, :-1] @ given.xi + (gains @ here.residual[..., None])[..., 0])
-        left = left + np.tensordot(w, here.own + here.t2 - gains @ np.swapaxes(with_m, 1, 2), 1)
-        gain = gain + np.tensordot(w, gains, 1)
+        left += np.tensordot(w, here.own + here.t2 - gains @ np.swapaxes(with_m, 1, 2), 1)
+        gain += np.tensordot(w, gains, 1)
     theta = np.concatenate(means)
     mean = weight @ theta
     covariance = left + (weight[:, None] * (theta - mean)).T @ (theta - mean)
-    n = len(mean) + 1
-    weights = np.diag(from_centred_basis(from_centred_basis(np.asarray(gain)).T)) * n / (n - 1.0)
+    n = d + 1
+    weights = np.diag(from_centred_basis(from_centred_basis(gain).T)) * n / (n - 1.0)
     return Anchored(from_centred_basis(mean[None])[0], _of_items(covariance), weights, seen, phi, weight)
 
 

@@ -169,7 +169,7 @@ def _direct(data: Comparisons, model: str, position: str | None, prompts: Cluste
 
 
 def _with_errors(result: HJAResults, prompts: Clusters | None) -> HJAResults:
-    """With errors clustered by prompt, or of pooled judges by judge, where these are many enough; else heteroscedasticity robust."""
+    """With errors clustered by prompt, or of pooled judges by judge, where these are many enough; else HC0."""
     data, has_own = result.model.observations.data, result.fit.layout.has_judge_parameters
     ways = [] if prompts is None else [Clusters.of(prompts.code, data)]
     ways += [] if has_own else [Clusters.of("judge", data)]
@@ -184,7 +184,7 @@ def _auxiliary(
     data: Comparisons, auxiliary: str | int | Mapping[str, float], position: str | None, prompts: Clusters | None
 ) -> HJAResults:
     """The fit of the other judges."""
-    terms = {"position": position if data.has_order else None}
+    terms: dict[str, Any] = {"position": position if data.has_order else None}
     model: HJAModel
     if isinstance(auxiliary, Mapping) or auxiliary == "judges":
         model = JudgewiseBTLModel.from_comparisons(data, **terms)
