@@ -25,7 +25,7 @@ from hjastats.inference.anchor import Anchored, Evidence, anchored
 from hjastats.inference.auxiliary import SCORES, Scores
 from hjastats.inference.clusters import Clusters
 from hjastats.inference.evidence import Sources
-from hjastats.inference.ranks import ranking_table
+from hjastats.inference.simultaneous import largest_differences, pairwise_differences
 from hjastats.models.anchored import _auxiliary, _direct, _some, rows_of
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -55,16 +55,15 @@ class Study:
 
     def measured(self, scores: np.ndarray, covariance: np.ndarray, *, places: bool = True) -> dict[str, float]:
         """Squared error, coverage, whether all places hold, and how wide they are."""
-        error, truth = scores - self.truth, pd.Series(np.argsort(np.argsort(-self.truth)) + 1, self.data.items)
+        error, truth = scores - self.truth, np.argsort(np.argsort(-self.truth)) + 1
         se = np.sqrt(np.diag(covariance))
         found = {"mse": float(np.mean(error**2)), "coverage": float(np.mean(np.abs(error) < Z * se))}
         if places:
-            table = ranking_table(self.data.items, scores, covariance)
-            holds = (table["place_lower"] <= truth[table.index]) & (truth[table.index] <= table["place_upper"])
-            found |= {
-                "joint": float(holds.all()),
-                "width": float((table["place_upper"] - table["place_lower"]).mean() + 1),
-            }
+            # Places as in ranking(), without the rest of its table.
+            z = pairwise_differences(scores, covariance).z
+            critical = np.quantile(largest_differences(covariance), 0.95)
+            low, high = 1 + (z < -critical).sum(axis=1), len(truth) - (z > critical).sum(axis=1)
+            found |= {"joint": float(((low <= truth) & (truth <= high)).all()), "width": float((high - low).mean() + 1)}
         return found
 
 

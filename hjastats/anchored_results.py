@@ -169,7 +169,9 @@ class AnchoredResults(HJAResults):
     >>> import hjastats as hja
     >>> result = hja.anchor(hja.datasets.load_panel(), "judge-2")
     >>> result
-    anchored BTL: 400 comparisons of 10 items by 1 judge, log-likelihood -230.5 with 9 parameters
+    BTL: 400 comparisons of 10 items by 1 judge, log-likelihood -185.6 with 9 parameters
+    model-I leads, then model-H, model-E; 1 warning (see .findings)
+    scores of the target anchored to those of 7 other judges; .worth, .tracking, .ranking(), .rectified(), .gold()
     """
 
     _look = ".worth, .tracking, .ranking(), .rectified(), .gold()"
@@ -252,7 +254,8 @@ class AnchoredResults(HJAResults):
         >>> hja.anchor(hja.datasets.load_panel(), "judge-2").weights.head(2).round(2)
                  score  direct  expected  weight
         item
-        model-I   1.14    1.03      1.10    0.55
+        model-I   1.68    1.73      1.59    0.86
+        model-H   1.53    1.68      0.93    0.85
         """
         departure = self.anchor.departures[0]
         direct = self.sources.direct.scores
@@ -267,7 +270,7 @@ class AnchoredResults(HJAResults):
         --------
         >>> import hjastats as hja
         >>> hja.anchor(hja.datasets.load_panel(), "judge-2").worth
-        400 verdicts of the target, with those of 7 other judges, are as good as 712 of the target alone.
+        400 verdicts of the target, with those of 7 other judges, are as good as 429 of the target alone.
         """
         gain = np.nan if self.sources.is_sparse else self.anchor.gain
         n = self.sources.n_labels
@@ -280,8 +283,8 @@ class AnchoredResults(HJAResults):
         Examples
         --------
         >>> import hjastats as hja
-        >>> hja.anchor(hja.datasets.load_panel(), "judge-2").tracking
-        Scores of the others correlate 0.95
+        >>> print(hja.anchor(hja.datasets.load_panel(), "judge-2").tracking.items)
+        ['model-E', 'model-C']
         """
         departure, covariance = self.anchor.departures
         error = np.sqrt(np.diag(covariance))
@@ -304,6 +307,17 @@ class AnchoredResults(HJAResults):
         ------
         OptionError
             Without prompts that both judged, and further ones of the others.
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> import numpy as np
+        >>> import hjastats as hja
+        >>> panel = hja.datasets.load_panel()
+        >>> panel = replace(panel, columns=panel.columns.assign(prompt=np.arange(panel.n_rows) // 4))
+        >>> few = panel.subset((panel.judge_index != panel.judges.index("judge-2")) | (np.arange(panel.n_rows) < 1600))
+        >>> hja.anchor(few, "judge-2").rectified().items        # of which the others think otherwise than judge-2
+        ['model-E', 'model-C', 'model-J']
         """
         found, errors = self._rectification, self.sources.direct.errors
         own = np.diag(found.covariance)
@@ -351,7 +365,11 @@ class AnchoredResults(HJAResults):
         --------
         >>> import hjastats as hja
         >>> gold = hja.anchor(hja.datasets.load_panel(), "judge-2").gold()
-        >>> gold.loc[["judge-1", "judge-noise"], ["correlation", "calibration", "labels"]].round(1)
+        >>> gold.loc[["judge-3", "judge-5"], ["correlation", "calibration", "labels"]].round(1)
+                 correlation  calibration  labels
+        judge
+        judge-3          0.9          1.8    34.9
+        judge-5          0.2          0.2     5.2
         """
         # As many scores as verdicts of a judge allow, from the others' rows.
         alone = self.others.model.unrestricted().fit(warn_convergence=False)

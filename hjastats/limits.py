@@ -172,6 +172,6 @@ CHALLENGERS = 10
 # Anchoring
 
 # Values of slopes and departure that anchored scores are averaged over, and the work in cubes of the number of contrasts beyond
-# which there are fewer: 1,024 of 20 items take a tenth of a second.
-ANCHOR_DRAWS = 1024
+# which there are fewer: 512 of 20 items take a twentieth of a second.
+ANCHOR_DRAWS = 512
 ANCHOR_WORK = 4_000_000_000

@@ -6,7 +6,7 @@ Only results and models fit again; everything else is a function of the fit.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -528,7 +528,7 @@ class HJAResults(GenericLikelihoodModelResults):
 
     def ranking(
         self,
-        judge: str | None = None,
+        judge: str | Mapping[str, float] | None = None,
         level: float = 0.95,
         simultaneous: bool = True,
         rng: int | np.random.Generator | None = 0,
@@ -538,8 +538,8 @@ class HJAResults(GenericLikelihoodModelResults):
 
         Parameters
         ----------
-        judge : str, optional
-            Rank by this judge's scores instead of the consensus.
+        judge : str or mapping, optional
+            Rank by this judge's scores instead of the consensus, or by judges with weights, ``{"judge-1": 2, "judge-2": 1}``.
         level : float
         simultaneous : bool
             Whether all place intervals hold jointly with probability ``level``, or each one by itself.

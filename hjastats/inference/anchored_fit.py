@@ -11,7 +11,7 @@ from ..fitted import CovarianceChoice, Fit
 from ..model.likelihood import evaluate
 from ..model.tangent import in_centred_basis
 from ..solve.penalties import Anchoring
-from ..solve.precision import DenseCovariance, information_at
+from ..solve.precision import FreeCovariance, information_at
 from ..solve.trust import Optimum
 from .anchor import Anchored
 
@@ -26,9 +26,22 @@ class AnchoredFit(Fit):
     Attributes
     ----------
     anchor : Anchored
+    posterior : FreeCovariance
+        Of the free coordinates: what further verdicts of the target add to.
     """
 
     anchor: Anchored = None  # type: ignore[assignment]
+    posterior: FreeCovariance = None  # type: ignore[assignment]
+
+    @property
+    def model_covariance(self) -> FreeCovariance:  # type: ignore[override]
+        """Covariance of the free coordinates; there is no other."""
+        return self.posterior
+
+    @property
+    def n_worth(self) -> float:
+        """Comparisons of the target alone that would give such errors."""
+        return self.n_comparisons * self.anchor.gain
 
     @property
     def aic(self) -> float:
@@ -98,7 +111,9 @@ class Direct:
         along = np.linalg.solve(own, to_contrasts @ self.covariance).T
         free = self.free + along @ (in_centred_basis(found.scores[None])[0] - to_contrasts @ self.free)
         change = in_centred_basis(in_centred_basis(found.covariance).T) - own
-        covariance = DenseCovariance(self.covariance + along @ change @ along.T)
+        covariance = self.covariance + along @ change @ along.T
+        information = np.linalg.inv(covariance)
+        posterior = FreeCovariance(covariance, information, float(np.linalg.cond(covariance, 1)))
         at = fit.layout.from_free(free, fit.tangent)
         value = evaluate(fit.design, at).value
         best = Optimum(at, value, value, 0.0, True, fit.optimum.iterations, (value,))
@@ -107,6 +122,6 @@ class Direct:
             "separation": None,
             "method": Anchoring.kind,
             "penalty": Anchoring(told=told),
-            "choice": CovarianceChoice(Anchoring.kind, told, covariance),
+            "choice": CovarianceChoice(Anchoring.kind, told),
         }
-        return AnchoredFit(**known, anchor=found)
+        return AnchoredFit(**known, anchor=found, posterior=posterior)

@@ -242,7 +242,7 @@ def split_errors(fit: Fit, rows: np.ndarray) -> Errors:
     """
     of_model, chosen = fit.model_covariance.variances(rows), fit.covariance.variances(rows)
     if fit.choice.kind != "cluster":
-        return Errors(chosen, np.zeros(len(rows)), fit.n_comparisons)
+        return Errors(chosen, np.zeros(len(rows)), fit.n_worth)
     facts, verdicts = fit.choice.facts, np.minimum(of_model, chosen)
     groups = facts.get("groups")
     name = groups if isinstance(groups, str) else "cluster"

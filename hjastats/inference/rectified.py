@@ -66,8 +66,9 @@ def rectify(
     left, scores, powers = own.copy(), direct.copy(), []
     for k in range(N_FOLDS):
         here, elsewhere = fold == k, fold != k
-        products = np.einsum("jgi,kgi->jk", chance[:, elsewhere], chance[:, elsewhere])
-        power = np.linalg.lstsq(products, np.einsum("jgi,gi->j", chance[:, elsewhere], own[elsewhere]))[0]
+        # Both over the labellings that could have been: those of few unlabelled prompts would be chance.
+        products = np.einsum("jgi,kgi->jk", others[:, elsewhere], others[:, elsewhere])
+        power = np.linalg.lstsq(products, np.einsum("jgi,gi->j", others[:, elsewhere], own[elsewhere]))[0]
         taken = np.tensordot(power, chance[:, here], 1)
         scores -= taken.sum(axis=0)
         left[here] -= taken

@@ -76,12 +76,12 @@ def anchor(
     >>> import hjastats as hja
     >>> result = hja.anchor(hja.datasets.load_panel(), "judge-2")
     >>> result.worth
-    400 verdicts of the target, with those of 7 other judges, are as good as 712 of the target alone.
+    400 verdicts of the target, with those of 7 other judges, are as good as 429 of the target alone.
     >>> result.ranking()[["place", "place_lower", "place_upper"]].head(2)
              place  place_lower  place_upper
     item
-    model-I      1            1            2
-    model-H      2            1            6
+    model-I      1            1            3
+    model-H      2            1            3
     """
     check_option("model", model, tuple(TARGETS))
     if position == "judge" and model == "btl":
