@@ -263,6 +263,29 @@ class AnchoredResults(HJAResults):
         return self._by_item(columns | {"weight": self.anchor.weights})
 
     @property
+    def slopes(self) -> pd.DataFrame:
+        """By how much the target's scores move with each auxiliary score: of judges, the weights that track the target best.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> result = hja.anchor(data.subset(data.judge_index < 5), "judge-2", auxiliary="judges")
+        >>> weights = dict(result.slopes["estimate"])
+        >>> result.others.ranking(judge=weights).index[0]
+        'model-I'
+        """
+        slope, covariance = self.anchor.slope
+        table = {"estimate": slope, "std_err": np.sqrt(np.diag(covariance))}
+        return pd.DataFrame(table, pd.Index(self._kinds(len(slope)), name="auxiliary"))
+
+    def _kinds(self, p: int) -> list[str]:
+        """Names of the auxiliary scores."""
+        if self.options["auxiliary"] == "judges":
+            return list(self.others.model.judges)
+        return ["consensus", *(f"direction {r}" for r in range(1, p))]
+
+    @property
     def worth(self) -> Worth:
         """How many verdicts of the target alone would be as good.
 
@@ -336,13 +359,10 @@ class AnchoredResults(HJAResults):
                 "p_adjusted": holm(2.0 * stats.norm.sf(abs(z))),
             }
         )
-        names = (
-            self.others.model.judges
-            if self.options["auxiliary"] == "judges"
-            else ["consensus", *range(1, len(found.power))]
-        )
         gain = float(np.trace(errors) / np.trace(found.covariance))
-        return Rectified(table, pd.Series(found.power, names, name="power"), found.covariance, gain)
+        return Rectified(
+            table, pd.Series(found.power, self._kinds(len(found.power)), name="power"), found.covariance, gain
+        )
 
     def gold(self, cost: Mapping[str, float] | None = None) -> pd.DataFrame:
         """Every other judge held against the target.

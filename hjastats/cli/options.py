@@ -304,7 +304,15 @@ def fit(options: argparse.Namespace, data: Comparisons) -> HJAResults:
 
 def _anchored(options: argparse.Namespace, data: Comparisons) -> HJAResults:
     """What hjastats.anchor makes of the data; options of a model that is chosen for all judges are refused."""
-    unused = {"model": None, "rank": AUTO, "ridge": None, "robust": False, "covariate": None, "balance": None, "judges": AUTO}
+    unused = {
+        "model": None,
+        "rank": AUTO,
+        "ridge": None,
+        "robust": False,
+        "covariate": None,
+        "balance": None,
+        "judges": AUTO,
+    }
     unused |= dict.fromkeys(TERM_OPTIONS, AUTO)
     if given := [f"--{name}" for name, default in unused.items() if getattr(options, name, default) != default]:
         raise UsageError(f"{', '.join(given)} has no effect with --target, which has models of its own: leave it out.")

@@ -40,4 +40,6 @@ def test_a_judge_who_is_always_right_has_no_calibration():
 def test_a_family_of_all_or_no_items_has_no_bonus():
     for is_own in (np.ones(3, dtype=bool), np.zeros(3, dtype=bool)):
         assert np.isnan(family_bonus(np.zeros(3), np.eye(3), is_own)).all()
-    assert family_bonus(np.array([1.0, 0.0, 0.5]), np.eye(3), np.array([True, False, False])) == pytest.approx((0.75, 1.5**0.5))
+    assert family_bonus(np.array([1.0, 0.0, 0.5]), np.eye(3), np.array([True, False, False])) == pytest.approx(
+        (0.75, 1.5**0.5)
+    )

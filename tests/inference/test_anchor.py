@@ -110,7 +110,9 @@ def test_what_counts_is_what_helps():
     _, seen = drawn(20, 2, departure=0.05)
     helped = anchored(seen)
     order = np.random.default_rng(4).permutation(19)
-    misled = anchored(Evidence(seen.direct, seen.auxiliary[:, order], seen.direct_errors, seen.auxiliary_errors, seen.between))
+    misled = anchored(
+        Evidence(seen.direct, seen.auxiliary[:, order], seen.direct_errors, seen.auxiliary_errors, seen.between)
+    )
     assert helped.weights.mean() < 0.5 < 0.9 < misled.weights.mean() < 1.001
     assert helped.gain > 1.5 > 1.1 > misled.gain > 0.9
     assert helped.correlation[1] > 0.9 > misled.correlation[2]

@@ -40,12 +40,16 @@ def test_the_result_is_a_fit_of_the_target(result):
 
 def test_direct_scores_are_those_of_the_target_alone(data, result):
     alone = hja.BTLModel.from_comparisons(data.subset(data.judge_index == data.judges.index("judge-2"))).fit()
-    np.testing.assert_allclose(result.weights["direct"].sort_index(), alone.consensus["estimate"].sort_index(), atol=1e-9)
+    np.testing.assert_allclose(
+        result.weights["direct"].sort_index(), alone.consensus["estimate"].sort_index(), atol=1e-9
+    )
 
 
 def test_a_position_effect_moves_along(data):
     found = hja.anchor(data, ["judge-2"], position="common")
-    alone = hja.BTLModel.from_comparisons(data.subset(data.judge_index == data.judges.index("judge-2")), position="common").fit()
+    alone = hja.BTLModel.from_comparisons(
+        data.subset(data.judge_index == data.judges.index("judge-2")), position="common"
+    ).fit()
     assert found.params["position"] == pytest.approx(alone.params["position"], abs=alone.bse["position"])
     assert found.bse["position"] <= alone.bse["position"] * 1.1
 
@@ -61,7 +65,9 @@ def test_a_mask_is_a_target(data, result):
 @pytest.mark.parametrize("auxiliary", ["judges", "directions", {"judge-1": 2.0, "judge-3": 1.0}])
 def test_other_auxiliary_scores(data, auxiliary):
     found = hja.anchor(data.without_judges(["judge-noise", "judge-first", "judge-6"]), "judge-2", auxiliary=auxiliary)
-    assert len(found.anchor.slope[0]) == {"judges": 4, "directions": 2}.get(auxiliary if isinstance(auxiliary, str) else "", 1)
+    assert len(found.anchor.slope[0]) == {"judges": 4, "directions": 2}.get(
+        auxiliary if isinstance(auxiliary, str) else "", 1
+    )
     assert found.ranking().loc[["model-I", "model-H"], "place"].max() <= 3
 
 
@@ -99,7 +105,12 @@ def test_an_undefeated_item_has_a_finite_score(data):
 
 
 def test_what_is_not_true_of_it_is_refused(result):
-    for refused in (result.bootstrap, result.fragility, result.with_covariance, lambda: result.lr_test("mu[model-I] = 0")):
+    for refused in (
+        result.bootstrap,
+        result.fragility,
+        result.with_covariance,
+        lambda: result.lr_test("mu[model-I] = 0"),
+    ):
         with pytest.raises(NotImplementedError, match="no maximum of a likelihood"):
             refused()
     with pytest.raises(hja.IdentificationError):
@@ -142,7 +153,7 @@ def test_the_rectified_estimate_needs_prompts(result):
 
 
 def test_gold_knows_every_other_judge(data, result):
-    table = result.gold(cost={name: 2.0 for name in data.judges})
+    table = result.gold(cost=dict.fromkeys(data.judges, 2.0))
     assert list(table.index) == [name for name in data.judges if name != "judge-2"]
     assert table["correlation"].between(-1, 1).all()
     assert table.loc["judge-first", "position"] > 2
