@@ -4,8 +4,8 @@
     python benchmarks/anchor.py mtbench [300]    300 expert verdicts at a time of ../shared/data/mtbench_human
     python benchmarks/anchor.py normal [1000]    evidence drawn from the model itself, 6 and 20 items
 
-The truth of the first two is the fit to all labels there are. "permuted" gives the LLM scores to other items, "raised" adds 1 to the
-scores that all LLM judges give to one family.
+The truth of the first two is the fit to all labels there are. "permuted" gives the LLM scores to other items, "raised" adds 1 to
+the scores that all LLM judges give to one family.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from .inference.rectified import Rectification
 from .judges import JudgeQuestions
 from .looks import Piece, Shown, Table
 from .results import CHOICES, HJAResults
-from .words import and_more, counted
+from .words import counted, quoted
 from .writing import text_or_file
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Tracking(Shown):
     @property
     def sentence(self) -> str:
         """It in words."""
-        about = f"they disagree beyond chance about {_named(self.items)}" if self.items else "no item stands out"
+        about = f"they disagree beyond chance about {quoted(self.items, 5)}" if self.items else "no item stands out"
         return (
             f"Scores of the others correlate {self.correlation:.2f} with those of the target (95% interval {self.ci_lower:.2f} to "
             f"{self.ci_upper:.2f}) and differ by {self.departure:.2f} per item; {about}."
@@ -138,17 +138,13 @@ class Rectified(Shown):
         """Whether the two agree."""
         if self.items:
             return (
-                f"The anchored and the rectified scores of {_named(self.items)} disagree beyond chance: judges see these items "
+                f"The anchored and the rectified scores of {quoted(self.items, 5)} disagree beyond chance: judges see these items "
                 "otherwise than one would expect of the target, so trust the rectified scores there."
             )
         return "The anchored and the rectified scores, which assume nothing of the others, agree."
 
     def _shown(self) -> list[Piece]:
         return [Table(self.table.drop(columns=["direct", "direct_se"])), self.sentence]
-
-
-def _named(items: list[str]) -> str:
-    return and_more([repr(item) for item in items], 5)
 
 
 def _not_anchored(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
@@ -205,8 +201,8 @@ class AnchoredResults(HJAResults):
             else ""
         )
         return (
-            f"Scores of the target anchored to those of {counted(len(self.others.model.judges), 'other judge')}. The standard errors "
-            f"count that the slope on them and the departure from them are estimated.{sparse}"
+            f"Scores of the target anchored to those of {counted(len(self.others.model.judges), 'other judge')}. The standard "
+            f"errors count that the slope on them and the departure from them are estimated.{sparse}"
         )
 
     def _chosen(self) -> pd.DataFrame:

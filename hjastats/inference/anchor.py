@@ -7,9 +7,9 @@ of the item vectors that sum to zero:
 
 where (e, e_1, ...) have a joint covariance, since the same prompts may be behind all of them. Slopes b and the departure t are
 integrated over, flat in b and in the standard deviation t: on the scale of log t this multiplies the likelihood by t, which keeps
-its mode from zero, as the factors of Li and Lahiri (2010) and Yoshimori and Lahiri (2014) do. The covariance of theta is the mean of
-its conditional covariances plus the covariance of its conditional means, which counts that b and t are estimated. ``Sigma`` is a
-moment estimate.
+its mode from zero, as the factors of Li and Lahiri (2010) and Yoshimori and Lahiri (2014) do. The covariance of theta is the mean
+of its conditional covariances plus the covariance of its conditional means, which counts that b and t are estimated. ``Sigma`` is
+a moment estimate.
 """
 
 from __future__ import annotations

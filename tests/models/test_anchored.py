@@ -4,6 +4,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hjastats as hja
@@ -157,8 +158,25 @@ def test_gold_knows_every_other_judge(data, result):
     assert list(table.index) == [name for name in data.judges if name != "judge-2"]
     assert table["correlation"].between(-1, 1).all()
     assert table.loc["judge-first", "position"] > 2
+    assert "family" not in table
     priced = table.dropna(subset="price")
     np.testing.assert_allclose(priced["price"], 2 * result.gold().loc[priced.index, "price"])
+
+
+def test_a_family_bonus_is_seen():
+    """One judge puts two items of its own up by one."""
+    panel = hja.datasets.load_panel()
+    own = np.isin(np.asarray(panel.items), ["model-C", "model-D"])
+    rng, k = np.random.default_rng(0), panel.judges.index("judge-1")
+    log_odds = own[panel.first_index] * 1.0 - own[panel.second_index] * 1.0
+    turned = (panel.judge_index == k) & (rng.random(panel.n_rows) < np.abs(log_odds) * 0.5)
+    data = panel.with_outcome(np.where(turned, (log_odds > 0) * 1.0, panel.outcome))
+    families = {"judges": {"family": ["x", *"yyyyyyy"]}, "items": {"family": np.where(own, "x", "y")}}
+    for one, names in zip(families.values(), (data.judges, data.items), strict=True):
+        one["index"] = names
+    judges, items = (pd.DataFrame({"family": one["family"]}, index=one["index"]) for one in families.values())
+    gold = hja.anchor(data.with_metadata(judges=judges, items=items), "judge-3").gold()
+    assert gold.loc["judge-1", "family"] > 2 * gold.loc["judge-1", "family_se"] > 0
 
 
 def test_any_weights_of_judges_are_a_contrast_of_the_same_fit():
