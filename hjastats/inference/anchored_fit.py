@@ -34,7 +34,7 @@ class AnchoredFit(Fit):
     posterior: FreeCovariance = None  # type: ignore[assignment]
 
     @property
-    def model_covariance(self) -> FreeCovariance:  # type: ignore[override]
+    def model_covariance(self) -> FreeCovariance:
         """Covariance of the free coordinates; there is no other."""
         return self.posterior
 

@@ -164,19 +164,19 @@ def test_gold_knows_every_other_judge(data, result):
 
 
 def test_a_family_bonus_is_seen():
-    """One judge puts two items of its own up by one."""
+    """One judge turns half of the verdicts on its own two items in their favour."""
     panel = hja.datasets.load_panel()
     own = np.isin(np.asarray(panel.items), ["model-C", "model-D"])
-    rng, k = np.random.default_rng(0), panel.judges.index("judge-1")
-    log_odds = own[panel.first_index] * 1.0 - own[panel.second_index] * 1.0
-    turned = (panel.judge_index == k) & (rng.random(panel.n_rows) < np.abs(log_odds) * 0.5)
-    data = panel.with_outcome(np.where(turned, (log_odds > 0) * 1.0, panel.outcome))
-    families = {"judges": {"family": ["x", *"yyyyyyy"]}, "items": {"family": np.where(own, "x", "y")}}
-    for one, names in zip(families.values(), (data.judges, data.items), strict=True):
-        one["index"] = names
-    judges, items = (pd.DataFrame({"family": one["family"]}, index=one["index"]) for one in families.values())
-    gold = hja.anchor(data.with_metadata(judges=judges, items=items), "judge-3").gold()
-    assert gold.loc["judge-1", "family"] > 2 * gold.loc["judge-1", "family_se"] > 0
+    judges = pd.DataFrame({"family": ["x", *"yyyyyyy"]}, panel.judges)
+    items = pd.DataFrame({"family": np.where(own, "x", "y")}, panel.items)
+    ahead = own[panel.first_index] * 1.0 - own[panel.second_index]
+    is_turned = (panel.judge_index == 0) & (ahead != 0) & (np.random.default_rng(0).random(panel.n_rows) < 0.5)
+    turned = panel.with_outcome(np.where(is_turned, (ahead > 0) * 1.0, panel.outcome))
+    others = ["judge-2", "judge-3", "judge-4"]
+    before, after = (
+        hja.anchor(data.with_metadata(judges=judges, items=items), others).gold().loc["judge-1"] for data in (panel, turned)
+    )
+    assert after["family"] - before["family"] > 2 * after["family_se"] > 0
 
 
 def test_any_weights_of_judges_are_a_contrast_of_the_same_fit():
