@@ -183,8 +183,10 @@ class Reader:
             laid = replace(laid, cluster=named_column(names, self.given.cluster, "cluster"))
         if self.given.has_judge and laid.roles.judge is None and laid.judge is None:
             refuse_no_judge(names)
-        if laid.is_own and laid.roles.weight is None and (count := self._count_column(frame)) is not None:
-            raise ComparisonError("pass ", *ask_count(count)[1], ".")
+        if recognised is not None and laid.is_own and laid.roles.weight is None:
+            count = self._count_column(frame)
+            if count is not None:
+                raise ComparisonError("pass ", *ask_count(count)[1], ".")
         kept = _kept(laid, self.keep)
         return Table(laid, kept, None if laid.is_own else np.ones(len(laid.frame), dtype=np.int64))
 
