@@ -105,9 +105,7 @@ class HJAResults(GenericLikelihoodModelResults):
 
     def __init__(self, model: HJAModel, fit: Fit, choices: pd.DataFrame | None = None) -> None:
         self.model, self.fit = model, fit
-        self._choices = (
-            pd.DataFrame(columns=[*CHOICES], index=pd.Index([], name="what")) if choices is None else choices
-        )
+        self._choices = choices
         # Scores without a consensus, or with fewer directions than the rank, have no parameters: refused here, not later.
         _ = fit.parts
         LikelihoodModelResults.__init__(self, model, None, None, scale=1.0, use_t=False)
@@ -421,6 +419,8 @@ class HJAResults(GenericLikelihoodModelResults):
         model HJA(1): asked for
         errors nonrobust: verdicts are decided, and no prompt repeats
         """
+        if self._choices is None:
+            return pd.DataFrame(columns=[*CHOICES], index=pd.Index([], name="what"))
         return self._choices
 
     @property
