@@ -2,6 +2,7 @@
 
     python benchmarks/population.py heldout [llmfao mtbench cems germanparties]
     python benchmarks/population.py speed
+    python benchmarks/population.py tmb              (R with TMB; processor time, by turns)
 
     python benchmarks/population.py heldout llmfao fixed(1)     (only labels that contain the last word)
 
@@ -11,6 +12,8 @@ Data and folds as in ``../shared/reference/folds.py``; fixed judges have every r
 from __future__ import annotations
 
 import resource
+import shutil
+import subprocess
 import sys
 import time
 import warnings
@@ -18,6 +21,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -25,6 +29,8 @@ import pandas as pd
 import hjastats as hja
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+# Of automatic differentiation, TMB's default of version 1.9.2 first.
+FRAMEWORKS = ("CppAD", "TMBad")
 RIDGES = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
@@ -177,10 +183,51 @@ def speed() -> None:
         )
 
 
+def tmb(turns: int = 5) -> None:
+    """German parties by R's TMB and by us, in turns: the best processor time of each with errors, after compilation."""
+    scripts, table = DATA.parent / "oracles" / "r" / "scripts", DATA / "r" / "cv_germanparties.csv"
+    model = hja.PopulationHJAModel.from_comparisons(comparisons(_germanparties()))
+    # As TMB does: one node, one start. Then with the nodes of the default, and with its further starts.
+    ours: dict[str, dict[str, int | None]] = {
+        "one node, one start": {"n_quadrature": 1, "n_random": 0},
+        "default nodes, one start": {"n_random": 0},
+        "default": {},
+    }
+    seconds: dict[tuple[int, str], list[float]] = {}
+    with TemporaryDirectory() as folder:
+        for framework in FRAMEWORKS:
+            (Path(folder) / framework).mkdir()
+            shutil.copy(scripts / "btre.cpp", Path(folder) / framework)
+        for _ in range(turns):
+            for framework in FRAMEWORKS:
+                command = [
+                    "Rscript",
+                    Path(__file__).with_name("tmb_judges.R"),
+                    Path(folder) / framework,
+                    table,
+                    "2",
+                    framework,
+                ]
+                lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+                for mode, spent, _loglike in (line.split() for line in lines if line[:1] in ("1", "4")):
+                    seconds.setdefault((int(mode == "4"), f"TMB {framework}"), []).append(float(spent))
+            for rank, (label, how) in product((0, 1), ours.items()):
+                start = time.process_time()
+                _ = model.with_rank(rank).fit(**how, warn_convergence=False).bse  # type: ignore[arg-type]
+                seconds.setdefault((rank, label), []).append(time.process_time() - start)
+    for (rank, label), spent in sorted(seconds.items()):
+        best = {framework: min(seconds[rank, f"TMB {framework}"]) / min(spent) for framework in FRAMEWORKS}
+        middle = {
+            framework: np.median(seconds[rank, f"TMB {framework}"]) / np.median(spent) for framework in FRAMEWORKS
+        }
+        ratios = ", ".join(f"{name} {best[name]:.1f} (medians {middle[name]:.1f})" for name in FRAMEWORKS)
+        print(f"rank {rank} {label:26s} best {1e3 * min(spent):5.0f} ms, as fast as TMB times: {ratios}", flush=True)
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     task, *rest = sys.argv[1:] or ["heldout"]
     if task == "heldout":
         heldout(rest)
     else:
-        speed()
+        {"speed": speed, "tmb": tmb}[task]()
