@@ -2,6 +2,7 @@
 
     python benchmarks/population.py heldout [llmfao mtbench cems germanparties]
     python benchmarks/population.py speed
+    python benchmarks/population.py coverage 500     (so many panels; intervals of fixed panels beside)
     python benchmarks/population.py tmb              (R with TMB; processor time, by turns)
 
     python benchmarks/population.py heldout llmfao fixed(1)     (only labels that contain the last word)
@@ -27,6 +28,9 @@ import numpy as np
 import pandas as pd
 
 import hjastats as hja
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.claims import population as panels
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 # Of automatic differentiation, TMB's default of version 1.9.2 first.
@@ -183,6 +187,39 @@ def speed() -> None:
         )
 
 
+def covered_by_all(seed: int) -> dict[str, tuple[float, float]]:
+    """Intervals of one panel that hold the truth, of how many: those of a population, and of models with fixed judges."""
+    data = panels.draw(np.random.default_rng(seed))
+    result = hja.PopulationHJAModel.from_comparisons(data).fit(warn_convergence=False)
+    told = {
+        "population: differences of mu": panels.differences(result),
+        "population: sd of sensitivity": panels.spread_of(result),
+        "population: new judge's probability": panels.probability_of(result),
+        "population: share of judges": panels.share_of(result),
+        "fixed BTL: differences of mu": panels.differences(hja.BTLModel.from_comparisons(data).fit()),
+    }
+    clustered = hja.BTLModel.from_comparisons(data).fit(cov_type="cluster", cov_kwds={"groups": "judge"})
+    told["fixed BTL, clustered by judge: differences of mu"] = panels.differences(clustered)
+    ridge = hja.JAModel.from_comparisons(data).fit_regularized(0.2, warn_convergence=False)
+    try:
+        told["fixed JA, ridge 0.2: differences of mu"] = panels.differences(ridge)
+    except hja.CovarianceError:
+        told["fixed JA, ridge 0.2: errors withheld"] = (1.0, 1.0)
+    return told
+
+
+def coverage(n: int) -> None:
+    """60 judges with 15 verdicts each on 8 items, drawn anew n times."""
+    total: dict[str, np.ndarray] = {}
+    for seed in range(n):
+        for name, (inside, known) in covered_by_all(seed).items():
+            total[name] = total.get(name, np.zeros(3)) + [inside / max(known, 1.0), known > 0, (inside / max(known, 1.0)) ** 2]
+    for name, (inside, panels_known, squares) in total.items():
+        share = inside / panels_known
+        error = np.sqrt(max(squares / panels_known - share**2, 0.0) / panels_known)
+        print(f"{name:50s} {share:.3f} +- {error:.3f} of {panels_known:.0f} panels", flush=True)
+
+
 def tmb(turns: int = 5) -> None:
     """German parties by R's TMB and by us, in turns: the best processor time of each with errors, after compilation."""
     scripts, table = DATA.parent / "oracles" / "r" / "scripts", DATA / "r" / "cv_germanparties.csv"
@@ -230,4 +267,4 @@ if __name__ == "__main__":
     if task == "heldout":
         heldout(rest)
     else:
-        {"speed": speed, "tmb": tmb}[task]()
+        {"speed": speed, "tmb": tmb, "coverage": coverage}[task](*map(int, rest))

@@ -1,7 +1,7 @@
 """What one judge's verdicts say of its effects: the integrands of the marginal likelihood, their modes, and nodes around them.
 
-For judge k that is ``exp(f(z)) phi(z)`` of its effects z, where f is the log-likelihood of its verdicts. Judges are stacked; nothing
-loops over them.
+For judge k that is ``exp(f(z)) phi(z)`` of its effects z, where f is the log-likelihood of its verdicts. Judges are stacked;
+nothing loops over them.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Around:
         """Means (k, d) and second moments (k, d, d) of x, with the weights of the nodes."""
         d = self.x.shape[1]
         products = (self.x[:, :, None] * self.x[:, None]).reshape(len(self.x), -1)
-        return self.posterior.T @ self.x, (self.posterior.T @ products).reshape(-1, d, d)
+        return self.posterior.T @ self.x, (self.posterior.T @ products).reshape(self.posterior.shape[1], d, d)
 
     @cached_property
     def there(self) -> Derivatives:

@@ -50,7 +50,7 @@ class Gradients(NamedTuple):
 
 
 class Curved(NamedTuple):
-    """A log-likelihood with its gradient, and the information of the integral in two parts: if effects had been seen, less what is missing."""
+    """A log-likelihood with its gradient, the information if effects had been seen, and how much of it is missing."""
 
     loglike: float
     gradient: np.ndarray
