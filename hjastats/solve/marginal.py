@@ -20,8 +20,8 @@ from ..model.tangent import in_centred_basis
 from .integrands import Around, Part, around_modes, curvatures_of, parts_of, slopes_of, times
 from .louis import by_item, complete_and_missing
 
-# Of the differences of the gradient that make the information of Laplace's method.
-_STEP = 1e-4
+# Of the differences of the gradient that make the information of Laplace's method; they are right to as many digits.
+_STEP = 1e-5
 
 
 @lru_cache(maxsize=16)
@@ -183,11 +183,9 @@ class Marginal:
         """
         if not self.is_laplace:
             return self.curved(values).information
-        columns = [
-            (self.value(values - _STEP * unit)[1] - self.value(values + _STEP * unit)[1]) / (2.0 * _STEP)
-            for unit in np.eye(len(values))
-        ]
-        return 0.5 * (np.array(columns) + np.array(columns).T)
+        here, steps = self.value(values)[1], _STEP * np.eye(len(values))
+        columns = np.array([here - self.value(values + step)[1] for step in steps]) / _STEP
+        return 0.5 * (columns + columns.T)
 
     @property
     def is_laplace(self) -> bool:
