@@ -37,6 +37,10 @@ BASIS_ITEMS = 60
 
 # Cells times nodes of judges whose effects are integrated out, in memory at the same time: pieces that stay in the cache.
 NODES_AT_ONCE = 500_000
+# Nodes of a judge up to which starts of Laplace's method climb with several nodes for each effect.
+ROUGH_NODES = 100
+# Squared coordinates of such a fit for every cell of a judge up to which each of its steps has an information of its own.
+CHEAP_INFORMATION = 500
 # Cells beyond which such a fit has no random starts beside the one that looks for the next direction.
 RANDOM_STARTS_CELLS = 100_000
 # Judges below which a sample says little about how judges differ.
