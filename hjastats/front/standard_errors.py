@@ -12,6 +12,7 @@ from .. import limits
 from ..data.comparisons import Comparisons
 from ..diagnostics.dependence import dependence
 from ..inference.clusters import Clusters
+from ..model.structures import Sampled
 from ..results import HJAResults
 from .asked import AUTO, Asked, Chosen
 
@@ -25,7 +26,7 @@ def with_errors(result: HJAResults, asked: Asked, chosen: Chosen) -> HJAResults:
     if result.fit.penalty is not None:
         chosen.say("errors", "nonrobust", "of the posterior: robust ones are too small where verdicts are all one way")
         return result
-    if result.fit.layout.structure.kind == "sampled":
+    if result.fit.layout.structure.kind == Sampled.kind:
         return _of_a_sample(result, chosen)
     data, remark = result.model.comparisons, ""
     for clusters in _ways(result, data):
