@@ -130,6 +130,10 @@ CONTRAST_NUMBERS = 50_000_000
 # Verdicts of a judge below which it has no parameters of its own by default: three for each of sensitivity, position and ties leave
 # too few surprises to tell them from chance.
 LIGHT_JUDGE = 30
+# Rows beyond which light judges are pooled by default, and not a sample, whose choice would take minutes; and directions of a
+# sample that are tried, since each multiplies the nodes of the quadrature.
+SAMPLED_ROWS = 100_000
+SAMPLE_DIRECTIONS = 2
 # Seconds of work before a progress bar shows.
 SILENT_SECONDS = 2.0
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import NoneType
 from typing import Any
 
@@ -16,7 +18,7 @@ from ..words import quoted
 from .comparisons import Comparisons, checked_comparisons, divided
 from .labels import TableRows, amounts, broken_text, code_columns, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
-from .roles import Roles
+from .roles import NoJudge, Roles
 from .shape import Given, Laid
 from .shares import Spread, spread, stacked
 from .sources import Keep, Reader, may_hold_containers
@@ -184,6 +186,40 @@ def read_comparisons(
     if not isinstance(single_judge, str | NoneType):
         raise ComparisonError(f"single_judge must be the name of the only judge, a text, got {single_judge!r}.")
     given = Given(asked, *others, has_judge=single_judge is None)
+    read = partial(_read, source, keep, format, separator, codes, drop, both_bad, counts, clean)
+    try:
+        return read(given, single_judge)
+    except NoJudge as error:
+        raise ComparisonError(*error.args[:-1], *_further_faults(source, read, given), ".") from None
+
+
+def _further_faults(source: Source, read: Callable[[Given, str], Comparisons], given: Given) -> list[object]:
+    """What there is to ask beside who judged, so that one message is enough."""
+    if isinstance(source, bytes) or hasattr(source, "read"):
+        return []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            read(replace(given, has_judge=False), "all")
+    except ComparisonError as error:
+        return ["; and ", *error.args[:-1], str(error.args[-1]).removesuffix(".")]
+    return []
+
+
+def _read(
+    source: Source,
+    keep: Keep,
+    format: str | None,
+    separator: str | None,
+    codes: Codes | None,
+    drop: Iterable[object] | str | None,
+    both_bad: BothBad,
+    counts: bool | None,
+    clean: bool | None,
+    given: Given,
+    single_judge: str | None,
+) -> Comparisons:
+    """The comparisons of a source whose columns are named."""
     try:
         table = Reader.of(given, keep, format, separator).read(source)
     except UnicodeEncodeError as error:
