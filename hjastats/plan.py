@@ -103,6 +103,7 @@ class PlanQuestions(Menu):
         cost: Mapping[str, float] | None = None,
         candidates: Any = None,
         batch: int | None = None,
+        per_judge: int | None = None,
         rng: int | np.random.Generator | None = 0,
     ) -> NextQuestions:
         """Which judge to ask about which pair of items, in which order, next.
@@ -122,6 +123,9 @@ class PlanQuestions(Menu):
             Every judge about every pair by default.
         batch : int, optional
             Number the comparisons by batches of this size, after each of which to fit again.
+        per_judge : int, optional
+            Where judges are a sample: verdicts that a new judge gives before another one is found; by default as many as the median
+            judge gave.
         rng : int or numpy.random.Generator
             For the order of prompts that are used equally often.
 
@@ -144,5 +148,13 @@ class PlanQuestions(Menu):
         """
         observed = None if self._model.comparisons is None else self._model.observations
         return next_questions(
-            self._fit, observed, budget, goal=goal, cost=cost, candidates=candidates, batch=batch, rng=rng
+            self._fit,
+            observed,
+            budget,
+            goal=goal,
+            cost=cost,
+            candidates=candidates,
+            batch=batch,
+            per_judge=per_judge,
+            rng=rng,
         )

@@ -1,15 +1,14 @@
-"""What verdicts are collected for: contrasts that are to be told from a value, and how their errors shrink with more verdicts."""
+"""What verdicts are collected for: contrasts that are to be told from a value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import stats
-from scipy.optimize import brentq
 
 from ..data.arrays import check_alpha
 from ..errors import ContrastError, IdentificationError, OptionError
@@ -18,8 +17,6 @@ from ..words import quoted
 from .contrasts import contrast
 from .simultaneous import largest_differences, pairwise_differences
 
-# Verdicts beyond which there is no use in asking for more.
-OUT_OF_REACH = 1e9
 # Standard errors beyond the critical value at which nothing is left to find out.
 FAR = 3.0
 
@@ -185,80 +182,6 @@ GOALS: dict[str, Callable[[Fit, float], Goal]] = {
     "order all": _all_in_order,
     "places": _places,
 }
-
-
-# How errors shrink
-
-
-@dataclass(frozen=True)
-class Errors:
-    """Variances of contrasts by what they come from.
-
-    Attributes
-    ----------
-    verdicts : ndarray, shape (m,)
-        What more verdicts of the same kind make smaller, also on the same clusters.
-    clusters : ndarray, shape (m,)
-        What only more clusters make smaller: prompts that suit some items more, say. Zero without clustered errors.
-    n_verdicts : float
-    n_clusters : int
-        Zero without clustered errors.
-    name : str
-        What the clusters are.
-    """
-
-    verdicts: np.ndarray
-    clusters: np.ndarray
-    n_verdicts: float
-    n_clusters: int = 0
-    name: str = ""
-
-    @property
-    def total(self) -> np.ndarray:
-        """Variances now, shape (m,)."""
-        return self.verdicts + self.clusters
-
-    def after(self, n: float, *, are_new: bool) -> np.ndarray:
-        """Variances after n more verdicts in the present mix, on new clusters, as many on each, or on those there are."""
-        shrunk = self.n_verdicts / (self.n_verdicts + n)
-        return self.verdicts * shrunk + self.clusters * (shrunk if are_new else 1.0)
-
-    def with_verdicts(self, verdicts: np.ndarray) -> Errors:
-        """The same with other variances of the verdicts."""
-        return replace(self, verdicts=verdicts)
-
-    def clusters_of(self, n: float) -> int:
-        """New clusters that so many verdicts fill as those there are."""
-        return int(np.ceil(n * self.n_clusters / self.n_verdicts))
-
-
-def split_errors(fit: Fit, rows: np.ndarray) -> Errors:
-    """What verdicts and what clusters contribute to the variances of contrasts with the given Jacobian (m, n_free).
-
-    Verdicts that are independent given the model have its variance. What cluster-robust variances have beyond that is what verdicts
-    of a cluster have in common. A cluster contributes to a contrast the sum of ``c'C x`` times residuals. Twice as many
-    verdicts on each cluster halve ``C`` and have four times as many pairs: what pairs have in common stays. Twice as many clusters
-    halve it.
-    """
-    of_model, chosen = fit.model_covariance.variances(rows), fit.covariance.variances(rows)
-    if fit.choice.kind != "cluster":
-        return Errors(chosen, np.zeros(len(rows)), fit.n_comparisons)
-    facts, verdicts = fit.choice.facts, np.minimum(of_model, chosen)
-    groups = facts.get("groups")
-    name = groups if isinstance(groups, str) else "cluster"
-    return Errors(verdicts, chosen - verdicts, fit.n_comparisons, int(facts["n_groups"]), name)
-
-
-def verdicts_needed(goal: Goal, errors: Errors, power: float, *, are_new: bool) -> float:
-    """Verdicts in the present mix after which the goal is reached with some power; infinite if no number of them is enough."""
-
-    def lacking(log_n: float) -> float:
-        return goal.power(errors.after(np.expm1(log_n), are_new=are_new)) - power
-
-    if lacking(0.0) >= 0.0:
-        return 0.0
-    most = np.log(OUT_OF_REACH)
-    return float(np.ceil(np.expm1(brentq(lacking, 0.0, most)))) if lacking(most) > 0.0 else np.inf
 
 
 def closest(goal: Goal, variances: np.ndarray) -> int:
