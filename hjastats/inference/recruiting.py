@@ -1,8 +1,9 @@
 """What verdicts of the judges at hand, and of judges who are yet to be found, tell about the population they are drawn from.
 
-Near the estimate every predictor is ``x . beta + l . z_k``: beta are scores and mean coefficients, z_k the judge's own effects, which
-are integrated out. A verdict of weight w then adds ``w q q' / (1 + w l'D l)`` to the information about beta, where D is the covariance
-of z_k given what the judge said, and q the part of x that z_k does not explain. Spreads and directions are held at their estimates.
+Near the estimate every predictor is ``x . beta + l . z_k``: beta are scores and mean coefficients, z_k the judge's own effects,
+which are integrated out. A verdict of weight w then adds ``w q q' / (1 + w l'D l)`` to the information about beta, where D is the
+covariance of z_k given what the judge said, and q the part of x that z_k does not explain. Spreads and directions are held at
+their estimates.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def shares_of_judges(fit: PopulationFit, rows: np.ndarray) -> np.ndarray:
 
 
 class PanelAllocator:
-    """Chooses comparisons one after the other, of judges at hand or of new ones, as :class:`~hjastats.inference.allocation.Allocator`.
+    """Chooses comparisons one after the other, of judges at hand or of new ones; see ``Allocator``.
 
     Judge number ``n_judges`` of the candidates is whoever is found next.
 

@@ -121,8 +121,8 @@ def limiting(errors: Errors) -> str:
         return ""
     share = errors.clusters.sum() / errors.total.sum()
     return (
-        f"{percent(share, 0)} of the variance is between the {errors.told(errors.n_clusters)}: more verdicts {errors.word} them buy "
-        "little, new ones do."
+        f"{percent(share, 0)} of the variance is between the {errors.told(errors.n_clusters)}: more verdicts {errors.word} "
+        "them buy little, new ones do."
     )
 
 
@@ -140,6 +140,6 @@ def allocator(
         return PanelAllocator(fit, goal, candidates, ahead, per_judge)
     if per_judge is not None:
         raise OptionError(
-            "per_judge is about new judges, and this model is about those at hand: PopulationHJAModel plans for others."
+            "per_judge is about new judges, and this model knows those at hand only: PopulationHJAModel plans for others."
         )
     return Allocator(fit, goal, candidates, ahead)

@@ -12,8 +12,9 @@ from statsmodels.stats.power import NormalIndPower
 import hjastats as hja
 from hjastats.data.comparisons import Comparisons
 from hjastats.inference.allocation import Allocator, telling
-from hjastats.inference.goals import Errors, read_goal, split_errors
+from hjastats.inference.goals import read_goal
 from hjastats.inference.planning import every_candidate
+from hjastats.inference.shrinking import Errors, split_errors
 from tests.panels import clustered_panel
 
 CLOSE = "mu[model-B] - mu[model-F]"
