@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import stats
@@ -19,6 +19,9 @@ from .simultaneous import largest_differences, pairwise_differences
 
 # Standard errors beyond the critical value at which nothing is left to find out.
 FAR = 3.0
+
+# Weights of contrasts from their distances, variances and the critical value.
+Weigh: TypeAlias = "Callable[[np.ndarray, np.ndarray, float], np.ndarray]"
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Goal:
         From the value tested against, on the scale of the test.
     critical : float
         Standard errors beyond which a contrast counts as told from it.
+    again : callable
+        The rows at another fit of the same model.
     weigh : callable, optional
         Weights of the contrasts' variances (m,) from their distances, variances and the critical value; all alike by default.
     of_items : tuple, optional
@@ -46,7 +51,8 @@ class Goal:
     rows: np.ndarray
     distance: np.ndarray
     critical: float
-    weigh: Callable[[np.ndarray, np.ndarray, float], np.ndarray] | None = None
+    again: Callable[[Fit], np.ndarray]
+    weigh: Weigh | None = None
     of_items: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def along(self, movement: np.ndarray) -> np.ndarray:
@@ -115,16 +121,35 @@ def read_goal(fit: Fit, goal: Any, alpha: float = 0.05) -> Goal:
     distance, rows = found.on_scales()
     critical = float(stats.norm.isf(alpha / 2.0 / len(found.names)))
     text = ", ".join(f"{name} from {null:g}" for name, null in zip(found.names, found.null, strict=True))
-    return Goal(f"tell {text}", list(found.names), rows, distance, critical)
+    again = partial(_contrast_rows, spec=goal)
+    return Goal(f"tell {text}", list(found.names), rows, distance, critical, again)
+
+
+def _contrast_rows(fit: Fit, spec: Any) -> np.ndarray:
+    return contrast(fit, spec).on_scales()[1]
+
+
+def _difference_rows(fit: Fit, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Jacobian of differences between scores of the consensus."""
+    rows = fit.vector("mu", np.arange(len(fit.layout.items)))[2]
+    return rows[first] - rows[second]
 
 
 def _of_two(fit: Fit, pair: np.ndarray, alpha: float) -> Goal:
     """Two items told apart."""
-    (first, second), mu, rows = fit.vector("mu", pair)
-    text = f"separate {first} from {second}"
-    return Goal(
-        text, [f"{first} and {second}"], rows[:1] - rows[1:], mu[:1] - mu[1:], float(stats.norm.isf(alpha / 2.0))
-    )
+    first, second = (fit.layout.items[i] for i in pair)
+    text, critical = f"separate {first} from {second}", float(stats.norm.isf(alpha / 2.0))
+    return _of_differences(fit, pair[:1], pair[1:], text, critical)
+
+
+def _of_differences(
+    fit: Fit, first: np.ndarray, second: np.ndarray, text: str, critical: float, weigh: Weigh | None = None
+) -> Goal:
+    """Items told apart in pairs, of positions (m,)."""
+    names, mu, _ = fit.vector("mu", np.arange(len(fit.layout.items)))
+    again = partial(_difference_rows, first=first, second=second)
+    pairs = [f"{names[i]} and {names[j]}" for i, j in zip(first, second, strict=True)]
+    return Goal(text, pairs, again(fit), mu[first] - mu[second], critical, again, weigh)
 
 
 def _top(fit: Fit, alpha: float) -> Goal:
@@ -132,9 +157,8 @@ def _top(fit: Fit, alpha: float) -> Goal:
 
 
 def _all_in_order(fit: Fit, alpha: float) -> Goal:
-    names, mu, rows = fit.vector("mu", fit.best_first[0])
-    text = [f"{a} and {b}" for a, b in pairwise(names)]
-    return Goal("order all items", text, rows[:-1] - rows[1:], mu[:-1] - mu[1:], _joint_critical(fit, alpha), _as_hard)
+    order, critical = fit.best_first[0], _joint_critical(fit, alpha)
+    return _of_differences(fit, order[:-1], order[1:], "order all items", critical, _as_hard)
 
 
 def _joint_critical(fit: Fit, alpha: float) -> float:
@@ -151,22 +175,14 @@ def _as_hard(distance: np.ndarray, variances: np.ndarray, critical: float) -> np
 
 def _places(fit: Fit, alpha: float) -> Goal:
     """As many pairs as possible told apart when all are compared: that makes the ranges of places narrow."""
-    names, mu, rows = fit.vector("mu", np.arange(len(fit.layout.items)))
-    low, high = np.triu_indices(len(names), 1)
+    _, mu, rows = fit.vector("mu", np.arange(len(fit.layout.items)))
+    low, high = np.triu_indices(len(mu), 1)
     critical = _joint_critical(fit, alpha)
     # Pairs that are told apart by far need nothing.
     z = np.abs(pairwise_differences(mu, fit.covariance.of(rows)).z)[low, high]
     low, high = (side[z < max(critical + FAR, z.min() + 1.0)] for side in (low, high))
-    text = [f"{names[i]} and {names[j]}" for i, j in zip(low, high, strict=True)]
-    return Goal(
-        "narrow the ranges of places",
-        text,
-        rows[low] - rows[high],
-        mu[low] - mu[high],
-        critical,
-        _near,
-        (rows, low, high),
-    )
+    found = _of_differences(fit, low, high, "narrow the ranges of places", critical, _near)
+    return replace(found, of_items=(rows, low, high))
 
 
 def _near(distance: np.ndarray, variances: np.ndarray, critical: float) -> np.ndarray:

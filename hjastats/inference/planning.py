@@ -23,6 +23,7 @@ from ..words import counted, percent, quoted, told_p
 from ..writing import text_or_file
 from .allocation import Allocation, Candidates
 from .clusters import Clusters
+from .foretelling import RANGE, foretold
 from .goals import Goal, closest, pairs_told_apart, read_goal
 from .shrinking import Errors, allocator, limiting, split_errors, verdicts_needed
 
@@ -152,7 +153,8 @@ class NextQuestions(Shown):
         goal is expected to have then (of several contrasts, the root of their mean variance).
     goal : str
     errors : pandas.DataFrame
-        By contrast: std_err now, and as predicted after all of them.
+        By contrast: std_err now; after all of them, as expected; and lower and upper, between which 8 of 10 are, the estimates
+        being uncertain (not known for judges who are a sample, and of very many parameters).
     note : str
         What else limits the error.
     """
@@ -177,11 +179,13 @@ class NextQuestions(Shown):
         return text_or_file(text, path)
 
     def _shown(self) -> list[Piece]:
-        now, then = np.sqrt((self.errors**2).mean())
+        now, then, low, high = np.sqrt((self.errors**2).mean())
+        between = f" ({low:.4f} to {high:.4f})" if np.isfinite(low) else ""
         asked = self.table.groupby(["judge"]).size().sort_values(ascending=False)
         judges = ", ".join(f"{judge} {n}" for judge, n in asked.head(4).items())
         told = (
-            f"{counted(len(self.table), 'comparison')} to {self.goal}: standard error {now:.4f} now, {then:.4f} expected after. "
+            f"{counted(len(self.table), 'comparison')} to {self.goal}: standard error {now:.4f} now, {then:.4f} expected after"
+            f"{between}. "
             f"By judge: {judges}{', ...' if len(asked) > 4 else ''}."
         )
         return [
@@ -357,8 +361,8 @@ def next_questions(
         raise OptionError(f"per_judge must be a whole number of verdicts of a new judge from 1, got {per_judge!r}.")
     wanted, prices = read_goal(fit, goal, alpha), read_prices(fit, cost)
     known, rows = _read_candidates(fit, candidates, prices)
-    data = None if observed is None else observed.data
-    prompts = None if data is None or rows is not None else _Prompts.of(data, generator(rng))
+    data, rng = None if observed is None else observed.data, generator(rng)
+    prompts = None if data is None or rows is not None else _Prompts.of(data, rng)
     if prompts is not None and fit.layout.has_judge_parameters:
         known = prompts.limited(known, budget)
     chooser = allocator(fit, wanted, known, budget / float(prices.mean()), per_judge)
@@ -366,8 +370,12 @@ def next_questions(
         chooser.is_next_turned = _is_first_more_often(data, known)
     asked = chooser.run(float(budget), look=min(limits.ASKED_AT_A_LOOK, batch or limits.ASKED_AT_A_LOOK))
     errors = split_errors(fit, wanted.rows)
-    path = errors.of_mean.after_plan(asked.path[1:] / asked.path[0])
-    table = _table(fit, known, asked, prices).assign(std_err=np.sqrt(path))
+    left, drawn = _foretold(fit, wanted, known, asked, rng)
+    # As the model has it, and from the first to the last more and more as it is foretold.
+    path = (
+        asked.path[1:] / asked.path[0] * (left.mean() / asked.left.mean()) ** np.linspace(0.0, 1.0, len(asked.chosen))
+    )
+    table = _table(fit, known, asked, prices).assign(std_err=np.sqrt(errors.of_mean.after_plan(path)))
     if rows is not None:
         table.insert(0, "row", rows.index[asked.chosen])
         if "prompt" in rows:
@@ -379,16 +387,30 @@ def next_questions(
         table.insert(3, prompts.name, prompts.assign(replace(chosen, judge=chosen.judge + asked.new)))
     if batch is not None:
         table["batch"] = np.arange(len(table)) // batch + 1
-    after = errors.after_plan(asked.left)
-    shown = pd.DataFrame(
-        {"now": np.sqrt(errors.total), "after": np.sqrt(after)}, index=pd.Index(wanted.names, name="contrast")
-    )
+    ends = [errors.after_plan(np.quantile(drawn, end, axis=0)) for end in RANGE]
+    after = dict(zip(("now", "after", "lower", "upper"), (errors.total, errors.after_plan(left), *ends), strict=True))
+    shown = np.sqrt(pd.DataFrame(after, index=pd.Index(wanted.names, name="contrast")))
     notes = [limiting(errors)]
     if prompts is not None and (n_new := int(table[prompts.name].isna().sum())):
         notes.append(
             f"{n_new:,} of them need new values of {prompts.name}: the judge has seen the pair with all there are."
         )
     return NextQuestions(table, wanted.text, shown, " ".join(filter(None, notes)))
+
+
+def _foretold(
+    fit: Fit, goal: Goal, known: Candidates, asked: Allocation, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of the variances that all of the comparisons leave, as expected (m,) and at draws of the estimates (n_draws, m)."""
+    if isinstance(fit, PopulationFit) or not len(asked.chosen):
+        return asked.left, np.tile(np.nan, (1, len(asked.left)))
+    chosen = known.take(asked.chosen)
+    first, second = (
+        np.where(asked.is_turned, a, b) for a, b in ((chosen.second, chosen.first), (chosen.first, chosen.second))
+    )
+    before = fit.model_covariance.variances(goal.rows)
+    left, drawn = foretold(fit, goal, replace(chosen, first=first, second=second), rng)
+    return left / before, drawn / before if len(drawn) else np.tile(np.nan, (1, len(before)))
 
 
 def read_prices(fit: Fit, cost: Mapping[str, float] | None) -> np.ndarray:
