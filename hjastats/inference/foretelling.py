@@ -1,7 +1,7 @@
 """What errors planned comparisons will leave, given that the estimates they are planned by err, too.
 
-The error of a difference grows with the difference itself where the scale of the scores is estimated, and the largest of many
-estimated differences is too large. Errors are therefore foretold at scores shrunk as those of items drawn from a normal distribution
+The error of a difference grows with the difference where the scale of the scores is estimated, and the largest of many estimated
+differences is too large. Errors are therefore foretold at scores shrunk as those of items drawn from a normal distribution
 are, and for other scores and sensitivities that the data leave possible.
 """
 
