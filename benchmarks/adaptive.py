@@ -88,9 +88,10 @@ def coverage(n: int) -> None:
             last = fitted(hja.JAModel, rows)
             told += [] if last.fit.why_no_errors else [covers(truth, last)]
         share, joint = np.array(told, dtype=float).T
+        root = np.sqrt(len(told))
         print(
-            f"  {goal}: 95% intervals of differences hold {share.mean():.3f} ± {share.std() / np.sqrt(len(told)):.3f}, joint ranges "
-            f"{joint.mean():.3f} ± {joint.std() / np.sqrt(len(told)):.3f} of {len(told)}",
+            f"  {goal}: 95% intervals of differences hold {share.mean():.3f} ± {share.std() / root:.3f}, "
+            f"joint ranges {joint.mean():.3f} ± {joint.std() / root:.3f} of {len(told)}",
             flush=True,
         )
 
@@ -117,7 +118,7 @@ def looks(n: int) -> None:
 
 
 def weighted(n: int) -> None:
-    """BTL where judges have tastes: a fifth of each round at random, the rest by the plan; its target is that of uniform questions."""
+    """BTL where judges have tastes: a fifth of each round at random, the rest by the plan; the target is that of random ones."""
     cells = [(k, i, j) for k in range(len(GAMMA)) for i in range(N_ITEMS) for j in range(N_ITEMS) if i != j]
     errors: dict[str, list[np.ndarray]] = {"all at random": [], "by the plan": [], "by the plan, weighted": []}
     for seed in range(n):

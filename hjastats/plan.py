@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .data.asking import n_rounds
 from .fitted import Fit
 from .inference.planning import NextQuestions, Power, SampleSize, Stopping, next_questions, power, sample_size, stopping
 from .looks import Menu
@@ -83,8 +84,19 @@ class PlanQuestions(Menu):
         """
         return sample_size(self._fit, goal, power=power, alpha=alpha)
 
-    def stopping(self, goal: Any = "top2", *, alpha: float = 0.05, power: float = 0.8) -> Stopping:
+    def stopping(
+        self, goal: Any = "top2", *, alpha: float = 0.05, power: float = 0.8, looks: int | None = None
+    ) -> Stopping:
         """Whether what is known is enough for a goal, and if not, what is missing.
+
+        Parameters
+        ----------
+        goal : str, callable, dict or list
+        alpha, power : float
+            Level of the test, and power that further verdicts should reach.
+        looks : int, optional
+            How often the question was asked while verdicts came in, this time included. Each look is tested at its share of the
+            level. By default the rounds that the data declare (``asked_in``), or one.
 
         Examples
         --------
@@ -93,7 +105,8 @@ class PlanQuestions(Menu):
         >>> bool(result.plan.stopping("order all"))
         False
         """
-        return stopping(self._fit, goal, alpha=alpha, power=power)
+        looks = n_rounds(self._model.comparisons) if looks is None else looks
+        return stopping(self._fit, goal, alpha=alpha, power=power, looks=looks)
 
     def next(
         self,

@@ -223,12 +223,12 @@ class Allocator:
                 spent += float(self.candidates.price[index]) * amount
                 following.ask(best)
                 path.append(float(self.variances.mean()))
-        index, is_turned, new = (
+        which, is_turned, new = (
             np.array(chosen, dtype=int),
             np.array(turned, dtype=bool),
             np.zeros(len(chosen), dtype=int),
         )
-        return Allocation(index, is_turned, self.variances, self.variances / before, np.array(path), amount, new)
+        return Allocation(which, is_turned, self.variances, self.variances / before, np.array(path), amount, new)
 
 
 class _Followed:

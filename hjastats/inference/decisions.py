@@ -35,10 +35,6 @@ DRAWN_FROM = {
 }
 
 
-# Share of judges who prefer an item, and its columns in the table of shares.
-_SHARES = {"share": "share", "share_lower": "ci_lower", "share_upper": "ci_upper"}
-
-
 # Draws
 
 
@@ -365,7 +361,9 @@ def head_to_head(fit: Fit, first: str, second: str, judge: str | None = None, al
     z = eta / error
     own = fit.at.scores[:, fit.positions("mu", labels)]
     lower, middle, upper = probability(np.array([eta - half, eta, eta + half]))
-    share = share_of_judges(fit, first, second, alpha).iloc[0] if isinstance(fit, PopulationFit) else {}
+    share = [np.nan, np.nan, np.nan]
+    if isinstance(fit, PopulationFit):
+        share = share_of_judges(fit, first, second, alpha)[["share", "ci_lower", "ci_upper"]].iloc[0].tolist()
     return HeadToHead(
         *(first, second, judge, float(middle), float(lower), float(upper), eta, error, z),
         p_value=float(2.0 * stats.norm.sf(abs(z))),
@@ -373,7 +371,9 @@ def head_to_head(fit: Fit, first: str, second: str, judge: str | None = None, al
         ties=_verdicts(fit, eta, judge),
         n_for=int((own[:, 0] > own[:, 1]).sum()) if fit.layout.structure.judges_differ else -1,
         n_judges=len(own),
-        **{to: float(share[name]) for to, name in _SHARES.items() if name in share},
+        share=share[0],
+        share_lower=share[1],
+        share_upper=share[2],
     )
 
 

@@ -279,8 +279,11 @@ def best_mix(fit: Fit, goal: Goal, n: float) -> Allocation:
     return allocator(fit, goal, every_candidate(fit), n).run(n, amount=amount, look=10)
 
 
-def stopping(fit: Fit, goal: Any, *, alpha: float, power: float) -> Stopping:
-    """Whether a goal is reached, and what is missing."""
+def stopping(fit: Fit, goal: Any, *, alpha: float, power: float, looks: int) -> Stopping:
+    """Whether a goal is reached at the last of some looks, each of which has its share of the level, and what is missing."""
+    if isinstance(looks, bool) or not isinstance(looks, int | np.integer) or looks < 1:
+        raise OptionError(f"looks must be a whole number of tests from 1, got {looks!r}.")
+    whole, alpha = alpha, alpha / looks
     wanted = read_goal(fit, goal, alpha)
     if wanted.text.startswith("narrow"):
         n_told, n = pairs_told_apart(fit, alpha)
@@ -300,8 +303,13 @@ def stopping(fit: Fit, goal: Any, *, alpha: float, power: float) -> Stopping:
     else:
         told = f"Not enough to {wanted.text}: {which} cannot be told apart ({told_p(p)}). "
         told += sample_size(fit, goal, power=power, alpha=alpha).sentence
-    looks = f"Who looks after every batch errs more often than {percent(alpha, 0)}: plan the looks."
-    return Stopping(bool(is_enough), f"{told} {looks}")
+    if looks == 1:
+        counted_looks = (
+            f"Who looks after every batch errs more often than {percent(alpha, 0)}: count the looks (looks=)."
+        )
+    else:
+        counted_looks = f"Each of {looks} looks is held to {percent(whole, 0)} / {looks}."
+    return Stopping(bool(is_enough), f"{told} {counted_looks}")
 
 
 # What to ask next
@@ -389,7 +397,9 @@ def next_questions(
         table["batch"] = np.arange(len(table)) // batch + 1
     ends = [errors.after_plan(np.quantile(drawn, end, axis=0)) for end in RANGE]
     after = dict(zip(("now", "after", "lower", "upper"), (errors.total, errors.after_plan(left), *ends), strict=True))
-    shown = np.sqrt(pd.DataFrame(after, index=pd.Index(wanted.names, name="contrast")))
+    shown = pd.DataFrame(
+        {name: np.sqrt(values) for name, values in after.items()}, pd.Index(wanted.names, name="contrast")
+    )
     notes = [limiting(errors)]
     if prompts is not None and (n_new := int(table[prompts.name].isna().sum())):
         notes.append(

@@ -86,12 +86,12 @@ class _Panel:
             cells = take(design, np.arange(first, min(first + step, len(design.n))))
             x, loading, weight = _linear(cells, at, effects[cells.judge])
             weight = weight * times_over
-            whole += (x * weight[:, None]).T @ x
+            whole = whole + (x * weight[:, None]).T @ x
             np.add.at(shared, cells.judge, x[:, :, None] * (weight[:, None] * loading)[:, None])
             np.add.at(within, cells.judge, loading[:, :, None] * (weight[:, None] * loading)[:, None])
         within = np.linalg.inv(within)
-        whole -= np.einsum("kpd,kde,kqe->pq", shared, within, shared, optimize=True)
-        return cls(at, effects, shared, within, whole)
+        explained = np.einsum("kpd,kde,kqe->pq", shared, within, shared, optimize=True)
+        return cls(at, effects, shared, within, whole - explained)
 
     def covariance(self, n_items: int) -> np.ndarray:
         """Of scores and coefficients; the level of the scores, which means nothing, is held."""
