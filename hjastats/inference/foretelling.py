@@ -24,7 +24,7 @@ _N_DRAWS = 30
 
 
 def foretold(fit: Fit, goal: Goal, asked: Candidates, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Variances of a goal's contrasts after some comparisons: as expected (m,), and at draws of the estimates (n_draws, m)."""
+    """Variances of a goal's contrasts after some comparisons: at the shrunken scores (m,), and at draws about them (n_draws, m)."""
     _, mu, rows = fit.vector("mu", np.arange(len(fit.layout.items)))
     shift = score_draws(mu, fit.covariance.of(rows), rng=rng).mean(axis=0) - mu
     n_draws = _N_DRAWS if fit.layout.n_free <= limits.REDRAWN_FREE else 0

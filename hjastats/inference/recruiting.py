@@ -80,18 +80,19 @@ class _Panel:
         """Everything the judges of a fit said, as many times over."""
         at, effects, design = fit.population, fit.predicted[0], fit.design
         n_judges, d, p = *effects.shape, fit.design.n_items + len(fit.population.shared) + len(fit.population.means)
-        whole, shared, within = np.zeros((p, p)), np.zeros((n_judges, p, d)), np.tile(np.eye(d), (n_judges, 1, 1))
+        whole = np.zeros((p, p))
+        shared, within = np.zeros((n_judges, p, d)), np.tile(np.eye(d), (n_judges, 1, 1))
         step = max(limits.ENTRIES_AT_ONCE // (p * d), 1)
         for first in range(0, len(design.n), step):
             cells = take(design, np.arange(first, min(first + step, len(design.n))))
             x, loading, weight = _linear(cells, at, effects[cells.judge])
             weight = weight * times_over
-            whole = whole + (x * weight[:, None]).T @ x
+            whole += np.asarray((x * weight[:, None]).T @ x)
             np.add.at(shared, cells.judge, x[:, :, None] * (weight[:, None] * loading)[:, None])
             np.add.at(within, cells.judge, loading[:, :, None] * (weight[:, None] * loading)[:, None])
-        within = np.linalg.inv(within)
-        explained = np.einsum("kpd,kde,kqe->pq", shared, within, shared, optimize=True)
-        return cls(at, effects, shared, within, whole - explained)
+        known = np.linalg.inv(within)
+        explained = np.einsum("kpd,kde,kqe->pq", shared, known, shared, optimize=True)
+        return cls(at, effects, shared, known, whole - explained)
 
     def covariance(self, n_items: int) -> np.ndarray:
         """Of scores and coefficients; the level of the scores, which means nothing, is held."""

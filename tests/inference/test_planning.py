@@ -320,7 +320,8 @@ def test_errors_are_foretold_at_scores_that_are_shrunk(panel):
     goal, candidates = read_goal(result.fit, pair), every_candidate(result.fit)
     at_the_estimate = np.sqrt(Allocator(result.fit, goal, candidates, 200).run(200).variances[0])
     row = asked.errors.iloc[0]
-    assert row["after"] < at_the_estimate
+    known = candidates.take(Allocator(result.fit, goal, candidates, 200).run(200).chosen)
+    assert foretold(result.fit, goal, known, np.random.default_rng(0))[0][0] < at_the_estimate**2
     assert row["lower"] < row["after"] < row["upper"] < row["now"]
     assert asked.table["std_err"].iloc[-1] == pytest.approx(row["after"])
     assert f"({row['lower']:.4f} to {row['upper']:.4f})" in repr(asked)

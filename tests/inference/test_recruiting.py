@@ -15,7 +15,7 @@ from hjastats.inference.shrinking import split_errors
 N_ITEMS, PAIR = 6, ("i0", "i1")
 
 
-def crowd(rng, judge, first, second, *, taste=0.6):
+def crowd(rng, judge, first, second, *, taste=1.2):
     """Verdicts of judges drawn from one population: the number of a judge says who it is, whatever the draw."""
     own = np.random.default_rng(5)
     mu, direction = np.linspace(0.7, -0.7, N_ITEMS), own.normal(0.0, taste, N_ITEMS)
@@ -50,19 +50,22 @@ def test_the_linear_model_has_the_errors_of_the_marginal_likelihood(result):
     fit = result.fit
     rows = read_goal(fit, "places").rows
     found = _Panel.of(fit).variances(parameter_rows(fit, rows), N_ITEMS)
-    np.testing.assert_allclose(np.sqrt(found), np.sqrt(fit.model_covariance.variances(rows)), rtol=0.12)
+    ratio = np.sqrt(found / fit.model_covariance.variances(rows))
+    # What is left out can only add: the linear model is never less sure, and by a tenth more at most on average.
+    assert (ratio < 1.02).all()
+    assert ratio.mean() > 0.9
 
 
-def test_more_verdicts_of_the_same_judges_do_not_help_where_judges_limit_the_error(result):
-    rng = np.random.default_rng(1)
-    fit = sampled(crowd(rng, *anybody(rng, 30, 250))).fit
+def test_more_verdicts_of_the_same_judges_leave_what_judges_contribute(result):
     rows = read_goal(result.fit, PAIR).rows
-    errors = split_errors(result.fit, rows)
-    # Ten times the verdicts: what was foretold of the same judges, and what they then have.
-    foretold = float(np.sqrt(errors.after(9.0 * errors.n_verdicts, are_new=False))[0])
-    assert foretold == pytest.approx(float(np.sqrt(fit.covariance.variances(read_goal(fit, PAIR).rows))[0]), rel=0.2)
+    wanted, errors = parameter_rows(result.fit, rows), split_errors(result.fit, rows)
+    now, then = (_Panel.of(result.fit, often).variances(wanted, N_ITEMS)[0] for often in (1.0, 10.0))
+    foretold = errors.after(9.0 * errors.n_verdicts, are_new=False)[0]
+    # Verdicts that are not spread evenly over the judges shrink a little less than their number says.
+    assert 0.9 < foretold / (errors.total[0] * then / now) <= 1.0 + 1e-9
     assert errors.after(1e12, are_new=False)[0] == pytest.approx(errors.clusters[0], rel=1e-6)
-    assert float(np.sqrt(errors.after(9.0 * errors.n_verdicts, are_new=True))[0]) < 0.5 * foretold
+    # Ten times the judges, too.
+    assert errors.after(9.0 * errors.n_verdicts, are_new=True)[0] == pytest.approx(errors.total[0] / 10.0)
 
 
 @pytest.mark.parametrize("goal", [PAIR, "places", "order all"])
@@ -100,7 +103,7 @@ def linear_row(fit, panel, judge, first, second):
 def test_information_of_the_panel_is_the_schur_complement(result):
     """Judges' effects as further parameters with a unit prior, then eliminated."""
     fit = result.fit
-    design, at, z = fit.design, fit.population, fit.predicted[0]
+    design, z = fit.design, fit.predicted[0]
     n_judges, d = z.shape
     whole = np.zeros((N_ITEMS + n_judges * d,) * 2)
     whole[N_ITEMS:, N_ITEMS:] = np.eye(n_judges * d)
@@ -157,8 +160,8 @@ def test_shares_of_judges_stand_in_the_sentence(result):
     assert f"{found.share:.0%} of all judges like these have it ahead" in found.sentence
 
 
-def test_ties_and_positions_are_planned_for(tied_panel):
-    result = hja.PopulationHJAModel.from_comparisons(tied_panel, ties="davidson", position="judge").fit(n_random=0)
+def test_positions_are_planned_for(panel):
+    result = hja.PopulationHJAModel.from_comparisons(panel, position="judge").fit(n_random=0)
     asked = result.plan.next(30)
     assert asked.errors["after"].iloc[0] < asked.errors["now"].iloc[0]
     assert result.plan.stopping("top2").sentence
