@@ -115,6 +115,12 @@ PLACE_DRAWS = 20_000
 ASKED_AT_A_LOOK = 50
 FOLLOWED = 1000
 
+# Questions, of judges who are a sample, that are looked at: 1,000 of 400 judges and 20 items in some seconds.
+CANDIDATES = 200_000
+
+# Free parameters beyond which errors after a plan are foretold at the estimates alone, not at draws of them: 30 informations.
+REDRAWN_FREE = 500
+
 # Clusters below which cluster-robust standard errors are said to be too small.
 FEW_CLUSTERS = 20
 # Clusters of a judge below which those of its own parameters are: in 5 of 100 clusters they covered 0.92, in 10 of them 0.94.

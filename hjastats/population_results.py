@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _NOT_OF_A_SAMPLE = (
     "not available for judges as a sample: single judges have predictions (scores, sensitivity, position), the "
     "population has parameters "
-    "(population, consensus). HJAModel has parameters for each judge, and a plan."
+    "(population, consensus). HJAModel has parameters for each judge."
 )
 
 
@@ -400,7 +400,7 @@ class PopulationResults(HJAResults):
         check_option("method", method, ("wald",))
         return super().conf_int(alpha, cols)
 
-    judges = plan = property(_of_single_judges)
+    judges = property(_of_single_judges)
     bootstrap = diagnose = contrast_formula = drop_terms = fragility = _of_single_judges
     resid_pearson = resid_dev = property(_of_single_judges)
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from ..errors import ComparisonError, Hint
 from ..words import quoted
+from .asking import declared
 from .comparisons import Comparisons, checked_comparisons, divided
 from .labels import TableRows, amounts, broken_text, code_columns, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
@@ -41,6 +42,8 @@ def read_comparisons(
     score: Hashable | None = None,
     place: Hashable | None = None,
     cluster: Hashable | None = None,
+    asked_in: Hashable | None = None,
+    asked_with: Hashable | None = None,
     baseline: str | None = None,
     counts: bool | None = None,
     single_judge: str | None = None,
@@ -80,6 +83,9 @@ def read_comparisons(
     cluster : column name, optional
         What was judged together, such as the prompt or the ranking. Ratings and rankings become pairs within it, and later steps
         cluster by it.
+    asked_in, asked_with : column name, optional
+        The round in which, or the chance with which, each row was asked, where earlier verdicts decided what to ask next (a plan
+        numbers its rounds in ``batch``). Findings say what that does, and ``plan.stopping`` counts the rounds.
     baseline : str, optional
         The item that all others played against, for games that do not say it.
     counts : bool, optional
@@ -176,7 +182,7 @@ def read_comparisons(
     asked = Roles(judge, first, second, outcome, weight, first_wins, second_wins, tied)
     others = (item, score, place, cluster, baseline)
     if isinstance(source, Comparisons):
-        options = (*others, counts, single_judge, codes, drop, clean, keep, format, separator)
+        options = (*others, asked_in, asked_with, counts, single_judge, codes, drop, clean, keep, format, separator)
         if asked.taken() or both_bad != "tie" or any(option is not None for option in options):
             raise ComparisonError("these are Comparisons already: pass them alone, or their to_frame() with options.")
         return source
@@ -234,10 +240,11 @@ def _read(
     judges = codings.get("judge", single_judge or laid.judge or "")
     pairs = coded_pairs(judges, codings["first"], codings["second"], rows, clean)
     columns = frame[table.kept] if table.kept else None
+    asking = declared(pd.DataFrame() if columns is None else columns, asked_in, asked_with)
     # Rows that an engine has counted, or that were made of others, have no label.
     row_labels = frame.index if table.table_rows is None else None
     row_weight = weights(None if roles.weight is None else frame[roles.weight], len(frame), rows)
-    facts = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of}
+    facts = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of, **asking}
     if roles.outcome is None:
         data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels, facts)
         if roles.first_wins is not None:

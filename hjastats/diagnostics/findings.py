@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from .. import limits
+from ..data.asking import chances, n_rounds
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
@@ -98,6 +99,7 @@ def find(fit: Fit, observed: Observations) -> Findings:
         _dropped(data),
         *_swaps(data),
         *_uncounted(data),
+        *_asked(data),
         *_sensitivities(fit),
         *([Finding("camps", True, opposed)] if (opposed := camps_text(fit, data)) else []),
         *_bias(fit),
@@ -115,6 +117,23 @@ def _misfit(fit: Fit, observed: Observations) -> list[Finding]:
         Finding("goodness of fit", fitting.is_warning, fitting.text),
         Finding("stability", stable.is_warning, stable.text),
     ]
+
+
+def _asked(data: Comparisons) -> list[Finding]:
+    """What it means that earlier verdicts decided what to ask."""
+    found, chance = [], chances(data)
+    if (n := n_rounds(data)) > 1:
+        found.append(
+            f"Comparisons were asked in {n:,} rounds ({data.asked_in!r}). That earlier verdicts decided what to ask leaves "
+            "estimates and intervals as they are while the model holds; testing after every round does not: plan.stopping counts "
+            "them."
+        )
+    if chance is not None:
+        found.append(
+            f"Comparisons were asked with chances from {chance.min():.2g} to {chance.max():.2g} ({data.asked_with!r}), which "
+            "estimates and intervals do not need while the model holds."
+        )
+    return [Finding("asking", False, text) for text in found]
 
 
 def _convergence(fit: Fit) -> Finding:
