@@ -110,6 +110,8 @@ def comparisons_document(data: Comparisons) -> dict[str, Any]:
         "has_order": data.has_order,
         "cluster": data.cluster,
         "made_of": data.made_of,
+        "asked_in": data.asked_in,
+        "asked_with": data.asked_with,
     }
 
 

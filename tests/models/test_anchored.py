@@ -174,7 +174,8 @@ def test_a_family_bonus_is_seen():
     turned = panel.with_outcome(np.where(is_turned, (ahead > 0) * 1.0, panel.outcome))
     others = ["judge-2", "judge-3", "judge-4"]
     before, after = (
-        hja.anchor(data.with_metadata(judges=judges, items=items), others).gold().loc["judge-1"] for data in (panel, turned)
+        hja.anchor(data.with_metadata(judges=judges, items=items), others).gold().loc["judge-1"]
+        for data in (panel, turned)
     )
     assert after["family"] - before["family"] > 2 * after["family_se"] > 0
 
