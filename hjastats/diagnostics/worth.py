@@ -245,10 +245,12 @@ class JudgePanel(Shown):
             f"{counted(len(self.judges), 'judge')} of {len(self.judges) + len(self.dropped)}: {quoted(self.judges, 8)}."
         )
         cost = percent(self.cost / self.whole_cost, 0)
+        alone = "One judge is no panel: its own taste is in the ranking and cannot be told from what all would say."
         return [
             f"{kept} Cost: {cost} of that of all; standard error of a difference: {self.error:.3f} instead of "
             f"{self.whole_error:.3f}.",
             f"Fitted again: {self.n_reversed} of {self.n_told} pairs of items that all judges tell apart are turned round.",
+            *([alone] if len(self.judges) == 1 else []),
         ]
 
 

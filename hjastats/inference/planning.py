@@ -411,7 +411,7 @@ def next_questions(
 def _foretold(
     fit: Fit, goal: Goal, known: Candidates, asked: Allocation, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Shares of the variances that all of the comparisons leave, the middle (m,) and at draws of the estimates (n_draws, m)."""
+    """Shares of the variances that all of the comparisons leave, as expected (m,) and at draws of the estimates (n_draws, m)."""
     if isinstance(fit, PopulationFit) or not len(asked.chosen):
         return asked.left, np.tile(np.nan, (1, len(asked.left)))
     chosen = known.take(asked.chosen)
@@ -422,7 +422,7 @@ def _foretold(
     left, drawn = foretold(fit, goal, replace(chosen, first=first, second=second), rng)
     if not len(drawn):
         return left / before, np.tile(np.nan, (1, len(before)))
-    return np.median(drawn, axis=0) / before, drawn / before
+    return left / before, drawn / before
 
 
 def read_prices(fit: Fit, cost: Mapping[str, float] | None) -> np.ndarray:
