@@ -70,6 +70,8 @@ class Comparisons(Shown):
         The column of ``columns`` whose rows were judged together, such as the ranking they were made of, when the format says so.
     made_of : str
         What the rows were made of, where they are not those of the table.
+    asked_in, asked_with : column name or None
+        The columns of ``columns`` that say in which round, or with which chance, a row was asked.
 
     Examples
     --------
@@ -100,6 +102,8 @@ class Comparisons(Shown):
     has_order: bool = True
     cluster: Hashable | None = None
     made_of: str = ""
+    asked_in: Hashable | None = None
+    asked_with: Hashable | None = None
 
     @classmethod
     def from_arrays(
@@ -386,7 +390,7 @@ class Comparisons(Shown):
             columns=self.columns,
             dropped=self.dropped,
         )
-        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of")
+        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "asked_in", "asked_with")
         return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -458,6 +462,10 @@ class Comparisons(Shown):
             told.append(("made of", self.made_of))
         if self.cluster is not None:
             told.append(("clusters", f"{self.columns[self.cluster].nunique():,} by {self.cluster!r}"))
+        if self.asked_in is not None:
+            told.append(("asked in", f"{counted(self.columns[self.asked_in].nunique(), 'round')} by {self.asked_in!r}"))
+        if self.asked_with is not None:
+            told.append(("asked with", f"chances in {self.asked_with!r}"))
         if not self.has_whole_weights:
             told.append(("weights", "no whole numbers: importance, not frequencies"))
         if not self.columns.empty:
