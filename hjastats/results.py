@@ -369,7 +369,13 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> float(result.cov_params().loc["mu[model-A]", "mu[model-B]"].round(6))
         -0.000561
         """
-        result = super().cov_params(*args, **kwargs)
+        try:
+            result = super().cov_params(*args, **kwargs)
+        except (ValueError, IndexError) as error:
+            # statsmodels multiplies what it is given.
+            raise OptionError(
+                f"cov_params takes a matrix with a column for each parameter, or positions: {error}."
+            ) from None
         return pd.DataFrame(result, self._names, self._names) if not args and not kwargs else result
 
     def with_covariance(
@@ -865,7 +871,7 @@ class HJAResults(GenericLikelihoodModelResults):
                                          coef  std err      z
         -mu[model-H] + mu[model-I] = 0  0.352    0.119  2.962
         """
-        if use_t:
+        if use_t not in (None, False):
             raise OptionError("use_t is not available: the tests are asymptotic.")
         return t_test(self.fit, r_matrix, cov_p)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from .comparisons import Comparisons
 from .labels import TableRows, check_index, common_index
 from .labels import weights as checked_weights
 from .shares import check_outcomes, spread
+
+# Numbers beyond it are no quantity of anything, and overflow where they are squared.
+LARGEST = 1e150
 
 
 class UserArrays:
@@ -272,15 +276,80 @@ def generator(rng: Any) -> np.random.Generator:
         ) from None
 
 
-def check_alpha(alpha: Any) -> None:
-    """Refuse what is no probability of an error.
+def check_alpha(alpha: Any, name: str = "alpha") -> None:
+    """Refuse what is no probability of an error, nor a level or a power.
 
     Raises
     ------
     OptionError
     """
-    if not isinstance(alpha, int | float | np.number) or not 0 < alpha < 1:
-        raise OptionError(f"alpha must lie between 0 and 1, got {alpha!r}.")
+    if not isinstance(alpha, Real) or not 0 < alpha < 1:
+        raise OptionError(f"{name} must lie between 0 and 1, got {alpha!r}.")
+
+
+def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> None:
+    """Refuse what is no finite number from ``low`` to ``high``.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(value, Real) or isinstance(value, bool) or not (low <= value <= high and abs(value) < LARGEST):
+        raise OptionError(f"{name} must be a number{_between(low, high)}, got {value!r}.")
+
+
+def check_whole(name: str, value: Any, low: int, high: int = 2**53) -> None:
+    """Refuse what is no whole number from ``low`` to ``high``.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
+        raise OptionError(f"{name} must be a whole number{_between(low, high)}, got {value!r}.")
+
+
+def _between(low: float, high: float) -> str:
+    if high >= 2**53:
+        return "" if np.isinf(low) else f" from {low}"
+    return f" from {low} to {high}"
+
+
+def numbers(name: str, values: Any) -> np.ndarray:
+    """Values as an array of floats.
+
+    Raises
+    ------
+    OptionError
+    """
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise OptionError(f"{name} must be numbers, got {type(values).__name__}.") from None
+
+
+def check_type(name: str, value: Any, type_: type | tuple[type, ...], expected: str) -> None:
+    """Refuse what is not of a type, in the words of users.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(value, type_):
+        raise OptionError(f"{name} must be {expected}, got {type(value).__name__}.")
+
+
+def listed(name: str, values: Any, expected: str) -> list[Any]:
+    """Several values as a list; a text is one value.
+
+    Raises
+    ------
+    OptionError
+    """
+    try:
+        return [values] if isinstance(values, str) else list(values)
+    except TypeError:
+        raise OptionError(f"{name} must be {expected}, got {type(values).__name__}.") from None
 
 
 def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFrame | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -301,7 +302,10 @@ class Comparisons(Shown):
         >>> Comparisons.from_arrays("j", ["a", "b"], ["b", "c"], [1, 0]).with_outcome([0, 1]).outcome
         array([0., 1.])
         """
-        values = np.array(outcome, dtype=float)
+        try:
+            values = np.array(outcome, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise ComparisonError(f"outcomes must be numbers from 0 to 1, got {type(outcome).__name__}.") from None
         if values.shape != self.outcome.shape:
             raise ComparisonError(f"there are {values.size} outcomes for {self.n_rows} comparisons: pass one for each.")
         if np.array_equal(values, self.outcome):
@@ -371,6 +375,8 @@ class Comparisons(Shown):
         >>> data.pool_rare_judges(2).judges
         ('j1', 'others')
         """
+        if not isinstance(label, str) or not isinstance(minimum, Real):
+            raise ComparisonError(f"expected a number of comparisons and a name, got {minimum!r} and {label!r}.")
         if label in self.judges:
             raise ComparisonError(f"a judge is called {label!r} already: choose another label.")
         count = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)

@@ -9,7 +9,17 @@ import pandas as pd
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
-from ..data.arrays import UserArrays, check_option, column, covariate_frame, generator, judge_columns, known_offset
+from ..data.arrays import (
+    UserArrays,
+    check_option,
+    check_type,
+    column,
+    covariate_frame,
+    generator,
+    judge_columns,
+    known_offset,
+    numbers,
+)
 from ..data.cells import collapse, take
 from ..data.comparisons import Comparisons, check_rows
 from ..data.engines import pandas_frame
@@ -248,6 +258,7 @@ class ComparisonModel(GenericLikelihoodModel):
                 f"a formula has an outcome, a tilde and covariates, 'win ~ 0 + length', got {formula!r}."
             )
         data = pandas_frame(data)
+        check_type("data", data, pd.DataFrame, "a data frame")
         names = Names.of_caller(kwargs.get("eval_env"), 1, [formula, judge_exog], data.columns)
         arrays = {"judge": judge, "item_a": item_a, "item_b": item_b}
         roles = {name: value for name, value in arrays.items() if isinstance(value, str)}
@@ -445,9 +456,15 @@ class ComparisonModel(GenericLikelihoodModel):
         return self.structure.tangent(self.structure.nearest(self.layout.unpack(params).scores))
 
     def _checked(self, params: Any) -> np.ndarray:
-        values = np.asarray(params, dtype=float)
+        values = numbers("params", params)
         if values.shape != (self.nparams,):
             raise OptionError(f"expected {self.nparams} parameters (see model.param_names), got shape {values.shape}.")
+        return values
+
+    def _free(self, unconstrained: Any) -> np.ndarray:
+        values = numbers("unconstrained", unconstrained)
+        if values.shape != (self.k_params_free,):
+            raise OptionError(f"expected {self.k_params_free} free coordinates, got shape {values.shape}.")
         return values
 
     @property
@@ -474,7 +491,7 @@ class ComparisonModel(GenericLikelihoodModel):
         >>> bool(np.allclose(model.transform_params(free), model.start_params))
         True
         """
-        return self.layout.pack(self.layout.from_free(np.asarray(unconstrained, dtype=float), self._tangent(at)))
+        return self.layout.pack(self.layout.from_free(self._free(unconstrained), self._tangent(at)))
 
     def untransform_params(self, constrained: Any, at: Any = None) -> np.ndarray:
         """Free coordinates of reported parameters; inverse of :meth:`HJAModel.transform_params`.
@@ -502,7 +519,7 @@ class ComparisonModel(GenericLikelihoodModel):
         True
         """
         anchor = self._tangent(at)
-        there = self.layout.from_free(np.asarray(unconstrained, dtype=float), anchor)
+        there = self.layout.from_free(self._free(unconstrained), anchor)
         tangent = self.structure.tangent(there.scores)
         # Both charts give coordinates to the same scores: change from the anchor's to those at the point itself.
         return self.layout.jacobian(there, tangent) @ np.linalg.inv(self.layout.chart_change(anchor, tangent))
