@@ -234,6 +234,8 @@ def column(name: str, value: Any, data: pd.DataFrame) -> np.ndarray:
             raise ComparisonError(f"{name}={value!r} is not a column; the columns are {quoted(data.columns, 12)}.")
         return data[value].to_numpy(dtype=object)
     values = np.asarray(value, dtype=object)
+    if values.ndim == 0:
+        raise ComparisonError(f"{name} must be the name of a column or one value per row, got {value!r}.")
     if len(values) != len(data):
         raise ComparisonError(f"{name} has length {len(values)} but the data have {len(data)} rows.")
     check_index(name, value, data.index, "the data")
@@ -385,7 +387,7 @@ def columns_of(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     ------
     ComparisonError
     """
-    absent = [name for name in names if name not in frame.columns]
+    absent = [name for name in names if not isinstance(name, str | int) or name not in frame.columns]
     if absent:
         raise ComparisonError(f"no column is called {quoted(absent)}; there are {quoted(frame.columns, 10) or 'none'}.")
     return frame[names]

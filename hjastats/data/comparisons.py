@@ -337,6 +337,12 @@ class Comparisons(Shown):
                     f"the mask has {len(rows)} values for {self.n_rows} comparisons: pass one for each."
                 )
             rows = np.flatnonzero(rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            # An empty list has the type of a number.
+            if rows.shape != (0,):
+                raise ComparisonError("expected a mask, or positions of rows as whole numbers.")
+        elif (np.abs(rows) > self.n_rows - (rows >= 0)).any():
+            raise ComparisonError(f"there are {self.n_rows} rows: positions lie between 0 and {self.n_rows - 1}.")
         rows = rows.astype(int)
         if not rows.size:
             raise ComparisonError("there are no comparisons left: the mask or the positions select none.")
@@ -404,7 +410,7 @@ class Comparisons(Shown):
         >>> data.without_judges(["judge-first", "judge-noise"]).n_judges
         6
         """
-        unwanted = [judges] if isinstance(judges, str) else list(judges)
+        unwanted = [judges] if isinstance(judges, str) else [str(name) for name in judges]
         unknown = sorted(set(unwanted) - set(self.judges))
         if unknown:
             raise ComparisonError(f"no judge is called {quoted(unknown)}; the judges are {quoted(self.judges, 10)}.")

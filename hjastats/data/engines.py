@@ -51,7 +51,10 @@ def pandas_frame(source: Any) -> Any:
     [1, 2]
     """
     if isinstance(source, dict):
-        return pd.DataFrame(source)
+        try:
+            return pd.DataFrame(source)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ComparisonError(f"expected a dict of equally long columns ({error}).") from None
     if source is None or isinstance(source, pd.DataFrame | pd.Series | np.ndarray | list | tuple | str):
         return source
     frame = engine_frame(source)

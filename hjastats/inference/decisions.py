@@ -226,8 +226,8 @@ def board(
     check_alpha(level, "level")
     labels, estimate, covariance = compared_scores(fit, judge)
     n = len(labels)
-    if isinstance(top, bool) or not isinstance(top, int | np.integer) or not 1 <= top <= n:
-        raise OptionError(f"top must be a number of places from 1 to {n}, got {top!r}.")
+    check_whole("top", top, 1)
+    top = min(top, n)
     if anchor is not None and (scale == "win-rate" or anchor not in labels):
         where = "no scale of win rates has an anchor" if scale == "win-rate" else f"there are {quoted(labels)}"
         raise OptionError(f"anchor must be an item to count scores from, got {anchor!r}: {where}.")

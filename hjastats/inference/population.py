@@ -329,7 +329,7 @@ def check_spread(fit: PopulationFit, effect: str) -> int:
     """
     layout = fit.space_layout
     testable = ["gamma", *layout.terms.own_names]
-    if effect not in testable:
+    if not isinstance(effect, str) or effect not in testable:
         raise ContrastError(
             f"effect must be one of {words.quoted(testable)}, got {effect!r}; taste is tested by rank_test, a bootstrap."
         )

@@ -23,7 +23,7 @@ from ..data.arrays import (
 from ..data.cells import collapse, take
 from ..data.comparisons import Comparisons, check_rows
 from ..data.engines import pandas_frame
-from ..data.formulas import NO_ORIGIN, UNREADABLE, CovariateFormula, Names, Origin, design_of
+from ..data.formulas import NO_ORIGIN, SAFE_NAMES, UNREADABLE, CovariateFormula, Names, Origin, design_of, refuse_code
 from ..data.readers import read_comparisons
 from ..errors import REMOVED, ComparisonError, IdentificationError, OptionError
 from ..fitted import Observations
@@ -221,6 +221,7 @@ class ComparisonModel(GenericLikelihoodModel):
         weights: Any = None,
         judge_exog: Any = None,
         offset: Any = None,
+        trusted: bool = True,
         **kwargs: Any,
     ) -> Self:
         """Build the model from a formula such as ``"win ~ 0 + length_diff"``.
@@ -240,6 +241,9 @@ class ComparisonModel(GenericLikelihoodModel):
             Column names of ``data``, or arrays with one value per row of ``data``; a Series has the index of ``data``.
         judge_exog : str, list of str or array_like, optional
             Covariates with judge-specific slopes: columns of ``data``, or the right side of a formula such as ``"0 + length"``.
+        trusted : bool
+            Formulas are Python, as in statsmodels: whatever they say is executed. False refuses, before anything is, all but names
+            of columns, numbers, arithmetic, ``C()`` and functions such as ``log`` and ``bs``, and looks up no names of yours.
         **kwargs
             ``counts``, ``rank``, ``position``, ``ties``, ``missing`` as in the class, and ``eval_env``.
 
@@ -252,6 +256,14 @@ class ComparisonModel(GenericLikelihoodModel):
                     estimate  std_err
         judge
         all judges     0.336     0.04
+
+        A formula that somebody else has sent:
+
+        >>> roles = {"judge": "judge", "item_a": "first", "item_b": "second"}
+        >>> hja.JAModel.from_formula("outcome ~ open('f').read()", frame, **roles, trusted=False)
+        Traceback (most recent call last):
+            ...
+        hjastats.errors.OptionError: the formula may not call 'open': allowed are 'C', 'I', 'Treatment', 'Sum', 'Poly' and 23 more.
         """
         if not isinstance(formula, str) or not formula.partition("~")[0].strip() or "~" not in formula:
             raise ComparisonError(
@@ -259,6 +271,9 @@ class ComparisonModel(GenericLikelihoodModel):
             )
         data = pandas_frame(data)
         check_type("data", data, pd.DataFrame, "a data frame")
+        if not trusted:
+            refuse_code([formula, judge_exog])
+            kwargs["eval_env"] = dict(SAFE_NAMES)
         names = Names.of_caller(kwargs.get("eval_env"), 1, [formula, judge_exog], data.columns)
         arrays = {"judge": judge, "item_a": item_a, "item_b": item_b}
         roles = {name: value for name, value in arrays.items() if isinstance(value, str)}

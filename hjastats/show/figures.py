@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from .. import limits
+from ..data.arrays import check_type, listed
 from ..diagnostics.affinity import family_labels
 from ..diagnostics.biclustering import bicluster
 from ..diagnostics.calibration import calibration_table
@@ -293,6 +294,10 @@ class FitPlots(Menu):
         from .plots.profiles import MAX_COLOURS
 
         everything, by_judge = self._best_first, scores(self._fit)
+        if highlight is not None:
+            highlight = [str(name) for name in listed("highlight", highlight, "names of judges")]
+            if unknown := [name for name in highlight if name not in by_judge.index]:
+                raise OptionError(f"highlight takes names of judges: there is no {quoted(unknown)}.")
         if highlight is None and family is None and len(by_judge) > MAX_COLOURS:
             distance = by_judge.sub(everything).pow(2).sum(axis=1)
             highlight = list(distance.nlargest(N_HIGHLIGHTED).index)
@@ -478,8 +483,9 @@ class FitPlots(Menu):
 
     def _family(self, family: Family | str | None, *roles: str) -> Family | None:
         """Families by label, taken from the metadata where a column is named."""
-        if not isinstance(family, str):
+        if family is None or isinstance(family, Mapping | pd.Series):
             return family
+        check_type("family", family, str, "a dict or Series from labels to families, or the name of a metadata column")
         data = self._observed().data
         known = {"judge": (data.judges, data.judge_metadata), "item": (data.items, data.item_metadata)}
         named: dict[str, str] = {}
