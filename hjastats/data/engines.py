@@ -114,7 +114,7 @@ def _with_weights(frame: EngineFrame, names: list[str], weight: str, n_rows: str
         counted = collected(frame.group_by(*names, weight).agg(nw.len().alias(n_rows)))
         numbers = pd.to_numeric(counted[weight], errors="coerce").astype(float)
         is_odd = ~((numbers > 0) & (numbers % 1 == 0))
-        counted[weight] = counted[weight].where(is_odd, numbers * counted[n_rows])
+        counted[weight] = np.where(is_odd, counted[weight].astype(object), numbers * counted[n_rows])
         return _single(counted, is_odd, weight, n_rows)
     value = nw.col(weight)
     is_usual = (value > 0) & (value < float("inf")) & (value % 1 == 0)

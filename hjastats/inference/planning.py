@@ -161,7 +161,7 @@ class NextQuestions(Shown):
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """The table as CSV, or to a file; labels that a spreadsheet would take for formulas begin with an apostrophe."""
-        labels = self.table.select_dtypes(include=["object", "str"]).columns
+        labels = [name for name, column in self.table.items() if not pd.api.types.is_numeric_dtype(column)]
         table = self.table.assign(**{name: self.table[name].map(escaped_csv) for name in labels})
         return text_or_file(table.to_csv(index=False), path)
 
