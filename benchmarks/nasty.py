@@ -1,8 +1,8 @@
 """Forty nasty files, what a right tool must do with each, and who does it: ``python benchmarks/nasty.py``; prints a table.
 
 Everybody gets the same bytes. The package reads them itself; choix, evalica and arena-rank are given what pandas reads, as their
-documentation does, and label codes as any careful user would make them. For peers any exception counts as a refusal and any
-warning as a word; the package must name what is wrong. "-" is what a tool has no argument for. Missing peers are skipped.
+documentation does, and label codes as any careful user would make them. For peers any exception counts as a refusal; a
+word must be about the matter, from everybody, and the package's refusals, too. "-" is what a tool has no argument for. Missing peers are skipped.
 """
 
 from __future__ import annotations
@@ -308,39 +308,38 @@ TOOLS = {"hjastats": ours, "choix": by_choix, "evalica": by_evalica, "arena-rank
 
 def verdict(tool: str, path: Path, case: Case) -> str:
     """Right, or what happened instead."""
-    is_ours = tool == "hjastats"
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            signal.alarm(SECONDS)
+            signal.setitimer(signal.ITIMER_PROF, SECONDS)
             scores = TOOLS[tool](path, case)
     except NotImplementedError:
         return "-"
     except ImportError:
         return "absent"
     except Exception as error:
-        names_it = hja_says(case, str(error)) and isinstance(error, hja.InputError)
-        is_right = case.must != "answer" and (names_it or not is_ours)
+        is_told = isinstance(error, hja.InputError) and names_it(case, str(error))
+        is_right = case.must != "answer" and (is_told if tool == "hjastats" else not isinstance(error, TimeoutError))
         return "right" if is_right else f"{type(error).__name__}: {' '.join(str(error).split())[:60]}"
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     said = [str(warning.message) for warning in caught]
-    if "say" in case.must and any(hja_says(case, text) or not is_ours for text in said):
+    if "say" in case.must and any(names_it(case, text) for text in said):
         return "right"
     if "answer" in case.must:
         return "right" if case.holds(scores) else "another answer"
     return "answers without a word" if not said else f"says: {said[0][:50]}"
 
 
-def hja_says(case: Case, text: str) -> bool:
+def names_it(case: Case, text: str) -> bool:
     return re.search(case.says, text, re.IGNORECASE) is not None
 
 
 def main() -> int:
     def late(*_: object) -> None:
-        raise TimeoutError(f"no answer in {SECONDS} s")
+        raise TimeoutError(f"no answer in {SECONDS} s of processor time")
 
-    signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for number, case in enumerate(CASES, 1):

@@ -144,6 +144,8 @@ def _counted_codes(frame: EngineFrame, n_rows: str) -> pd.DataFrame | None:
     if not frame.implementation.is_pyarrow():
         return None
     table, labels = frame.to_native(), {}
+    if not len(table):
+        return None
     key: np.ndarray = np.zeros(len(table), dtype=np.int64)
     size = 1
     for name, dtype in frame.collect_schema().items():

@@ -285,6 +285,10 @@ class ComparisonModel(GenericLikelihoodModel):
             judge_exog = by_judge.columns(data)
         own = judge_columns(judge_exog, data)
         if subset is not None:
+            try:
+                data.loc[subset]
+            except (KeyError, IndexError, TypeError, ValueError) as error:
+                raise ComparisonError(f"subset must be a mask or labels of rows: {error}.") from None
             data, columns = data.loc[subset], columns.loc[subset]
             own = None if own is None else own.loc[subset]
         advance_eval_env(kwargs)

@@ -10,6 +10,7 @@ from hjastats.errors import (
     ContrastError,
     IdentificationError,
     NonRegularWarning,
+    OptionError,
 )
 from hjastats.inference.resampling import ParametricDraw, RowDraw
 from hjastats.model.likelihood import log_odds
@@ -88,7 +89,7 @@ def test_bootstrap_options_are_checked(result, panel):
         result.bootstrap(10, "wild")
     with pytest.raises(ContrastError, match="need resampled data"):
         result.bootstrap(5).contrast("mu[model-A]", method="bca")
-    with pytest.raises(ContrastError, match="method must be"):
+    with pytest.raises(OptionError, match="method must be"):
         result.bootstrap(5).contrast("mu[model-A]", method="normal")
     frame = panel.to_frame()
     rows = {"judge": frame["judge"], "item_a": frame["first"], "item_b": frame["second"]}
@@ -194,7 +195,7 @@ def test_acceleration_counts_every_comparison(panel):
 def test_unusable_fits_and_contrasts_are_not_resampled(panel, result):
     with pytest.raises(IdentificationError, match="sum to zero"):
         result.bootstrap(5, "cluster", groups="judge")
-    with pytest.raises(ContrastError, match="alpha must lie"):
+    with pytest.raises(OptionError, match="alpha must lie"):
         result.bootstrap(3).contrast("mu[model-A]", alpha=7)
     always = panel.subset(panel.judge_index == 6)
     outcome = np.where(always.first_index == 0, 1.0, np.where(always.second_index == 0, 0.0, always.outcome))
