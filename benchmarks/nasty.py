@@ -1,8 +1,9 @@
 """Forty nasty files, what a right tool must do with each, and who does it: ``python benchmarks/nasty.py``; prints a table.
 
 Everybody gets the same bytes. The package reads them itself; choix, evalica and arena-rank are given what pandas reads, as their
-documentation does, and label codes as any careful user would make them. For peers any exception counts as a refusal; a
-word must be about the matter, from everybody, and the package's refusals, too. "-" is what a tool has no argument for. Missing peers are skipped.
+documentation does, and label codes as any careful user would make them. For peers any exception counts as a refusal. A word must
+be about the matter, from everybody; so must the refusals of the package. "-" is what a tool has no argument for; missing peers
+are skipped.
 """
 
 from __future__ import annotations

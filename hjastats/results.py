@@ -846,8 +846,7 @@ class HJAResults(GenericLikelihoodModelResults):
               chi2  df  p_value
         size  64.9   1      0.0
         """
-        if not trusted:
-            refuse_code([formula])
+        refuse_code(trusted, [formula])
         if metadata is None:
             metadata = stored_metadata(formula, self.model.observations.data)
         caller = EvalEnvironment.capture(1) if trusted else EvalEnvironment([dict(SAFE_NAMES)])

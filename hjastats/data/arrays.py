@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from .shares import check_outcomes, spread
 
 # Numbers beyond it are no quantity of anything, and overflow where they are squared.
 LARGEST = 1e150
+REAL = int | float | np.integer | np.floating
 
 
 class UserArrays:
@@ -214,7 +214,7 @@ def numeric_frame(exog: Any) -> pd.DataFrame | None:
     if isinstance(exog, pd.Series):
         exog = exog.to_frame(exog.name or "x1")
     if not isinstance(exog, pd.DataFrame):
-        if np.ndim(exog) > 2:
+        if np.ndim(exog) not in (1, 2):
             raise ComparisonError(
                 f"exog must have one row per comparison and one column per covariate, got {np.ndim(exog)} axes."
             )
@@ -285,7 +285,7 @@ def check_alpha(alpha: Any, name: str = "alpha") -> None:
     ------
     OptionError
     """
-    if not isinstance(alpha, Real) or not 0 < alpha < 1:
+    if not isinstance(alpha, REAL) or not 0 < alpha < 1:
         raise OptionError(f"{name} must lie between 0 and 1, got {alpha!r}.")
 
 
@@ -296,7 +296,7 @@ def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.i
     ------
     OptionError
     """
-    if not isinstance(value, Real) or isinstance(value, bool) or not (low <= value <= high and abs(value) < LARGEST):
+    if not isinstance(value, REAL) or isinstance(value, bool) or not (low <= value <= high and abs(value) < LARGEST):
         raise OptionError(f"{name} must be a number{_between(low, high)}, got {value!r}.")
 
 
@@ -307,7 +307,7 @@ def check_whole(name: str, value: Any, low: int, high: int = 2**53) -> None:
     ------
     OptionError
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or not low <= value <= high:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not low <= value <= high:
         raise OptionError(f"{name} must be a whole number{_between(low, high)}, got {value!r}.")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -381,7 +380,7 @@ class Comparisons(Shown):
         >>> data.pool_rare_judges(2).judges
         ('j1', 'others')
         """
-        if not isinstance(label, str) or not isinstance(minimum, Real):
+        if not isinstance(label, str) or not isinstance(minimum, int | float | np.number):
             raise ComparisonError(f"expected a number of comparisons and a name, got {minimum!r} and {label!r}.")
         if label in self.judges:
             raise ComparisonError(f"a judge is called {label!r} already: choose another label.")
@@ -410,6 +409,8 @@ class Comparisons(Shown):
         >>> data.without_judges(["judge-first", "judge-noise"]).n_judges
         6
         """
+        if not isinstance(judges, Iterable):
+            raise ComparisonError(f"judges must be names, got {type(judges).__name__}.")
         unwanted = [judges] if isinstance(judges, str) else [str(name) for name in judges]
         unknown = sorted(set(unwanted) - set(self.judges))
         if unknown:

@@ -116,15 +116,17 @@ def check_formula(text: str, functions: Sequence[str] = SAFE_FUNCTIONS) -> str:
     return text
 
 
-def refuse_code(formulas: Iterable[Any]) -> None:
-    """Refuse formulas that do more than arithmetic; what is no text is no formula.
+def refuse_code(trusted: Any, formulas: Iterable[Any]) -> None:
+    """Refuse formulas that do more than arithmetic, if they are not trusted; what is no text is no formula.
 
     Raises
     ------
     OptionError
     """
+    if not isinstance(trusted, bool):
+        raise OptionError(f"trusted must be True or False, got {type(trusted).__name__}.")
     for text in formulas:
-        if isinstance(text, str):
+        if isinstance(text, str) and not trusted:
             # A dot of its own stands for the covariates there are.
             check_formula(_DOT.sub("x", text))
 

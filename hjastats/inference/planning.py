@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import stats
 
 from .. import limits
-from ..data.arrays import check_alpha, check_option, check_type, generator, listed, lookup, numbers
+from ..data.arrays import check_alpha, check_number, check_option, check_type, generator, listed, lookup, numbers
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, OptionError
 from ..fitted import Fit, Observations
@@ -162,7 +162,7 @@ class NextQuestions(Shown):
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """The table as CSV, or to a file; labels that a spreadsheet would take for formulas begin with an apostrophe."""
         labels = [name for name, column in self.table.items() if not pd.api.types.is_numeric_dtype(column)]
-        table = self.table.assign(**{name: self.table[name].map(escaped_csv) for name in labels})
+        table = self.table.assign(**{str(name): self.table[name].map(escaped_csv) for name in labels})
         return text_or_file(table.to_csv(index=False), path)
 
     def to_jsonl(self, path: str | Path | None = None) -> str | None:
@@ -220,6 +220,7 @@ def with_effect(goal: Goal, effect: float | None) -> Goal:
     """The goal with another distance of its contrasts, if one is given."""
     if effect is None:
         return goal
+    check_number("effect", effect)
     return replace(goal, distance=np.full(len(goal.distance), float(effect)))
 
 

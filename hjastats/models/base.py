@@ -271,8 +271,8 @@ class ComparisonModel(GenericLikelihoodModel):
             )
         data = pandas_frame(data)
         check_type("data", data, pd.DataFrame, "a data frame")
+        refuse_code(trusted, [formula, judge_exog])
         if not trusted:
-            refuse_code([formula, judge_exog])
             kwargs["eval_env"] = dict(SAFE_NAMES)
         names = Names.of_caller(kwargs.get("eval_env"), 1, [formula, judge_exog], data.columns)
         arrays = {"judge": judge, "item_a": item_a, "item_b": item_b}

@@ -619,8 +619,7 @@ class HJAModel(ComparisonModel):
         """
         arguments = self._same_data() | self._own_rank() | options
         if formula is not None:
-            if not trusted:
-                refuse_code([formula])
+            refuse_code(trusted, [formula])
             known = None if trusted else SAFE_NAMES
             arguments |= self._updated(formula, Names.of_caller(known, 1, [formula], self.comparisons.columns), options)
         return type(self)(**arguments)
