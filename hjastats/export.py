@@ -103,6 +103,8 @@ def _data(observed: Observations) -> dict[str, Any]:
         "has_order": data.has_order,
         "cluster": data.cluster,
         "made_of": data.made_of,
+        "asked_in": data.asked_in,
+        "asked_with": data.asked_with,
     }
 
 
