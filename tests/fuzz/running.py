@@ -1,11 +1,13 @@
 """Cases one after the other, in a process that is watched: one that hangs or dies is counted, and the next goes on."""
 
 import collections
+import contextlib
 import faulthandler
 import multiprocessing
 import random
 import resource
 import signal
+import tempfile
 import time
 import traceback
 
@@ -22,7 +24,9 @@ MEMORY = 6 << 30
 def outcome(way, seed, number):
     """How one case ended, and what to say of it."""
     case = WAYS[way](random.Random(f"{seed} {number} {way}"))
-    word, error = ended(case)
+    # A path by chance may be one that can be written to.
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        word, error = ended(case)
     if word not in BAD:
         return word, ""
     told = "".join(traceback.format_exception(error, limit=-12)) if word == INSIDE else repr(error)[:600]
