@@ -192,7 +192,7 @@ def read_comparisons(
     if not isinstance(single_judge, str | NoneType):
         raise ComparisonError(f"single_judge must be the name of the only judge, a text, got {single_judge!r}.")
     given = Given(asked, *others, has_judge=single_judge is None)
-    read = partial(_read, source, keep, format, separator, codes, drop, both_bad, counts, clean)
+    read = partial(_read, source, keep, format, separator, codes, drop, both_bad, counts, clean, asked_in, asked_with)
     try:
         return read(given, single_judge)
     except NoJudge as error:
@@ -222,6 +222,8 @@ def _read(
     both_bad: BothBad,
     counts: bool | None,
     clean: bool | None,
+    asked_in: Hashable | None,
+    asked_with: Hashable | None,
     given: Given,
     single_judge: str | None,
 ) -> Comparisons:

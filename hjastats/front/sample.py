@@ -157,4 +157,3 @@ class SampleSearch(Search):
             if rates is not None and rates.differ:
                 reason += f"; judges tie in {rates.span}, which passes for a part of their sensitivity"
             chosen.say("ties", "half", reason, share)
-
