@@ -21,7 +21,7 @@ from ..model.response import typical
 from ..model.tangent import from_centred_basis
 from ..model.terms import LOG_ODDS
 from ..population import PopulationFit
-from ..solve.marginal import own_predictors, times
+from ..solve.integrands import own_predictors, times
 from .allocation import Allocation, Candidates, candidate_design
 from .goals import Goal
 
