@@ -75,7 +75,13 @@ def test_a_crowd_is_a_sample_with_a_complete_ranking(shared_data):
     result = hja.fit(path, first="left", second="right")
     assert len(result.ranking()) == 59
     assert result.ranking().index[0] == "GPT 4"
-    expected = {"judges": "sample", "position": "judge", "model": "population HJA(1)", "ties": "half", "errors": "cluster"}
+    expected = {
+        "judges": "sample",
+        "position": "judge",
+        "model": "population HJA(1)",
+        "ties": "half",
+        "errors": "cluster",
+    }
     assert chosen(result) == expected
     assert (len(result.model.judges), result.cov_kwds["groups"]) == (124, "judge")
     assert "13 prompts are too few to cluster by" in result.choices.loc["errors", "reason"]

@@ -60,7 +60,11 @@ def _lay_preferred(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
         raise ComparisonError(
             *(f"the columns {quoted(pair)} hold answers, not the names of items: pass ", Hint("first", "column")),
             *(" and ", Hint("second", "column"), ", which name the model whose answer was chosen and the one whose "),
-            *("was rejected, with ", Hint("format", "winner_loser"), "; without such columns there is nothing to rank."),
+            *(
+                "was rejected, with ",
+                Hint("format", "winner_loser"),
+                "; without such columns there is nothing to rank.",
+            ),
         )
     roles = Roles(found["judge"], found["first"], found["second"], None, found["weight"])
     return Laid(frame, roles, has_order=False)

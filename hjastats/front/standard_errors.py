@@ -57,7 +57,11 @@ def _of_a_sample(result: HJAResults, chosen: Chosen) -> HJAResults:
     remark = "" if prompts is None or not prompts.has_repeats else f"; {prompts.n} prompts are too few to cluster by"
     undecided = _undecided(result, data)
     if (undecided or not data.has_whole_weights) and _are_enough(judges, data):
-        reason = f"{undecided:.1%} of the verdicts are ties or soft preferences" if undecided else "weights are no whole numbers"
+        reason = (
+            f"{undecided:.1%} of the verdicts are ties or soft preferences"
+            if undecided
+            else "weights are no whole numbers"
+        )
         return _robust(result, judges, reason + remark, chosen)
     chosen.say("errors", "nonrobust", f"they count the drawing of these judges{remark}")
     return result

@@ -487,7 +487,9 @@ def test_a_command_has_one_thread_for_matrices_and_leaves_the_process_as_it_was(
         return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
     before, during = threads(), []
-    monkeypatch.setattr(options, "read", lambda *_: during.append(threads()) or hja.read_comparisons(crowd, single_judge="x"))
+    monkeypatch.setattr(
+        options, "read", lambda *_: during.append(threads()) or hja.read_comparisons(crowd, single_judge="x")
+    )
     for name in THREADS:
         monkeypatch.delenv(name, raising=False)
     main(["compare", crowd])

@@ -452,12 +452,18 @@ def test_pairs_of_rankings_recover_the_scores_that_made_them():
 
 def test_short_answers_are_no_items_and_models_are_taken_where_they_are_named():
     n = 12
-    texts = {"chosen": [f"The answer is number {i}." for i in range(n)], "rejected": [f"I do not know {i}." for i in range(n)]}
+    texts = {
+        "chosen": [f"The answer is number {i}." for i in range(n)],
+        "rejected": [f"I do not know {i}." for i in range(n)],
+    }
     assert "hold answers, not the names of items" in str(asked(texts | {"judge": ["j"] * n}))
     models = {"chosen_model": ["gpt", "llama", "claude"] * 4, "rejected_model": ["llama", "claude", "gpt"] * 4}
     assert hja.read_comparisons(texts | models, single_judge="j").items == ("claude", "gpt", "llama")
     # Names of several words come again, or could not be compared.
-    names = {"winner": ["a large model one", "a large model two"] * 6, "loser": ["a large model two", "a large model three"] * 6}
+    names = {
+        "winner": ["a large model one", "a large model two"] * 6,
+        "loser": ["a large model two", "a large model three"] * 6,
+    }
     assert len(hja.read_comparisons(names, single_judge="j").items) == 3
 
 
