@@ -29,7 +29,17 @@ from .files import (
     read_binary,
     several,
 )
-from .roles import COUNT_COLUMNS, FILE, OUTCOME_COLUMNS, Names, ask_count, find_roles, named_column, refuse_no_judge
+from .roles import (
+    COUNT_COLUMNS,
+    FILE,
+    OUTCOME_COLUMNS,
+    Names,
+    NoJudge,
+    ask_count,
+    find_roles,
+    named_column,
+    refuse_no_judge,
+)
 from .shape import Given, Laid, find_judge, find_pair, names_pairs
 from .shapes import PAIRS, SHAPES, recognise
 
@@ -234,7 +244,11 @@ class Reader:
             needed: list[Any] = list(dict.fromkeys([*shape.used(found), *kept]))
             frame = collected(engine.select(needed))
             _refuse_empty(frame)
-            return replace(self, keep=None)._of_frame(frame)
+            try:
+                return replace(self, keep=None)._of_frame(frame)
+            except NoJudge:
+                # Of all columns, not only of those that were taken from the engine.
+                refuse_no_judge(names)
         may_count = Names(names).find(*COUNT_COLUMNS)
         is_number = may_count is not None and engine.collect_schema()[str(may_count)].is_integer()
         is_said = may_count in kept or may_count in self.given.roles.taken()
