@@ -56,7 +56,7 @@ def fit(
         Directions of disagreement; 0 is JA. By default BTL, JA and HJA compete.
     position : {"auto", None, "common", "judge"}
         Bonus of the item shown first.
-    ties : {"auto", "half", "drop", "davidson", "ordinal", "adjacent"}
+    ties : {"auto", "half", "drop", "davidson", "davidson-scaled", "davidson-shifted", "ordinal", "adjacent"}
     tie : {"auto", "common", "judge"}
         Whose the tie propensity is with ``ties="davidson"``, the thresholds or propensities of grades with the last two.
     cov_type : {"auto", "nonrobust", "HC0", "HC1", "cluster"}
