@@ -18,6 +18,7 @@ from ..population_results import PopulationResults
 from ..results import HJAResults
 from ..selection import select_rank
 from .asked import AUTO, SAMPLE, Asked, Chosen
+from .graded import of_grades
 from .reading import linked, read_as_asked
 from .search import Search
 from .standard_errors import with_errors
@@ -241,6 +242,8 @@ def _ties_asked(data: Comparisons, asked: Asked) -> dict[str, str]:
 
 def _with_ties(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[str], None]) -> HJAResults:
     """Ties as half wins, or as an outcome where judges tie so differently that sensitivities would show it."""
+    if (graded := of_grades(data, asked, chosen, step)) is not None:
+        return graded
     lines, rates = len(chosen.lines), tie_rates(data)
     result = Search(data, asked, {"ties": "half"}, step).best(chosen)
     if rates is None:

@@ -11,6 +11,7 @@ from .. import limits
 from ..data.comparisons import Comparisons
 from ..diagnostics.dependence import dependence
 from ..inference.clusters import Clusters
+from ..model.response import is_verdict
 from ..results import HJAResults
 from .asked import AUTO, Asked, Chosen
 
@@ -34,8 +35,7 @@ def with_errors(result: HJAResults, asked: Asked, chosen: Chosen) -> HJAResults:
     if not data.has_whole_weights:
         chosen.say("errors", "cluster", f"by row, since weights are no whole numbers{remark}")
         return result.with_covariance("cluster", {"groups": "row"})
-    verdicts = list(result.model.response.verdicts.values())
-    undecided = float(np.average(~np.isin(data.outcome, verdicts), weights=data.weight))
+    undecided = float(np.average(~is_verdict(result.model.response, data.outcome), weights=data.weight))
     if undecided:
         what = "ties or soft preferences, which vary less than the model says"
         chosen.say("errors", "HC0", f"{undecided:.1%} of the verdicts are {what}{remark}", undecided)

@@ -31,7 +31,7 @@ class GeneralisedDavidson:
 
         T = exp(tie) / 2 * (q / m)^(scale m) * ((1 - q) / (1 - m))^(scale (1 - m)),    m = expit(mode),
 
-    largest at ``q = m``. A scale of one with mode zero is Davidson's model, and with a scale of zero ties do not depend on strength.
+    largest at ``q = m``. A scale of one with mode zero is Davidson's model; with a scale of zero ties do not depend on strength.
     R's BradleyTerry2 reports ``tie - log(2)``, ``log(scale)`` and ``mode`` as tie.max, tie.scale and tie.mode.
 
     Attributes
@@ -146,6 +146,10 @@ class GeneralisedDavidson:
         odds = self._split(eta, own)[0]
         is_decided = probability(-odds)
         return np.stack([is_decided * probability(eta), probability(odds), is_decided * probability(-eta)], axis=-2)
+
+    def departures(self, eta: np.ndarray, own: np.ndarray | None) -> dict[str, np.ndarray]:
+        """None: scale and mode are parameters."""
+        return {}
 
     def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
         """Coin flips, and the overall share of ties."""

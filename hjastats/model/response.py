@@ -90,6 +90,9 @@ class Response(Protocol):
     def probabilities(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
         """Probabilities of the verdicts, shape (n_verdicts, n_cells)."""
 
+    def departures(self, eta: np.ndarray, own: np.ndarray | None) -> dict[str, np.ndarray]:
+        """How log-probabilities move with what the response rules out, each (m, n_verdicts, n_cells), by what it is."""
+
     def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
         """Log-likelihood of coin flips, with the overall shares of what is no win or loss."""
 
