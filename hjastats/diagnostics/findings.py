@@ -24,7 +24,7 @@ from .consistency import taste_p_values
 from .dependence import dependence
 from .ending import is_below_supremum, optima_text, properties_text, separation_text, unlinked_text
 from .goodness import goodness_of_fit
-from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence, without_penalty
+from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence
 from .redundancy import redundancy
 from .scales import NULLS, own_parameters_test, scale_tests
 from .stability import stability

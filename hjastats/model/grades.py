@@ -115,7 +115,7 @@ class _Graded:
         return {"sides": sides, "steps": eta * sides}
 
     def _one_sided(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
-        """Derivatives of log-probabilities by log-odds of one step of the scale and its mirror image, shape (m, n_grades, n_cells)."""
+        """Derivatives of log-probabilities by a push at one step and its mirror image, shape (m, n_grades, n_cells)."""
         raise NotImplementedError
 
     def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
