@@ -10,11 +10,11 @@ from scipy import stats
 
 from .. import limits
 from ..data.comparisons import Comparisons
+from ..data.grades import points_of_scale
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
 from ..fitted import Fit, Observations
 from ..inference.estimates import leverage, sensitivity
-from ..model.grades import points_of_scale
 from ..model.response import Response, is_soft
 from ..words import and_more, quoted
 from .adjusted import holm

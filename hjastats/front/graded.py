@@ -8,9 +8,9 @@ import numpy as np
 
 from .. import limits
 from ..data.comparisons import Comparisons
+from ..data.grades import points_of_scale
 from ..diagnostics.order import LEVEL
 from ..diagnostics.scales import own_parameters_test
-from ..model.grades import points_of_scale
 from ..model.responses import ORDINAL
 from ..results import HJAResults
 from .asked import Asked, Chosen

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.special import log_expit, logsumexp, xlogy
 
 from .. import limits
+from ..data.grades import ON_SCALE, points_of_scale
 from ..errors import ComparisonError, Hint
 from ..words import and_more, counted
-from .response import ON_SCALE, Derivatives, Response, bernoulli, probability, total_of
+from .response import Derivatives, Response, bernoulli, probability, total_of
 from .terms import Term, TermKind
 from .ties import BINARY
 
@@ -24,20 +25,6 @@ _NO_WIDTH = -50.0
 _THRESHOLDS = "thresholds (log-odds where the grade changes, on both sides of zero)"
 _PROPENSITIES = "grades (log propensity of those within the scale, against its ends)"
 _WORDS = {1.0: "first", 0.5: "tie", 0.0: "second"}
-
-
-def points_of_scale(outcome: np.ndarray) -> int | None:
-    """Points of the coarsest scale of equal steps that all outcomes lie on; None if there is none.
-
-    Examples
-    --------
-    >>> points_of_scale(np.array([0.0, 0.25, 1.0])), points_of_scale(np.array([0.31, 0.99]))
-    (5, None)
-    """
-    for n_steps in range(1, limits.GRADES):
-        if (np.abs(outcome * n_steps - np.round(outcome * n_steps)) <= ON_SCALE * n_steps).all():
-            return n_steps + 1
-    return None
 
 
 @dataclass(frozen=True)

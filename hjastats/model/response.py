@@ -9,10 +9,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..data.grades import ON_SCALE
 from .terms import Term, TermKind
-
-# How near a number is to the verdict that it stands for: thirds need not be exact.
-ON_SCALE = 1e-6
 
 
 class Derivatives(NamedTuple):
