@@ -73,7 +73,8 @@ DENSE_OWN_ITEMS = 100
 DENSE_SHARED = 500
 # Products with the information after which a solution is good enough whatever it is.
 MOST_PRODUCTS = 1000
-# Free score coordinates beyond which directions without information are not looked for one by one.
+# Free coordinates beyond which directions without information are not looked for one by one: 60 times for five grades of 1,929
+# respondents, each with thresholds of its own.
 MANY_FREE = 2000
 
 # Inference
