@@ -257,6 +257,7 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
         has_order=bool(stored.get("has_order", True)),
         cluster=cluster,
         made_of=str(stored.get("made_of", "")),
+        collapsed=tuple(map(str, stored.get("collapsed", ()))),
     )
     return data.with_metadata(
         judges=_frame(stored.get("judge_metadata"), data.judges), items=_frame(stored.get("item_metadata"), data.items)

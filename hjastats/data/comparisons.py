@@ -69,6 +69,8 @@ class Comparisons(Shown):
         The column of ``columns`` whose rows were judged together, such as the ranking they were made of, when the format says so.
     made_of : str
         What the rows were made of, where they are not those of the table.
+    collapsed : tuple of str
+        Labels of different strength that were read as one verdict, such as ``A>>B`` and ``A>B``.
 
     Examples
     --------
@@ -99,6 +101,7 @@ class Comparisons(Shown):
     has_order: bool = True
     cluster: Hashable | None = None
     made_of: str = ""
+    collapsed: tuple[str, ...] = ()
 
     @classmethod
     def from_arrays(
@@ -307,7 +310,7 @@ class Comparisons(Shown):
         if np.array_equal(values, self.outcome):
             return self
         check_outcomes(values, self.weight, TableRows())
-        return replace(self, outcome=_fixed(values))
+        return replace(self, outcome=_fixed(values), collapsed=())
 
     def _with_metadata_of(self, other: Comparisons) -> Comparisons:
         return replace(
@@ -385,7 +388,7 @@ class Comparisons(Shown):
             columns=self.columns,
             dropped=self.dropped,
         )
-        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of")
+        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "collapsed")
         return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -455,6 +458,8 @@ class Comparisons(Shown):
         ]
         if self.made_of:
             told.append(("made of", self.made_of))
+        if self.collapsed:
+            told.append(("strength", f"set aside: {quoted(self.collapsed)} differ in it"))
         if self.cluster is not None:
             told.append(("clusters", f"{self.columns[self.cluster].nunique():,} by {self.cluster!r}"))
         if not self.has_whole_weights:

@@ -79,6 +79,7 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
         *_position(fit, observed),
         *together,
         _ties(fit, observed, hangs_together=any(found.is_warning for found in together)),
+        *_collapsed(data),
         *_tie_rates(fit, observed),
         *_scale(fit, observed),
         _dropped(data),
@@ -305,6 +306,17 @@ def _outcomes_text(fit: Fit, share: float) -> str:
     )
     text += f"; {and_more(merged, 4)} of the scale, never given, merged with the next." if merged else "."
     return text + (f" Judges that left out some of them, with fewer parameters: {quoted(never)}." if never else "")
+
+
+def _collapsed(data: Comparisons) -> list[Finding]:
+    """Whether verdicts were read without the strength that they have."""
+    if not data.collapsed:
+        return []
+    text = (
+        f"Verdicts of different strength were read as one ({quoted(data.collapsed, 6)}): give each a code of its own, from 1 to 0 "
+        "in equal steps, and ties='ordinal' takes them as grades, which tell more of the same scores."
+    )
+    return [Finding("strength", False, text)]
 
 
 def _is_graded(response: Response) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from ..errors import Hint, OptionError
 from ..fitted import Fit, Observations
 from ..inference.clusters import Clusters
 from ..inference.contributions import Contributions, single
@@ -109,7 +110,19 @@ def _clustered(
 
 
 def scale_table(fit: Fit, observed: Observations) -> pd.DataFrame:
-    """The tests as a table, with the null hypothesis of each."""
+    """The tests as a table, with the null hypothesis of each.
+
+    Raises
+    ------
+    OptionError
+        Where verdicts are no grades.
+    """
+    response = fit.design.response
+    if not response.departures(np.zeros(1), np.zeros((len(response.parameters), 1))):
+        raise OptionError(
+            f"scale_tests is about grades, and verdicts with ties={response.name!r} have none: use ",
+            *(Hint("ties", "ordinal"), " where they differ in strength."),
+        )
     tests = scale_tests(fit, observed)
     columns = {
         "null": [NULLS[name] for name in tests],
