@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from .. import limits
 from ..errors import Hint, OptionError
 from ..fitted import Fit, Observations
 from ..inference.clusters import Clusters
@@ -41,8 +42,13 @@ def scale_tests(fit: Fit, observed: Observations) -> dict[str, ScoreTest]:
 
 
 def own_parameters_test(fit: Fit) -> ScoreTest | None:
-    """Score test of own parameters per judge where there is one for all; of several the one that speaks most against it."""
+    """Score test of own parameters per judge where there is one for all; of several the one that speaks most against it.
+
+    None where nothing can be tested, and for more judges than a summary has the time for.
+    """
     tests = []
+    if len(fit.layout.judges) > limits.TESTED_PARAMETERS:
+        return None
     for kind in fit.design.response.parameters:
         cells = fit.design.with_own_term(Term(f"{kind.name} per judge", "judge", kind), np.ones(len(fit.design.n)))
         tests.append(judge_term_test(cells, fit.at.with_own_term(), fit.tangent, without_penalty(fit)))

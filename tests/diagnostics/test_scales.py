@@ -85,7 +85,8 @@ def test_the_test_of_sides_is_near_the_likelihood_ratio_of_free_thresholds_in_r(
     assert found.loc["sides", "df"] == oracle["flexible"]["df"] - oracle["symmetric"]["df"]
     # Score and likelihood ratio differ by a term of third order.
     assert found.loc["sides", "statistic"] == pytest.approx(ratio, rel=0.01)
-    assert found.loc["judges", "p_value"] < 1e-6
+    # More judges than are tested one against the other.
+    assert "judges" not in found.index
 
 
 @pytest.mark.parametrize("ties", ["ordinal", "adjacent"])
