@@ -148,8 +148,8 @@ SENSITIVITY_STEPS = 12
 ORDERED_LEAVES = 500
 # Entries of the Laplacians of judges whose own rankings are looked for.
 OWN_LAPLACIANS = 2_000_000
-# Free parameters, or judges, up to which a summary tests goodness of fit, stability and the use of scales, and pairs times squared items of the former: below, it
-# takes less than a second.
+# Free parameters, or judges, up to which a summary tests goodness of fit, stability and scales, and pairs times squared items of
+# the first: below, it takes less than a second.
 TESTED_PARAMETERS = 1000
 TESTED_PAIRS = 1_000_000_000
 # Judges up to which one of a panel is exchanged for two others, too: some thousand panels at a time.

@@ -378,14 +378,14 @@ def _scale(fit: Fit, observed: Observations) -> list[Finding]:
     if not against.any():
         told = "; ".join(f"{NULLS[name]} ({test.told})" for name, test in tests.items())
         return [Finding("scale", False, f"Nothing speaks against the scale: {told}.")]
-    told = [
+    against_it = [
         f"Not true that {NULLS[name]} (score test: {test.told}): {_SCALE_TOLD[name]}"
         for (name, test), is_against in zip(tests.items(), against, strict=True)
         if is_against
     ]
     if "sides" in tests and against[0] and fit.layout.terms.scope("position") is None:
-        told.append("Fit position='common' first, without which any advantage of a side counts as that.")
-    return [Finding("scale", True, " ".join(told))]
+        against_it.append("Fit position='common' first, without which any advantage of a side counts as that.")
+    return [Finding("scale", True, " ".join(against_it))]
 
 
 def _swaps(data: Comparisons) -> list[Finding]:
