@@ -101,7 +101,7 @@ def test_what_was_drawn_is_found_again_and_asked_about(panel):
     assert any("tie mode" in title for title in titles)
     again = hja.load_results(result.to_json())
     np.testing.assert_array_equal(again.params, result.params)
-    assert again.summary().as_text() == result.summary().as_text()
+    assert [f.text for f in again.findings] == [f.text for f in result.findings]
     step, at = 1e-5, result.params.to_numpy()
     slopes = [
         (result.model.loglike(at + step * e) - result.model.loglike(at - step * e)) / (2 * step)
