@@ -104,6 +104,8 @@ def _data(observed: Observations) -> dict[str, Any]:
         "cluster": data.cluster,
         "made_of": data.made_of,
         "collapsed": list(data.collapsed),
+        "asked_in": data.asked_in,
+        "asked_with": data.asked_with,
     }
 
 

@@ -37,6 +37,10 @@ BASIS_ITEMS = 60
 
 # Cells times nodes of judges whose effects are integrated out, in memory at the same time: pieces that stay in the cache.
 NODES_AT_ONCE = 500_000
+# Nodes of a judge up to which starts of Laplace's method climb with several nodes for each effect.
+ROUGH_NODES = 100
+# Squared coordinates of such a fit for every cell of a judge up to which each of its steps has an information of its own.
+CHEAP_INFORMATION = 500
 # Cells beyond which such a fit has no random starts beside the one that looks for the next direction.
 RANDOM_STARTS_CELLS = 100_000
 # Judges below which a sample says little about how judges differ.
@@ -112,6 +116,12 @@ PLACE_DRAWS = 20_000
 ASKED_AT_A_LOOK = 50
 FOLLOWED = 1000
 
+# Questions, of judges who are a sample, that are looked at: 1,000 of 400 judges and 20 items in some seconds.
+CANDIDATES = 200_000
+
+# Free parameters beyond which errors after a plan are foretold at the estimates alone, not at draws of them: 30 informations.
+REDRAWN_FREE = 500
+
 # Clusters below which cluster-robust standard errors are said to be too small.
 FEW_CLUSTERS = 20
 # Clusters of a judge below which those of its own parameters are: in 5 of 100 clusters they covered 0.92, in 10 of them 0.94.
@@ -127,6 +137,10 @@ CONTRAST_NUMBERS = 50_000_000
 # Verdicts of a judge below which it has no parameters of its own by default: three for each of sensitivity, position and ties leave
 # too few surprises to tell them from chance.
 LIGHT_JUDGE = 30
+# Rows beyond which light judges are pooled by default, and not a sample, whose choice would take minutes; and directions of a
+# sample that are tried, since each multiplies the nodes of the quadrature.
+SAMPLED_ROWS = 100_000
+SAMPLE_DIRECTIONS = 2
 # Seconds of work before a progress bar shows.
 SILENT_SECONDS = 2.0
 

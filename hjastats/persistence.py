@@ -258,6 +258,8 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
         cluster=cluster,
         made_of=str(stored.get("made_of", "")),
         collapsed=tuple(map(str, stored.get("collapsed", ()))),
+        asked_in=stored.get("asked_in"),
+        asked_with=stored.get("asked_with"),
     )
     return data.with_metadata(
         judges=_frame(stored.get("judge_metadata"), data.judges), items=_frame(stored.get("item_metadata"), data.items)

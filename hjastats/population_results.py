@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .data.arrays import check_option
-from .diagnostics.findings import Finding
+from .diagnostics.findings import Findings
 from .diagnostics.population import find_population
 from .errors import ComparisonError, OptionError
 from .export import checksum, to_document
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _NOT_OF_A_SAMPLE = (
     "not available for judges as a sample: single judges have predictions (scores, sensitivity, position), the "
     "population has parameters "
-    "(population, consensus). HJAModel has parameters for each judge, and a plan."
+    "(population, consensus). HJAModel has parameters for each judge."
 )
 
 
@@ -349,7 +349,7 @@ class PopulationResults(HJAResults):
         return type(self)(self.model, fit, self.choices.drop(index="errors", errors="ignore"))
 
     @cached_property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> Findings:
         """What to know before believing the fit, in words."""
         return find_population(self.fit, self.model.observations)
 
@@ -400,7 +400,7 @@ class PopulationResults(HJAResults):
         check_option("method", method, ("wald",))
         return super().conf_int(alpha, cols)
 
-    judges = plan = property(_of_single_judges)
+    judges = property(_of_single_judges)
     bootstrap = diagnose = contrast_formula = drop_terms = scale_tests = fragility = _of_single_judges
     resid_pearson = resid_dev = property(_of_single_judges)
 

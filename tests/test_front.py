@@ -70,15 +70,21 @@ def test_choices_are_those_of_bic_and_of_the_cluster_ratio_by_hand(shared_data, 
     assert result.ranking().index[0] == "gpt-4"
 
 
-def test_a_crowd_has_a_complete_ranking(shared_data):
+def test_a_crowd_is_a_sample_with_a_complete_ranking(shared_data):
     path = shared_data / "llmfao" / "crowd-comparisons.csv"
     result = hja.fit(path, first="left", second="right")
     assert len(result.ranking()) == 59
     assert result.ranking().index[0] == "GPT 4"
-    assert chosen(result) | {"judges": "pooled", "model": "BTL", "errors": "cluster"} == chosen(result)
-    # Judges that the model takes to be alike are not pooled: errors are clustered by all of them.
+    expected = {
+        "judges": "sample",
+        "position": "judge",
+        "model": "population HJA(1)",
+        "ties": "half",
+        "errors": "cluster",
+    }
+    assert chosen(result) == expected
     assert (len(result.model.judges), result.cov_kwds["groups"]) == (124, "judge")
-    assert "13 prompts" in result.choices.loc["confirmed", "reason"]
+    assert "13 prompts are too few to cluster by" in result.choices.loc["errors", "reason"]
 
 
 # Rules
@@ -151,6 +157,99 @@ def test_light_judges_speak_with_one_voice_and_no_one_is_lost():
     assert result.model.comparisons.n_comparisons == len(both)
     fixed = hja.fit(both, codes="unit", judges="fixed", rank=0, position=None)
     assert len(fixed.model.judges) == 12
+
+
+def crowd(seed=0, judges=30, each=24, items=5, spread=0.5, taste=0.0, position=0.0):
+    rng = np.random.default_rng(seed)
+    mu, side = np.linspace(-1.0, 1.0, items), np.where(np.arange(items) % 2, 1.0, -1.0)
+    scores = (1 + spread * rng.normal(size=judges))[:, None] * mu + taste * rng.normal(size=judges)[:, None] * side
+    design = near_balanced_design(judges, items, judges * each, rng=rng)
+    return simulate_comparisons(scores, design, position=position, shuffle_order=True, rng=rng)
+
+
+def marginal_bic(data, position, rank):
+    """With the number of judges, by three nodes as at the door."""
+    if rank == "BTL":
+        fit = hja.BTLModel.from_comparisons(data, position=position).fit()
+    else:
+        fit = hja.PopulationHJAModel.from_comparisons(data, rank=rank, position=position).fit(n_quadrature=3)
+    return -2 * fit.llf + np.log(data.n_judges) * fit.df_model
+
+
+@pytest.mark.parametrize(("taste", "position"), [(0.0, 0.0), (1.5, 0.8)])
+def test_many_light_judges_are_a_sample_by_bic_of_judges(taste, position):
+    data = crowd(taste=taste, position=position)
+    result = hja.fit(data)
+    grid = {(p, r): marginal_bic(data, p, r) for p in POSITIONS for r in (0, 1)}
+    grid |= {(p, "BTL"): marginal_bic(data, p, "BTL") for p in POSITIONS[:2]}
+    best = min(grid, key=grid.get)
+    assert best[1] == (1 if taste else 0)
+    assert (chosen(result)["judges"], result.model.position, result.model.rank) == ("sample", *best)
+    assert result.choices.loc["judges", "number"] == 30
+    full = hja.PopulationHJAModel.from_comparisons(data, rank=best[1], position=best[0]).fit()
+    assert result.llf == pytest.approx(full.llf, abs=1e-5)
+    assert set(result.ranking().index[:2]) == {"item-5", "item-4"}
+    assert (result.cov_type, chosen(result)["errors"]) == ("nonrobust", "nonrobust")
+
+
+def test_a_crowd_that_is_of_one_mind_is_btl_clustered_by_judge():
+    result = hja.fit(crowd(spread=0.0, seed=2))
+    assert (chosen(result)["judges"], chosen(result)["model"]) == ("sample", "BTL")
+    assert (result.cov_type, result.cov_kwds["groups"]) == ("cluster", "judge")
+
+
+def test_errors_of_a_sample_count_prompts_beside_judges_and_ties():
+    data = crowd(judges=40)
+    rng = np.random.default_rng(0)
+    tied = data.with_outcome(np.where(rng.random(data.n_rows) < 0.3, 0.5, data.outcome))
+    by_judge = hja.fit(tied, rank=0, position=None)
+    assert (by_judge.cov_type, by_judge.cov_kwds["groups"]) == ("cluster", "judge")
+    ratio = (by_judge.bse / by_judge.with_covariance("nonrobust").bse).filter(like="mu[").max()
+    assert by_judge.choices.loc["errors", "number"] == pytest.approx(ratio, rel=SAME)
+    tied.columns["prompt_id"] = np.arange(data.n_rows) % 60
+    by_prompt = hja.fit(tied, rank=0, position=None)
+    both = by_prompt.with_covariance("cluster", {"groups": "prompt_id"})
+    np.testing.assert_allclose(by_prompt.bse, both.bse)
+    assert "60 prompts beside the judges" in by_prompt.choices.loc["errors", "reason"]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"ridge": 1.0}, "the 'ridge' asked for is none of a sample"),
+        ({"cov_type": "HC0"}, "the 'cov_type' asked for is none of a sample"),
+        ({"model": "ja"}, "the 'model' asked for is none of a sample"),
+    ],
+)
+def test_what_a_sample_cannot_do_is_done_with_pooled_judges_and_said(options, why):
+    result = hja.fit(crowd(), **{"rank": 0, "position": None} | options if "model" not in options else options)
+    assert chosen(result)["judges"] == "pooled"
+    assert why in result.choices.loc["judges", "reason"]
+
+
+def test_a_crowd_with_an_item_that_always_wins_still_has_a_ranking():
+    data = crowd()
+    top = data.items.index("item-5")
+    won = np.where(data.first_index == top, 1.0, np.where(data.second_index == top, 0.0, data.outcome))
+    result = hja.fit(data.with_outcome(won))
+    assert "a sample needs every item to win and to lose" in result.choices.loc["judges", "reason"]
+    assert result.ranking().index[0] == "item-5"
+    assert "ridge" in chosen(result)["penalty"]
+
+
+def test_judges_without_finite_estimates_are_a_sample_if_they_are_many():
+    # Enough verdicts each, but two of them are never in doubt.
+    data = crowd(judges=24, each=32, items=4, spread=0.1)
+    frame = data.to_frame()
+    sure = np.where(frame["judge"].isin(data.judges[:2]), (frame["first"] > frame["second"]) * 1.0, data.outcome)
+    result = hja.fit(data.with_outcome(sure), position=None, rank=0)
+    line = result.choices.loc["judges"]
+    assert (line["chosen"], line["reason"].partition(":")[0]) == (
+        "sample",
+        "parameters of their own have no finite estimate",
+    )
+    assert "penalty" not in result.choices.index
+    assert result.converged
 
 
 def test_an_item_that_never_lost_is_ranked_first_by_a_ridge_with_the_reason():

@@ -19,14 +19,15 @@ from .. import datasets
 from ..data.arrays import generator
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
-from ..front.asked import AUTO, Chosen
-from ..front.door import of_judges
+from ..front.asked import AUTO, SAMPLE, Asked, Chosen
+from ..front.door import ENTER, of_judges
 from ..front.reading import linked
 from ..front.search import possible_positions
 from ..inference.decisions import SCALES
 from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
-from ..models import BTLModel, HJAModel, JAModel
+from ..model.structures import Sampled
+from ..models import BTLModel, HJAModel, JAModel, PopulationHJAModel
 from ..results import HJAResults, compare
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 from ..words import LINE_WIDTH, counted, either, wrapped
@@ -82,13 +83,16 @@ def _nested(
     ranks: list[int],
     positions: Sequence[str | None] = (None, "judge"),
     groups: str | None = None,
+    judges: str = "fixed",
     **terms: Any,
 ) -> list[HJAResults]:
-    """BTL, JA and HJA without and with position effects; for a single judge, JA is BTL."""
+    """BTL, JA and HJA without and with position effects; for a single judge, JA is BTL; of a sample, its populations."""
     covariance: dict[str, Any] = {} if groups is None else {"cov_type": "cluster", "cov_kwds": {"groups": groups}}
     kinds: list[tuple[type[HJAModel], dict[str, Any]]] = [(BTLModel, {})]
     kinds += [(JAModel, {})] if data.n_judges > 1 else []
     kinds += [(HJAModel, {"rank": rank}) for rank in ranks]
+    if judges == SAMPLE:
+        kinds = [(PopulationHJAModel, {"rank": rank}) for rank in (0, *ranks)]
     return [
         model.from_comparisons(data, **rank, position=position, **terms).fit(warn_convergence=False, **covariance)
         for position in positions
@@ -163,7 +167,9 @@ def run_compare(chosen: argparse.Namespace) -> None:
     told = Chosen()
     with said(chosen) as sentences:
         read = options.read(chosen)
-        data = of_judges(linked(read, told), chosen.judges, told)
+        data = linked(read, told)
+        judges = of_judges(data, Asked(judges=chosen.judges, ties=chosen.ties), told)
+        data = ENTER[judges](data)
         positions, ties = possible_positions(data), "half" if chosen.ties == AUTO else chosen.ties
         if (data.outcome == 0.5).any():
             other = "half a win for each; as an outcome of their own, which fit may take, with --ties davidson"
@@ -174,12 +180,12 @@ def run_compare(chosen: argparse.Namespace) -> None:
             possible = f"must lie between 1 and {largest}" if largest else "leaves no choice: only rank 0 is possible"
             raise options.UsageError(f"--ranks {possible} for these data, got {chosen.ranks}.")
         try:
-            fits = _nested(data, ranks, positions, chosen.cluster, ties=ties)
+            fits = _nested(data, ranks, positions, chosen.cluster, judges, ties=ties)
         except IdentificationError:
             # The data may show no direction of disagreement; only who asked for one by its rank is told so.
             if chosen.ranks is not None:
                 raise
-            fits = _nested(data, [], positions, chosen.cluster, ties=ties)
+            fits = _nested(data, [], positions, chosen.cluster, judges, ties=ties)
         table = compare(*fits) if len(fits) > 1 else None
     if chosen.json:
         models = [] if table is None else records(table, "model")
@@ -306,6 +312,11 @@ def run_plan(chosen: argparse.Namespace) -> None:
     write = _by_ending(PLANS, chosen.output)
     with said(chosen):
         result = options.fit(chosen, options.read(chosen))
+        if result.fit.layout.structure.kind == Sampled.kind:
+            raise options.UsageError(
+                "a plan says which judge to ask, and judges who are a sample have no parameters of their own: "
+                "--judges pooled gives parameters to those with many verdicts."
+            )
         enough = result.plan.stopping(chosen.goal)
         asked = result.plan.next(
             chosen.budget, chosen.goal, cost=_prices(chosen.cost), batch=chosen.batch, rng=chosen.seed

@@ -38,6 +38,7 @@ def described(
         "sensitivity": records(result.sensitivity, "judge"),
         "disagreement": records(leverage(result.fit).join(U), "judge") if layout.structure.judges_differ else [],
         "position": records(result.position, "judge"),
+        "population": records(getattr(result, "population", pd.DataFrame()), "parameter"),
         "terms": {
             term.name: records(effects(result.fit, term.name), "judge")
             for term in layout.terms

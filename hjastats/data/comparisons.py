@@ -31,7 +31,8 @@ from .metadata import aligned_metadata, restricted_metadata
 from .shares import Spread, check_outcomes, spread
 
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[Any]"
-# Made once: it would take a third of the time of fitting a small BTL model.
+# Made once: they would take a third of the time of fitting a small BTL model.
+_NO_COLUMNS = pd.DataFrame()
 _NOTHING_DROPPED = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
 
 
@@ -71,6 +72,8 @@ class Comparisons(Shown):
         What the rows were made of, where they are not those of the table.
     collapsed : tuple of str
         Labels of different strength that were read as one verdict, such as ``A>>B`` and ``A>B``.
+    asked_in, asked_with : column name or None
+        The columns of ``columns`` that say in which round, or with which chance, a row was asked.
 
     Examples
     --------
@@ -102,6 +105,8 @@ class Comparisons(Shown):
     cluster: Hashable | None = None
     made_of: str = ""
     collapsed: tuple[str, ...] = ()
+    asked_in: Hashable | None = None
+    asked_with: Hashable | None = None
 
     @classmethod
     def from_arrays(
@@ -388,7 +393,7 @@ class Comparisons(Shown):
             columns=self.columns,
             dropped=self.dropped,
         )
-        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "collapsed")
+        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "collapsed", "asked_in", "asked_with")
         return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -462,6 +467,10 @@ class Comparisons(Shown):
             told.append(("strength", f"set aside: {quoted(self.collapsed)} differ in it"))
         if self.cluster is not None:
             told.append(("clusters", f"{self.columns[self.cluster].nunique():,} by {self.cluster!r}"))
+        if self.asked_in is not None:
+            told.append(("asked in", f"{counted(self.columns[self.asked_in].nunique(), 'round')} by {self.asked_in!r}"))
+        if self.asked_with is not None:
+            told.append(("asked with", f"chances in {self.asked_with!r}"))
         if not self.has_whole_weights:
             told.append(("weights", "no whole numbers: importance, not frequencies"))
         if not self.columns.empty:
@@ -498,7 +507,7 @@ def checked_comparisons(
         _fixed(weight),
         pairs.judges,
         pairs.items,
-        pd.DataFrame(index=pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True),
+        _NO_COLUMNS.set_axis(pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True),
         _NOTHING_DROPPED.copy(deep=False) if dropped is None else dropped,
         row_labels=None if row_labels is None or row_labels.equals(pd.RangeIndex(len(outcome))) else row_labels,
         **(facts or {}),

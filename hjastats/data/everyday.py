@@ -23,6 +23,8 @@ _PREFERRED = (
 )
 # Names of items are shorter than this; answers are longer.
 _LONGEST_NAME = 200
+# Words from which a text that hardly comes twice is a sentence.
+_SENTENCE = 4
 
 
 def _find_preferred(pairs: tuple[tuple[str, str], ...]) -> Shape:
@@ -53,20 +55,29 @@ def _find_preferred(pairs: tuple[tuple[str, str], ...]) -> Shape:
 
 def _lay_preferred(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     """The first won every row; what was shown first is not known."""
-    for role in ("first", "second"):
-        if frame[found[role]].dropna().head(1000).map(_is_answer).any():
-            raise ComparisonError(
-                f"the column {str(found[role])!r} holds answers, not the names of items: pass ",
-                *(
-                    Hint("first", "column"),
-                    " and ",
-                    Hint("second", "column"),
-                    ", the columns that say whose answer was chosen ",
-                ),
-                *("and whose rejected, with ", Hint("format", "winner_loser"), "."),
-            )
+    pair = [found["first"], found["second"]]
+    if _hold_answers(frame[pair]):
+        raise ComparisonError(
+            *(f"the columns {quoted(pair)} hold answers, not the names of items: pass ", Hint("first", "column")),
+            *(" and ", Hint("second", "column"), ", which name the model whose answer was chosen and the one whose "),
+            *(
+                "was rejected, with ",
+                Hint("format", "winner_loser"),
+                "; without such columns there is nothing to rank.",
+            ),
+        )
     roles = Roles(found["judge"], found["first"], found["second"], None, found["weight"])
     return Laid(frame, roles, has_order=False)
+
+
+def _hold_answers(pair: pd.DataFrame) -> bool:
+    """Whether texts are answers: long ones, or so many different sentences that comparisons cannot link them."""
+    some = pair.head(1000)
+    if any(some[name].dropna().map(_is_answer).any() for name in some):
+        return True
+    texts = pd.concat([some[name].dropna().astype(str) for name in some])
+    n_words = texts.str.count(r"\S+")
+    return texts.nunique() > len(some) + 1 and bool(n_words.median() >= _SENTENCE)
 
 
 def _is_answer(value: object) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import NoneType
 from typing import Any
 
@@ -13,10 +15,11 @@ import pandas as pd
 
 from ..errors import ComparisonError, Hint
 from ..words import quoted
+from .asking import declared
 from .comparisons import Comparisons, checked_comparisons, divided
 from .labels import TableRows, amounts, broken_text, code_columns, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
-from .roles import Roles
+from .roles import NoJudge, Roles
 from .shape import Given, Laid
 from .shares import Spread, spread, stacked
 from .sources import Keep, Reader, may_hold_containers
@@ -39,6 +42,8 @@ def read_comparisons(
     score: Hashable | None = None,
     place: Hashable | None = None,
     cluster: Hashable | None = None,
+    asked_in: Hashable | None = None,
+    asked_with: Hashable | None = None,
     baseline: str | None = None,
     counts: bool | None = None,
     single_judge: str | None = None,
@@ -78,6 +83,9 @@ def read_comparisons(
     cluster : column name, optional
         What was judged together, such as the prompt or the ranking. Ratings and rankings become pairs within it, and later steps
         cluster by it.
+    asked_in, asked_with : column name, optional
+        The round in which, or the chance with which, each row was asked, where earlier verdicts decided what to ask next (a plan
+        numbers its rounds in ``batch``). Findings say what that does, and ``plan.stopping`` counts the rounds.
     baseline : str, optional
         The item that all others played against, for games that do not say it.
     counts : bool, optional
@@ -174,7 +182,7 @@ def read_comparisons(
     asked = Roles(judge, first, second, outcome, weight, first_wins, second_wins, tied)
     others = (item, score, place, cluster, baseline)
     if isinstance(source, Comparisons):
-        options = (*others, counts, single_judge, codes, drop, clean, keep, format, separator)
+        options = (*others, asked_in, asked_with, counts, single_judge, codes, drop, clean, keep, format, separator)
         if asked.taken() or both_bad != "tie" or any(option is not None for option in options):
             raise ComparisonError("these are Comparisons already: pass them alone, or their to_frame() with options.")
         return source
@@ -184,6 +192,42 @@ def read_comparisons(
     if not isinstance(single_judge, str | NoneType):
         raise ComparisonError(f"single_judge must be the name of the only judge, a text, got {single_judge!r}.")
     given = Given(asked, *others, has_judge=single_judge is None)
+    read = partial(_read, source, keep, format, separator, codes, drop, both_bad, counts, clean, asked_in, asked_with)
+    try:
+        return read(given, single_judge)
+    except NoJudge as error:
+        raise ComparisonError(*error.args[:-1], *_further_faults(source, read, given), ".") from None
+
+
+def _further_faults(source: Source, read: Callable[[Given, str], Comparisons], given: Given) -> list[object]:
+    """What there is to ask beside who judged, so that one message is enough."""
+    if isinstance(source, bytes) or hasattr(source, "read"):
+        return []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            read(replace(given, has_judge=False), "all")
+    except ComparisonError as error:
+        return ["; and ", *error.args[:-1], str(error.args[-1]).removesuffix(".")]
+    return []
+
+
+def _read(
+    source: Source,
+    keep: Keep,
+    format: str | None,
+    separator: str | None,
+    codes: Codes | None,
+    drop: Iterable[object] | str | None,
+    both_bad: BothBad,
+    counts: bool | None,
+    clean: bool | None,
+    asked_in: Hashable | None,
+    asked_with: Hashable | None,
+    given: Given,
+    single_judge: str | None,
+) -> Comparisons:
+    """The comparisons of a source whose columns are named."""
     try:
         table = Reader.of(given, keep, format, separator).read(source)
     except UnicodeEncodeError as error:
@@ -198,10 +242,11 @@ def read_comparisons(
     judges = codings.get("judge", single_judge or laid.judge or "")
     pairs = coded_pairs(judges, codings["first"], codings["second"], rows, clean)
     columns = frame[table.kept] if table.kept else None
+    asking = declared(pd.DataFrame() if columns is None else columns, asked_in, asked_with)
     # Rows that an engine has counted, or that were made of others, have no label.
     row_labels = frame.index if table.table_rows is None else None
     row_weight = weights(None if roles.weight is None else frame[roles.weight], len(frame), rows)
-    facts: dict[str, Any] = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of}
+    facts: dict[str, Any] = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of, **asking}
     if roles.outcome is None:
         data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels, facts)
         if roles.first_wins is not None:

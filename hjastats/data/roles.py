@@ -117,8 +117,13 @@ class Names:
 
     def find(self, *aliases: str) -> Hashable | None:
         """The first of some names that one column has, and no other."""
-        found = (_matches(self.folded, [alias]) for alias in aliases)
-        return next((same[0] for same in found if len(same) == 1), None)
+        for alias in aliases:
+            same = self.folded.get(alias, [])
+            if alias in same:
+                return alias
+            if len(same) == 1:
+                return same[0]
+        return None
 
     def numbered(self) -> dict[str, list[Hashable]]:
         """Columns whose names differ in a last letter or number only, by what they share: ``model_a``, ``model_b``, ...
@@ -190,11 +195,17 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool, count: Hash
         questions.append(ask_count(count))
     if questions or wrong:
         # All that is missing at once, not one thing in every run.
-        raise ComparisonError(*(wrong[:-1] if not questions else [*wrong, *_together(questions, names)]))
+        kind = NoJudge if [what for what, _ in questions] == [_JUDGE] and not wrong else ComparisonError
+        raise kind(*(wrong[:-1] if not questions else [*wrong, *_together(questions, names)]))
     return Roles(**found)
 
 
+class NoJudge(ComparisonError):
+    """Only the judge is missing: what else there is to ask shows when the rest is read."""
+
+
 # What is missing, and the pieces that say what to pass.
+_JUDGE = "judge column"
 Question: TypeAlias = "tuple[str, list[object]]"
 
 
@@ -239,7 +250,7 @@ def _ask_judge(names: Sequence[Hashable], found: Mapping[str, Hashable]) -> Ques
     files = [Hint("judge", FILE), " if each file is one judge's, "] if FILE in names else []
     hint = Hint("judge", "column" if likely is None else likely)
     only = [", or ", Hint("single_judge", "GPT-4"), " if one judge of that name gave all verdicts"]
-    return "judge column", [*files, hint, *only]
+    return _JUDGE, [*files, hint, *only]
 
 
 def _ask_outcome(wins: tuple[list[Hashable], Hashable | None] | None) -> Question:
@@ -273,9 +284,9 @@ def refuse_no_judge(names: list[Hashable]) -> None:
 
     Raises
     ------
-    ComparisonError
+    NoJudge
     """
-    raise ComparisonError(*_together([_ask_judge(names, {})], names))
+    raise NoJudge(*_together([_ask_judge(names, {})], names))
 
 
 def _has_counts(found: Mapping[str, Hashable]) -> bool:

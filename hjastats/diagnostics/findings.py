@@ -9,12 +9,14 @@ import pandas as pd
 from scipy import stats
 
 from .. import limits
+from ..data.asking import chances, n_rounds
 from ..data.comparisons import Comparisons
 from ..data.grades import points_of_scale
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
 from ..fitted import Fit, Observations
 from ..inference.estimates import leverage, sensitivity
+from ..looks import Piece, Shown, Warned
 from ..model.response import Response, is_soft
 from ..words import and_more, quoted
 from .adjusted import holm
@@ -68,10 +70,28 @@ class Finding:
         return self.text
 
 
-def find(fit: Fit, observed: Observations) -> list[Finding]:
+class Findings(Shown, list[Finding]):
+    """Everything that was checked, which prints what warns first."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What should make one hesitate."""
+        return [finding.text for finding in self if finding.is_warning]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was checked and found fine, or is as it should be."""
+        return [finding.text for finding in self if not finding.is_warning]
+
+    def _shown(self) -> list[Piece]:
+        warned: list[Piece] = [Warned(text) for text in self.warnings]
+        return [*(warned or ["Nothing was found that speaks against the fit."]), *(f"  {text}" for text in self.notes)]
+
+
+def find(fit: Fit, observed: Observations) -> Findings:
     """Check everything that can be checked from a fit and its data."""
     data, together = observed.data, _dependence(fit, observed)
-    return [
+    found = [
         _convergence(fit),
         Finding("optima", len(fit.search.values) != 1 or is_below_supremum(fit), optima_text(fit)),
         *([Finding("errors", True, _sentence(fit.why_no_errors))] if fit.why_no_errors else []),
@@ -85,12 +105,14 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
         _dropped(data),
         *_swaps(data),
         *_uncounted(data),
+        *_asked(data),
         *_sensitivities(fit),
         *([Finding("camps", True, opposed)] if (opposed := camps_text(fit, data)) else []),
         *_bias(fit),
         *_leverages(fit),
         *_misfit(fit, observed),
     ]
+    return Findings(found)
 
 
 def _misfit(fit: Fit, observed: Observations) -> list[Finding]:
@@ -101,6 +123,23 @@ def _misfit(fit: Fit, observed: Observations) -> list[Finding]:
         Finding("goodness of fit", fitting.is_warning, fitting.text),
         Finding("stability", stable.is_warning, stable.text),
     ]
+
+
+def _asked(data: Comparisons) -> list[Finding]:
+    """What it means that earlier verdicts decided what to ask."""
+    found, chance = [], chances(data)
+    if (n := n_rounds(data)) > 1:
+        found.append(
+            f"Comparisons were asked in {n:,} rounds ({data.asked_in!r}). That earlier verdicts decided what to ask leaves "
+            "estimates and intervals as they are while the model holds; testing after every round does not: plan.stopping counts "
+            "them."
+        )
+    if chance is not None:
+        found.append(
+            f"Comparisons were asked with chances from {chance.min():.2g} to {chance.max():.2g} ({data.asked_with!r}), which "
+            "estimates and intervals do not need while the model holds."
+        )
+    return [Finding("asking", False, text) for text in found]
 
 
 def _convergence(fit: Fit) -> Finding:

@@ -13,13 +13,12 @@ from .. import limits
 from ..data.comparisons import Comparisons
 from ..diagnostics.ending import warn
 from ..diagnostics.tie_rates import tie_rates
-from ..models import BTLModel, HJAModel, JudgewiseBTLModel, PopulationHJAModel
-from ..population_results import PopulationResults
+from ..models import BTLModel, HJAModel, JudgewiseBTLModel
 from ..results import HJAResults
-from ..selection import select_rank
 from .asked import AUTO, SAMPLE, Asked, Chosen
 from .graded import of_grades
 from .reading import linked, read_as_asked
+from .sample import SampleSearch, why_no_sample
 from .search import Search
 from .standard_errors import with_errors
 
@@ -65,7 +64,7 @@ def fit(
         The column to cluster by.
     judges : {"auto", "fixed", "pooled", "sample"}
         Every judge with parameters of its own, or those with few verdicts as one; or all of them drawn from a population, which
-        is what is estimated (:class:`PopulationHJAModel`, never chosen by itself).
+        is what is estimated (:class:`PopulationHJAModel`).
     exog, judge_exog : str, list of str, or dict, optional
         Columns that are covariates, with one coefficient or one per judge. A dict names differences of two columns,
         ``{"length": ("tokens_a", "tokens_b")}``, by :func:`style_difference`.
@@ -110,15 +109,13 @@ def fit(
     chosen = Chosen()
     with _bar(progress) as step:
         data = linked(data, chosen)
-        if asked.judges == SAMPLE:
-            return _of_a_sample(data, asked, chosen)
         result = (
             _judgewise(data, asked, chosen) if asked.model == "judgewise" else _of_judges(data, asked, chosen, step)
         )
         step("errors")
         result = with_errors(result, asked, chosen)
     warn(result.fit, result.model.comparisons.connectivity)
-    return HJAResults(result.model, result.fit, chosen.table)
+    return type(result)(result.model, result.fit, chosen.table)
 
 
 @contextmanager
@@ -148,7 +145,7 @@ def _bar(progress: bool) -> Iterator[Callable[[str], None]]:
 # Judges
 
 
-def _fixed(data: Comparisons) -> Comparisons:
+def _as_they_are(data: Comparisons) -> Comparisons:
     return data
 
 
@@ -159,49 +156,31 @@ def _pooled(data: Comparisons) -> Comparisons:
     return data.pool_rare_judges(limits.LIGHT_JUDGE, label)
 
 
-# The data to which a model with parameters of the judges is fitted.
-ENTER: dict[str, Callable[[Comparisons], Comparisons]] = {"fixed": _fixed, "pooled": _pooled}
+# The data to which a model is fitted.
+ENTER: dict[str, Callable[[Comparisons], Comparisons]] = {
+    "fixed": _as_they_are,
+    "pooled": _pooled,
+    SAMPLE: _as_they_are,
+}
 
 
-def _of_a_sample(data: Comparisons, asked: Asked, chosen: Chosen) -> PopulationResults:
-    """The population judges are drawn from."""
-    chosen.say("judges", SAMPLE, "asked for: the population they are drawn from is what is estimated")
-    position = asked.position if asked.position != AUTO else ("judge" if data.has_order else None)
-    reason = (
-        "asked for" if asked.position != AUTO else "judges may differ in it" if position else "the data have no order"
-    )
-    chosen.say("position", position or "none", reason)
-    ties = "half" if asked.ties == AUTO else asked.ties
-    terms = asked.covariates | {"position": position, "ties": ties, "tie": "common" if asked.tie == AUTO else asked.tie}
-    if asked.rank == AUTO:
-        found = select_rank(data, criterion=asked.criterion, judges=SAMPLE, rng=asked.seed, **terms)
-        model = found.result.model
-        chosen.say("model", found.result.fit.layout.description, found.verdict)
-    else:
-        model = PopulationHJAModel.from_comparisons(data, rank=int(asked.rank), **terms)
-        chosen.say("model", model.layout.description, "asked for")
-    kind = "cluster" if asked.groups is not None else "nonrobust" if asked.cov_type == AUTO else asked.cov_type
-    chosen.say("errors", kind, "asked for" if kind != "nonrobust" else "they count the drawing of these judges")
-    result = model.fit(cov_type=kind, cov_kwds=None if asked.groups is None else {"groups": asked.groups})
-    return PopulationResults(model, result.fit, chosen.table)
-
-
-def of_judges(data: Comparisons, judges: str, chosen: Chosen) -> Comparisons:
-    """The comparisons as the judges enter the model, with a line about it."""
+def of_judges(data: Comparisons, asked: Asked, chosen: Chosen) -> str:
+    """How the judges enter the model, with a line about it."""
+    if asked.judges != AUTO:
+        chosen.say("judges", asked.judges, "asked for")
+        return asked.judges
     number = np.bincount(data.judge_index, data.weight if data.has_whole_weights else None, data.n_judges)
     light = int((number < limits.LIGHT_JUDGE).sum())
-    if judges != AUTO:
-        chosen.say("judges", judges, "asked for")
-    elif light <= 1:
+    if light <= 1:
         reason = f"each has {number.min():,.0f} verdicts or more" if not light else "only one has few verdicts"
-        chosen.say("judges", judges := "fixed", reason, number.min())
-    else:
-        judges, few = "pooled", f"fewer than {limits.LIGHT_JUDGE} verdicts"
-        reason = (
-            f"{light:,} of {data.n_judges:,} have {few}, too few for parameters of their own: they speak with one voice"
-        )
-        chosen.say("judges", judges, reason, light)
-    return ENTER[judges](data)
+        chosen.say("judges", "fixed", reason, number.min())
+        return "fixed"
+    few = f"{light:,} of {data.n_judges:,} have fewer than {limits.LIGHT_JUDGE} verdicts, too few for parameters of their own"
+    if why := why_no_sample(data, asked):
+        chosen.say("judges", "pooled", f"{few}: they speak with one voice ({why})", light)
+        return "pooled"
+    chosen.say("judges", SAMPLE, f"{few}: they are drawn from a population, which is estimated", light)
+    return SAMPLE
 
 
 def _judgewise(data: Comparisons, asked: Asked, chosen: Chosen) -> HJAResults:
@@ -221,12 +200,20 @@ def _judgewise(data: Comparisons, asked: Asked, chosen: Chosen) -> HJAResults:
 
 def _of_judges(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[str], None]) -> HJAResults:
     """The model that the data ask for, with position effects and ties."""
-    few = data if asked.model == "btl" else of_judges(data, asked.judges, chosen)
+    lines = len(chosen.lines)
+    judges = "fixed" if asked.model == "btl" else of_judges(data, asked, chosen)
+    if judges == SAMPLE:
+        return SampleSearch(data, asked, step).best(chosen)
+    few = ENTER[judges](data)
     if asked.ties != AUTO:
         result = Search(few, asked, _ties_asked(few, asked), step).best(chosen)
         chosen.say("ties", result.model.ties, "asked for")
     else:
         result = _with_ties(few, asked, chosen, step)
+    if result.fit.penalty is not None and asked.judges == AUTO and not why_no_sample(data, asked):
+        del chosen.lines[lines:]
+        chosen.say("judges", SAMPLE, "parameters of their own have no finite estimate: the population is estimated")
+        return SampleSearch(data, asked, step).best(chosen)
     if few is data or result.fit.layout.has_judge_parameters:
         return result
     # Judges that the model takes to be alike need no pooling, and errors may be clustered by all of them.

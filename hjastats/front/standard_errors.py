@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..data.comparisons import Comparisons
 from ..diagnostics.dependence import dependence
 from ..inference.clusters import Clusters
 from ..model.response import is_verdict
+from ..model.structures import Sampled
 from ..results import HJAResults
 from .asked import AUTO, Asked, Chosen
 
@@ -25,18 +27,19 @@ def with_errors(result: HJAResults, asked: Asked, chosen: Chosen) -> HJAResults:
     if result.fit.penalty is not None:
         chosen.say("errors", "nonrobust", "of the posterior: robust ones are too small where verdicts are all one way")
         return result
+    if result.fit.layout.structure.kind == Sampled.kind:
+        return _of_a_sample(result, chosen)
     data, remark = result.model.comparisons, ""
     for clusters in _ways(result, data):
         kind = "prompts" if clusters.name != "judge" else "judges"
-        if clusters.n < limits.FEW_CLUSTERS or clusters.n <= data.n_items:
+        if not _are_enough(clusters, data):
             remark = remark or f"; {clusters.n} {kind} are too few to cluster by"
             continue
         return _clustered(result, clusters, kind, chosen)
     if not data.has_whole_weights:
         chosen.say("errors", "cluster", f"by row, since weights are no whole numbers{remark}")
         return result.with_covariance("cluster", {"groups": "row"})
-    undecided = float(np.average(~is_verdict(result.model.response, data.outcome), weights=data.weight))
-    if undecided:
+    if undecided := _undecided(result, data):
         what = "ties or soft preferences, which vary less than the model says"
         chosen.say("errors", "HC0", f"{undecided:.1%} of the verdicts are {what}{remark}", undecided)
         return result.with_covariance("HC0")
@@ -44,6 +47,49 @@ def with_errors(result: HJAResults, asked: Asked, chosen: Chosen) -> HJAResults:
         "errors", "nonrobust", f"verdicts are decided, and no prompt repeats{remark}" if not remark else remark[2:]
     )
     return result
+
+
+def _of_a_sample(result: HJAResults, chosen: Chosen) -> HJAResults:
+    """The result with errors that count the drawing of judges, and prompts or the ties that make judges vary less."""
+    data = result.model.comparisons
+    prompts, judges = Clusters.of_prompts(data), Clusters.of("judge", data)
+    if prompts is not None and prompts.has_repeats and _are_enough(prompts, data):
+        return _robust(result, prompts, f"{prompts.n:,} prompts beside the judges", chosen)
+    remark = "" if prompts is None or not prompts.has_repeats else f"; {prompts.n} prompts are too few to cluster by"
+    undecided = _undecided(result, data)
+    if (undecided or not data.has_whole_weights) and _are_enough(judges, data):
+        reason = (
+            f"{undecided:.1%} of the verdicts are ties or soft preferences"
+            if undecided
+            else "weights are no whole numbers"
+        )
+        return _robust(result, judges, reason + remark, chosen)
+    chosen.say("errors", "nonrobust", f"they count the drawing of these judges{remark}")
+    return result
+
+
+def _robust(result: HJAResults, clusters: Clusters, reason: str, chosen: Chosen) -> HJAResults:
+    """The population with clustered errors of its parameters; ratios are those of its scores."""
+    robust = result.with_covariance("cluster", {"groups": _groups(clusters, result.model.comparisons)})
+    ratios = (robust.bse / result.bse).filter(like="mu[")
+    told = f"{reason}; errors of scores up to {ratios.max():.2f} times the model's, median {ratios.median():.2f}"
+    chosen.say("errors", "cluster", f"by {clusters.name!r}: {told}", float(ratios.max()))
+    return robust
+
+
+def _are_enough(clusters: Clusters, data: Comparisons) -> bool:
+    return clusters.n >= limits.FEW_CLUSTERS and clusters.n > data.n_items
+
+
+def _undecided(result: HJAResults, data: Comparisons) -> float:
+    """Share of the verdicts that are none of those of the model."""
+    return float(np.average(~is_verdict(result.model.response, data.outcome), weights=data.weight))
+
+
+def _groups(clusters: Clusters, data: Comparisons) -> Any:
+    """The name of the column, which follows when rows are left out, or the codes where some rows miss a label."""
+    has_gaps = clusters.name in data.columns and bool(data.columns[clusters.name].isna().any())
+    return clusters.code if has_gaps else clusters.name
 
 
 def _ways(result: HJAResults, data: Comparisons) -> Iterator[Clusters]:
@@ -63,5 +109,4 @@ def _clustered(result: HJAResults, clusters: Clusters, kind: str, chosen: Chosen
         ratio = float(found.ratios["mu"].max())
         reason += f"; errors of scores up to {ratio:.2f} times the model's, median {np.median(found.ratios['mu']):.2f}"
     chosen.say("errors", "cluster", f"by {clusters.name!r}: {reason}", ratio)
-    has_gaps = clusters.name in data.columns and bool(data.columns[clusters.name].isna().any())
-    return result.with_covariance("cluster", {"groups": clusters.code if has_gaps else clusters.name})
+    return result.with_covariance("cluster", {"groups": _groups(clusters, data)})

@@ -71,15 +71,18 @@ def largest_differences(
     root = _root(covariance)
     # Maxima over half a million pairs need fewer draws for the same work; their distribution is also tighter.
     n_draws = max(2_000, min(n_draws, int(limits.DRAWN_DIFFERENCES / max(n * n, 1))))
-    size = max(limits.DRAWS_AT_ONCE // (n * n), 1)
-    result = []
+    size = max(limits.DRAWS_AT_ONCE // n, 1)
+    largest = np.zeros((n if per_item else 1, n_draws))
     for start in range(0, n_draws, size):
-        draw = rng.standard_normal((min(size, n_draws - start), root.shape[1])) @ root.T
-        z = draw[:, :, None] - draw[:, None, :]
-        z *= inverse
-        # Every difference is there with both signs, so that the largest is also the largest in size.
-        result.append(np.abs(z, out=z).max(axis=2) if per_item else z.reshape(len(z), -1).max(axis=1))
-    return np.concatenate(result)
+        draw = root @ rng.standard_normal((min(size, n_draws - start), root.shape[1])).T
+        here = largest[:, start : start + size]
+        for i in range(n - 1):
+            z = np.abs(draw[i + 1 :] - draw[i])
+            z *= inverse[i + 1 :, i, None]
+            np.maximum(here[i if per_item else 0], z.max(axis=0), out=here[i if per_item else 0])
+            if per_item:
+                np.maximum(here[i + 1 :], z, out=here[i + 1 :])
+    return largest.T if per_item else largest[0]
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:

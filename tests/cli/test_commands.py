@@ -10,7 +10,8 @@ import pytest
 
 import hjastats as hja
 from hjastats import __version__
-from hjastats.cli import main
+from hjastats.cli import main, options
+from hjastats.cli.main import THREADS
 
 # Of sentences; tables fit 80.
 WIDTH = 100
@@ -449,3 +450,51 @@ def test_plan_says_what_to_ask_next_for_a_budget(verdicts, tmp_path, capsys):
 def test_what_boards_and_plans_cannot_do_is_said_in_a_sentence(verdicts, capsys, arguments, expected):
     assert main([verdicts if word == "FILE" else word for word in arguments]) == 2
     assert expected in capsys.readouterr().err
+
+
+@pytest.fixture
+def crowd(tmp_path):
+    """Thirty workers with twenty verdicts each."""
+    rng = np.random.default_rng(0)
+    worker = np.repeat(np.arange(30), 20)
+    first = rng.integers(0, 4, 600)
+    second = (first + rng.integers(1, 4, 600)) % 4
+    gap = (1 + 0.5 * rng.normal(size=30))[worker] * 0.8 * (first - second)
+    won = np.where(rng.random(600) < 1 / (1 + np.exp(-gap)), "left", "right")
+    path = tmp_path / "crowd.csv"
+    pd.DataFrame({"worker": worker, "left": first, "right": second, "winner": won}).to_csv(path, index=False)
+    return str(path)
+
+
+def test_a_crowd_is_a_sample_in_every_command_that_can_show_one(crowd, capsys):
+    assert main(["fit", crowd, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [line["chosen"] for line in document["choices"] if line["what"] == "judges"] == ["sample"]
+    assert [row["item"] for row in document["ranking"]] == ["3", "2", "1", "0"]
+    assert document["population"][0]["parameter"] == "sd[gamma]"
+    assert main(["compare", crowd]) == 0
+    assert "population JA + common position" in capsys.readouterr().out
+    assert main(["plan", crowd]) == 2
+    message = capsys.readouterr().err
+    assert "--judges pooled" in message
+    assert main(["plan", crowd, "--judges", "pooled"]) == 0
+
+
+def test_a_command_has_one_thread_for_matrices_and_leaves_the_process_as_it_was(crowd, monkeypatch, capsys):
+    from threadpoolctl import threadpool_info
+
+    def threads():
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    before, during = threads(), []
+    monkeypatch.setattr(
+        options, "read", lambda *_: during.append(threads()) or hja.read_comparisons(crowd, single_judge="x")
+    )
+    for name in THREADS:
+        monkeypatch.delenv(name, raising=False)
+    main(["compare", crowd])
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    main(["compare", crowd])
+    assert during == [{1}, before]
+    assert threads() == before
+    capsys.readouterr()

@@ -220,7 +220,7 @@ def test_answers_are_no_items():
     answers = {"prompt": ["p", "q"], "chosen": ["Sure!\nHere", "x"], "rejected": ["No.", "y"], "judge": ["j", "j"]}
     for chosen in (answers["chosen"], [[{"role": "user"}], [{"role": "user"}]], ["long " * 60, "x"]):
         error = asked(answers | {"chosen": chosen})
-        assert "holds answers, not the names of items" in str(error)
+        assert "hold answers, not the names of items" in str(error)
     models = answers | {"winning": ["gpt", "llama"], "losing": ["llama", "claude"]}
     data = read_comparisons(models, first="winning", second="losing", format="winner_loser")
     assert (data.outcome.tolist(), data.has_order) == ([1.0, 1.0], False)
@@ -485,6 +485,33 @@ def test_pairs_of_rankings_recover_the_scores_that_made_them():
 
 
 # What is asked
+
+
+def test_short_answers_are_no_items_and_models_are_taken_where_they_are_named():
+    n = 12
+    texts = {
+        "chosen": [f"The answer is number {i}." for i in range(n)],
+        "rejected": [f"I do not know {i}." for i in range(n)],
+    }
+    assert "hold answers, not the names of items" in str(asked(texts | {"judge": ["j"] * n}))
+    models = {"chosen_model": ["gpt", "llama", "claude"] * 4, "rejected_model": ["llama", "claude", "gpt"] * 4}
+    assert hja.read_comparisons(texts | models, single_judge="j").items == ("claude", "gpt", "llama")
+    # Names of several words come again, or could not be compared.
+    names = {
+        "winner": ["a large model one", "a large model two"] * 6,
+        "loser": ["a large model two", "a large model three"] * 6,
+    }
+    assert len(hja.read_comparisons(names, single_judge="j").items) == 3
+
+
+def test_one_message_asks_who_judged_and_what_the_numbers_mean():
+    table = {"home": ["x", "y", "z"], "away": ["y", "z", "x"], "result": [1, 0, -1]}
+    text = str(asked(table))
+    assert "no judge column" in text
+    assert "codes='1..-1' if 1 is the strongest preference for the first item" in text
+    data = hja.read_comparisons(table, single_judge="all", codes="1..-1")
+    assert data.outcome.tolist() == [1.0, 0.5, 0.0]
+    assert str(asked(table, codes="1..-1")).endswith("if one judge of that name gave all verdicts.")
 
 
 def test_a_column_of_counts_is_asked_about_and_both_answers_are_right():
