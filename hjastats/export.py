@@ -103,6 +103,7 @@ def _data(observed: Observations) -> dict[str, Any]:
         "has_order": data.has_order,
         "cluster": data.cluster,
         "made_of": data.made_of,
+        "collapsed": list(data.collapsed),
         "asked_in": data.asked_in,
         "asked_with": data.asked_with,
     }

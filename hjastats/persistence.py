@@ -259,6 +259,7 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
         has_order=bool(stored.get("has_order", True)),
         cluster=cluster,
         made_of=str(stored.get("made_of", "")),
+        collapsed=tuple(map(str, stored.get("collapsed", ()))),
         asked_in=stored.get("asked_in"),
         asked_with=stored.get("asked_with"),
     )

@@ -402,7 +402,7 @@ class PopulationResults(HJAResults):
         return super().conf_int(alpha, cols)
 
     judges = property(_of_single_judges)
-    bootstrap = diagnose = contrast_formula = drop_terms = fragility = _of_single_judges
+    bootstrap = diagnose = contrast_formula = drop_terms = scale_tests = fragility = _of_single_judges
     resid_pearson = resid_dev = property(_of_single_judges)
 
 

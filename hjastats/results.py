@@ -29,6 +29,7 @@ from .diagnostics.findings import Findings, find
 from .diagnostics.fragility import Fragility, fragility
 from .diagnostics.order import has_order
 from .diagnostics.residuals import deviance_residuals, pearson_residuals
+from .diagnostics.scales import scale_table
 from .errors import ComparisonError, ContrastError, IdentificationError, OptionError
 from .export import to_document
 from .fitted import Fit, which_information
@@ -937,6 +938,40 @@ class HJAResults(GenericLikelihoodModelResults):
         if extra_constraints is not None or combine_terms is not None:
             raise OptionError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
         return TermTests(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
+
+    def scale_tests(self) -> pd.DataFrame:
+        """Score tests of the scale of graded verdicts: whether it is the same for judges, sides and steps.
+
+        Judges: thresholds, or propensities, are the same for all of them; of several the one that says most, its p-value adjusted.
+        Sides: a verdict for the second item is the mirror image of one for the first, but for a position effect that the model has;
+        asked only where the table says what was shown first. Steps: the log-odds count alike at every step of the scale
+        (proportional odds). Where verdicts hang together, by prompt or by ranking, sides and steps count clusters.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by "judges", "sides" and "steps", as far as there is something to test: null, statistic, df, p_value.
+
+        Raises
+        ------
+        OptionError
+            Where verdicts are no grades.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> panel = hja.datasets.load_panel()
+        >>> strong = np.random.default_rng(0).random(panel.n_rows) < 0.5                         # made up for the example
+        >>> graded = panel.with_outcome(np.where(strong, panel.outcome, 0.25 + 0.5 * panel.outcome))
+        >>> result = hja.JAModel.from_comparisons(graded, ties="ordinal", position="judge").fit()
+        >>> result.scale_tests()[["statistic", "df", "p_value"]].round(2)
+                statistic  df  p_value
+        test
+        judges      60.78   7      0.0
+        sides       11.24   1      0.0
+        steps      193.48   1      0.0
+        """
+        return scale_table(self.fit, self.model.observations)
 
     def drop_terms(self) -> pd.DataFrame:
         """Likelihood-ratio tests of the terms, each against the fit without it, as R's ``drop1``.

@@ -70,6 +70,8 @@ class Comparisons(Shown):
         The column of ``columns`` whose rows were judged together, such as the ranking they were made of, when the format says so.
     made_of : str
         What the rows were made of, where they are not those of the table.
+    collapsed : tuple of str
+        Labels of different strength that were read as one verdict, such as ``A>>B`` and ``A>B``.
     asked_in, asked_with : column name or None
         The columns of ``columns`` that say in which round, or with which chance, a row was asked.
 
@@ -102,6 +104,7 @@ class Comparisons(Shown):
     has_order: bool = True
     cluster: Hashable | None = None
     made_of: str = ""
+    collapsed: tuple[str, ...] = ()
     asked_in: Hashable | None = None
     asked_with: Hashable | None = None
 
@@ -315,7 +318,7 @@ class Comparisons(Shown):
         if np.array_equal(values, self.outcome):
             return self
         check_outcomes(values, self.weight, TableRows())
-        return replace(self, outcome=_fixed(values))
+        return replace(self, outcome=_fixed(values), collapsed=())
 
     def _with_metadata_of(self, other: Comparisons) -> Comparisons:
         return replace(
@@ -401,7 +404,7 @@ class Comparisons(Shown):
             columns=self.columns,
             dropped=self.dropped,
         )
-        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "asked_in", "asked_with")
+        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "collapsed", "asked_in", "asked_with")
         return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -473,6 +476,8 @@ class Comparisons(Shown):
         ]
         if self.made_of:
             told.append(("made of", self.made_of))
+        if self.collapsed:
+            told.append(("strength", f"set aside: {quoted(self.collapsed)} differ in it"))
         if self.cluster is not None:
             told.append(("clusters", f"{self.columns[self.cluster].nunique():,} by {self.cluster!r}"))
         if self.asked_in is not None:

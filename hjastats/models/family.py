@@ -59,9 +59,10 @@ class HJAModel(ComparisonModel):
         Number of disagreement directions, between 0 (sensitivity only) and ``min(n_judges - 1, n_items - 2)``.
     position : {None, "common", "judge"}
         Log-odds bonus of the item shown first: none, one for all judges, or one per judge.
-    ties : {"half", "drop", "davidson", "ordinal", "adjacent"}
+    ties : {"half", "drop", "davidson", "davidson-scaled", "davidson-shifted", "ordinal", "adjacent"}
         Ties count as half a win for each item (as in the paper), are left out, or are an outcome of their own: Davidson's model,
-        in which the odds of a tie against the geometric mean of the two wins are ``exp(tie)``. ``"ordinal"`` takes outcomes at
+        in which the odds of a tie against the geometric mean of the two wins are ``exp(tie)``; scaled, and also shifted, ties get
+        rarer among unequal items at a rate of their own, from log-odds of their own. ``"ordinal"`` takes outcomes at
         equal steps (0, 0.25, 0.5, 0.75, 1) as grades: the log-odds are cut at thresholds around zero (cumulative logit).
         ``"adjacent"`` gives each grade a propensity, and neighbours equal parts of the log-odds (adjacent-category logit).
     tie : {"common", "judge"}
