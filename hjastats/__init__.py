@@ -3,7 +3,6 @@
 from . import datasets
 from .anchored_results import AnchoredResults
 from .data.comparisons import Comparisons
-from .data.formulas import check_formula
 from .data.readers import read_comparisons
 from .data.style import style_difference
 from .data.swaps import swap_report
@@ -52,7 +51,6 @@ __all__ = [
     "SeparationWarning",
     "SizeError",
     "anchor",
-    "check_formula",
     "compare",
     "datasets",
     "fit",

@@ -15,7 +15,7 @@ from scipy import stats
 
 from .data.comparisons import Comparisons
 from .diagnostics.adjusted import holm
-from .diagnostics.findings import Finding
+from .diagnostics.findings import Finding, Findings
 from .diagnostics.gold import agreement, calibration_slope, family_bonus
 from .errors import OptionError
 from .export import SCHEMA, VERSION, checksum, comparisons_document
@@ -440,7 +440,7 @@ class AnchoredResults(HJAResults):
         return self.others.judges
 
     @cached_property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> Findings:
         """What to know before believing the scores: whether the others track the target, and what its verdicts look like."""
         own = [
             Finding("tracking", bool(self.tracking.items), self.tracking.sentence),
@@ -452,10 +452,10 @@ class AnchoredResults(HJAResults):
         except OptionError as error:
             own.append(Finding("rectified", False, f"Not rectified: {error}"))
         about = {"connectivity", "dropped", "weights", "ties"}
-        return own + [finding for finding in self._of_target if finding.topic in about]
+        return Findings([*own, *(finding for finding in self._of_target if finding.topic in about)])
 
     @property
-    def _of_target(self) -> list[Finding]:
+    def _of_target(self) -> Findings:
         return HJAResults(self.model, self.sources.direct.fit).findings
 
     def to_json(self, path: str | Path | None = None) -> str | None:  # type: ignore[override]
