@@ -78,16 +78,17 @@ def uncertain(truth: Truth, result: hja.HJAResults, n: int, rng: np.random.Gener
     return drawn(truth, judge, first[some], second[some], rng)
 
 
+def located(truth: Truth, asked: pd.DataFrame) -> list[np.ndarray]:
+    """Judge, first and second item of a plan, as numbers."""
+    labels = {"judge": truth.judges, "first": truth.items, "second": truth.items}
+    return [pd.Index(known).get_indexer(asked[name]) for name, known in labels.items()]
+
+
 def planned(goal: str) -> Callable[..., pd.DataFrame]:
     """What the plan says."""
 
     def ask(truth: Truth, result: hja.HJAResults, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        asked = result.plan.next(n, goal).table
-        judge, first, second = (
-            pd.Index(labels).get_indexer(asked[name])
-            for name, labels in (("judge", truth.judges), ("first", truth.items), ("second", truth.items))
-        )
-        return drawn(truth, judge, first, second, rng)
+        return drawn(truth, *located(truth, result.plan.next(n, goal).table), rng)
 
     return ask
 
@@ -132,11 +133,13 @@ def run(
 
 
 def needed(values: np.ndarray, steps: np.ndarray, target: float) -> float:
-    """Further verdicts after which a measure that falls has fallen to a target, interpolated on logarithmic scales."""
+    """Further verdicts after which a measure that falls has fallen to a target, interpolated on logarithmic scales.
+
+    Infinite if none of the steps is enough.
+    """
     below = np.flatnonzero(values <= target)
     if not len(below):
-        # By the square-root law from the last one.
-        return float((steps[-1] + FIRST) * (values[-1] / target) ** 2 - FIRST)
+        return np.inf
     at = int(below[0])
     if at == 0:
         return float(steps[0])
@@ -146,7 +149,7 @@ def needed(values: np.ndarray, steps: np.ndarray, target: float) -> float:
 
 def savings(truth: Truth, goal: str, measure: Callable[..., float], n: int) -> None:
     """Verdicts that the plan and the rule of uncertainty need of those that uniform choice needs."""
-    far = np.array([0, 125, 250, 500, 1000, 2000, 4000, 8000, 16000])
+    far = np.array([0, 250, 500, 1000, 2000, 4000, 8000, 16000, 32000, 64000])
     near = np.array([100, 200, 300, 400, MORE])
     curves: dict[str, list[np.ndarray]] = {"uniform": [], "uncertain": [], "next": []}
     covered = 0
@@ -197,19 +200,40 @@ def replayed(name: str, model: type[hja.HJAModel], options: dict, goal: str) -> 
     )
 
 
-def simulated(truth: Truth, n: int) -> None:
-    """The same with verdicts of a known truth."""
-    ratios = []
+def drawn_anew(truth: Truth, rng: np.random.Generator) -> Truth:
+    """Other items for the same judges, from a normal distribution as wide."""
+    mean = truth.scores.mean(axis=0)
+    items = rng.normal(0.0, mean.std(), len(mean))
+    return truth._replace(scores=np.outer(truth.scores @ mean / (mean @ mean), items - items.mean()))
+
+
+def simulated(truth: Truth, n: int, *, anew: bool) -> None:
+    """The same with verdicts of a known truth; realised is what two further fits, to other verdicts on the same plan, have."""
+    found = []
     for seed in range(n):
-        rng = np.random.default_rng([seed, 32])
-        rows = uniform(truth, None, FIRST, rng)
-        result = fitted(truth, rows)
-        asked = result.plan.next(MORE, "top2")
-        ask = planned("top2")
-        after = fitted(truth, pd.concat([rows, ask(truth, result, MORE, rng)], ignore_index=True))
-        ratios.append(asked.errors["after"].iloc[0] / after.head_to_head(*result.consensus.index[:2]).std_err)
-    low, middle, high = np.quantile(ratios, [0.25, 0.5, 0.75])
-    print(f"  simulated: predicted / realised median {middle:.3f}, quartiles {low:.3f} and {high:.3f}", flush=True)
+        rng = np.random.default_rng([seed, 38 if anew else 37])
+        here = drawn_anew(truth, rng) if anew else truth
+        rows = uniform(here, None, FIRST, rng)
+        result = fitted(here, rows)
+        if result.fit.why_no_errors:
+            continue
+        asked, leading = result.plan.next(MORE, "top2"), result.consensus.index[:2]
+        judge, first, second = located(here, asked.table)
+        after = [
+            fitted(here, pd.concat([rows, drawn(here, judge, first, second, rng)], ignore_index=True)) for _ in range(2)
+        ]
+        realised = np.sqrt(np.mean([np.square(fit.head_to_head(*leading).std_err) for fit in after]))
+        found.append([*asked.errors[["after", "lower", "upper"]].iloc[0], realised])
+    after, lower, upper, realised = np.array(found).T
+    ratio, inside = after / realised, np.mean((lower <= realised) & (realised <= upper))
+    low, middle, high = np.quantile(ratio, [0.1, 0.5, 0.9])
+    squares = np.sqrt(np.mean(after**2) / np.mean(realised**2))
+    print(
+        f"  simulated, {'items drawn anew' if anew else 'Arena'}: predicted / realised {ratio.mean():.3f} ± "
+        f"{ratio.std() / np.sqrt(len(ratio)):.3f} (root mean squares {squares:.3f}, median "
+        f"{middle:.3f}, 8 of 10 from {low:.2f} to {high:.2f}); {inside:.0%} of {len(ratio)} within the range",
+        flush=True,
+    )
 
 
 def separated(n: int) -> None:
@@ -238,7 +262,8 @@ def main() -> None:
     replayed("ppr_chatbot_arena", hja.BTLModel, {}, "top2")
     replayed("position_bias_mtbench", hja.BTLModel, {"position": "common"}, "top2")
     judges = arena()
-    simulated(judges, n)
+    for anew in (False, True):
+        simulated(judges, n, anew=anew)
     for name, truth in (("judges as in Chatbot Arena", judges), ("equal judges", arena(are_equal=True))):
         print(name)
         savings(truth, "top2", leading_error, n)

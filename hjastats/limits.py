@@ -37,6 +37,11 @@ BASIS_ITEMS = 60
 
 # Cells times nodes of judges whose effects are integrated out, in memory at the same time: pieces that stay in the cache.
 NODES_AT_ONCE = 500_000
+# Nodes of a judge up to which starts of Laplace's method climb with several nodes for each effect.
+ROUGH_NODES = 100
+# Squared coordinates of such a fit for every cell of a judge up to which each of its steps has an information of its own: 2.0
+# times for rank 2 on 192 respondents of German parties. Beyond, informations cost more than likelihoods.
+CHEAP_INFORMATION = 500
 # Cells beyond which such a fit has no random starts beside the one that looks for the next direction.
 RANDOM_STARTS_CELLS = 100_000
 # Judges below which a sample says little about how judges differ.
@@ -73,7 +78,8 @@ DENSE_OWN_ITEMS = 100
 DENSE_SHARED = 500
 # Products with the information after which a solution is good enough whatever it is.
 MOST_PRODUCTS = 1000
-# Free score coordinates beyond which directions without information are not looked for one by one.
+# Free coordinates beyond which directions without information are not looked for one by one: 60 times for five grades of 1,929
+# respondents, each with thresholds of its own.
 MANY_FREE = 2000
 
 # Inference
@@ -110,6 +116,12 @@ PLACE_DRAWS = 20_000
 # 1,000 of 100 judges and 200 items in 2 s for a contrast, in 5 s for the places of all items.
 ASKED_AT_A_LOOK = 50
 FOLLOWED = 1000
+
+# Questions, of judges who are a sample, that are looked at: 1,000 of 400 judges and 20 items in some seconds.
+CANDIDATES = 200_000
+
+# Free parameters beyond which errors after a plan are foretold at the estimates alone, not at draws of them: 30 informations.
+REDRAWN_FREE = 500
 
 # Clusters below which cluster-robust standard errors are said to be too small.
 FEW_CLUSTERS = 20
@@ -151,8 +163,8 @@ SENSITIVITY_STEPS = 12
 ORDERED_LEAVES = 500
 # Entries of the Laplacians of judges whose own rankings are looked for.
 OWN_LAPLACIANS = 2_000_000
-# Free parameters up to which a summary tests goodness of fit and stability, and pairs times squared items of the former: below, it
-# takes less than a second.
+# Free parameters, or judges, up to which a summary tests goodness of fit, stability and scales, and pairs times squared items of
+# the first: below, it takes less than a second.
 TESTED_PARAMETERS = 1000
 TESTED_PAIRS = 1_000_000_000
 # Judges up to which one of a panel is exchanged for two others, too: some thousand panels at a time.

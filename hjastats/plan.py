@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .data.asking import n_rounds
 from .fitted import Fit
 from .inference.planning import NextQuestions, Power, SampleSize, Stopping, next_questions, power, sample_size, stopping
 from .looks import Menu
@@ -83,8 +84,19 @@ class PlanQuestions(Menu):
         """
         return sample_size(self._fit, goal, power=power, alpha=alpha)
 
-    def stopping(self, goal: Any = "top2", *, alpha: float = 0.05, power: float = 0.8) -> Stopping:
+    def stopping(
+        self, goal: Any = "top2", *, alpha: float = 0.05, power: float = 0.8, looks: int | None = None
+    ) -> Stopping:
         """Whether what is known is enough for a goal, and if not, what is missing.
+
+        Parameters
+        ----------
+        goal : str, callable, dict or list
+        alpha, power : float
+            Level of the test, and power that further verdicts should reach.
+        looks : int, optional
+            How often the question was asked while verdicts came in, this time included. Each look is tested at its share of the
+            level. By default the rounds that the data declare (``asked_in``), or one.
 
         Examples
         --------
@@ -93,7 +105,8 @@ class PlanQuestions(Menu):
         >>> bool(result.plan.stopping("order all"))
         False
         """
-        return stopping(self._fit, goal, alpha=alpha, power=power)
+        looks = n_rounds(self._model.comparisons) if looks is None else looks
+        return stopping(self._fit, goal, alpha=alpha, power=power, looks=looks)
 
     def next(
         self,
@@ -103,6 +116,7 @@ class PlanQuestions(Menu):
         cost: Mapping[str, float] | None = None,
         candidates: Any = None,
         batch: int | None = None,
+        per_judge: int | None = None,
         rng: int | np.random.Generator | None = 0,
     ) -> NextQuestions:
         """Which judge to ask about which pair of items, in which order, next.
@@ -122,6 +136,9 @@ class PlanQuestions(Menu):
             Every judge about every pair by default.
         batch : int, optional
             Number the comparisons by batches of this size, after each of which to fit again.
+        per_judge : int, optional
+            Where judges are a sample: verdicts that a new judge gives before another one is found; by default as many as the median
+            judge gave.
         rng : int or numpy.random.Generator
             For the order of prompts that are used equally often.
 
@@ -140,9 +157,17 @@ class PlanQuestions(Menu):
         0  judge-1  model-B  model-F
         1  judge-1  model-F  model-B
         >>> asked.errors.round(3).iloc[0].to_dict()
-        {'now': 0.111, 'after': 0.065}
+        {'now': 0.111, 'after': 0.065, 'lower': 0.062, 'upper': 0.07}
         """
         observed = None if self._model.comparisons is None else self._model.observations
         return next_questions(
-            self._fit, observed, budget, goal=goal, cost=cost, candidates=candidates, batch=batch, rng=rng
+            self._fit,
+            observed,
+            budget,
+            goal=goal,
+            cost=cost,
+            candidates=candidates,
+            batch=batch,
+            per_judge=per_judge,
+            rng=rng,
         )

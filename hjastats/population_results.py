@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from .data.arrays import check_option
-from .diagnostics.findings import Finding
+from .data.arrays import check_option, check_whole, generator
+from .diagnostics.findings import Findings
 from .diagnostics.population import find_population
 from .errors import ComparisonError, OptionError
 from .export import checksum, to_document
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _NOT_OF_A_SAMPLE = (
     "not available for judges as a sample: single judges have predictions (scores, sensitivity, position), the "
     "population has parameters "
-    "(population, consensus). HJAModel has parameters for each judge, and a plan."
+    "(population, consensus). HJAModel has parameters for each judge."
 )
 
 
@@ -187,9 +187,10 @@ class PopulationResults(HJAResults):
           LR = 229.613, p = 0.2 (Monte-Carlo error 0.2, 4 replications)
         """
         check_option("method", method, ("bootstrap",))
-        generator, model = np.random.default_rng(rng), self.model
+        check_whole("n", n, 1)
+        draws, model = generator(rng), self.model
         larger = model.with_rank(model.rank + 1).fit(warn_convergence=False)
-        ratios = np.array([self._drawn_ratio(generator) for _ in range(n)])
+        ratios = np.array([self._drawn_ratio(draws) for _ in range(n)])
         statistic = 2.0 * (larger.llf - self.llf)
         p_value = (1.0 + float((ratios >= statistic).sum())) / (1.0 + n)
         error = float(np.sqrt(p_value * (1.0 - p_value) / n))
@@ -349,7 +350,7 @@ class PopulationResults(HJAResults):
         return type(self)(self.model, fit, self.choices.drop(index="errors", errors="ignore"))
 
     @cached_property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> Findings:
         """What to know before believing the fit, in words."""
         return find_population(self.fit, self.model.observations)
 
@@ -400,8 +401,8 @@ class PopulationResults(HJAResults):
         check_option("method", method, ("wald",))
         return super().conf_int(alpha, cols)
 
-    judges = plan = property(_of_single_judges)
-    bootstrap = diagnose = contrast_formula = drop_terms = fragility = _of_single_judges
+    judges = property(_of_single_judges)
+    bootstrap = diagnose = contrast_formula = drop_terms = scale_tests = fragility = _of_single_judges
     resid_pearson = resid_dev = property(_of_single_judges)
 
 

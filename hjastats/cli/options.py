@@ -49,6 +49,8 @@ TEXT_OPTIONS = {
     "first_wins": ("COLUMN", "how often the first item won, in place of the verdict"),
     "second_wins": ("COLUMN", "how often the second item won"),
     "tied": ("COLUMN", "how often neither won"),
+    "asked_in": ("COLUMN", "the round in which the row was asked"),
+    "asked_with": ("COLUMN", "the chance with which the row was asked"),
     "item": ("COLUMN", "the item that was rated or ranked"),
     "score": ("COLUMN", "the rating of the item"),
     "place": ("COLUMN", "the place of the item in a ranking"),
@@ -312,6 +314,7 @@ def _named_columns(options: argparse.Namespace) -> list[tuple[str, str]]:
     covariates = [column for pair in given.values() for column in pair] if isinstance(given, dict) else given
     named = [("keep", name) for name in options.keep or []] + [("exog", name) for name in covariates]
     others = {"groups": vars(options).get("cluster"), "weights": vars(options).get("balance")}
+    others |= {name: vars(options).get(name) for name in ("asked_in", "asked_with")}
     return named + [(argument, name) for argument, name in others.items() if name is not None]
 
 

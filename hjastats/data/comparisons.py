@@ -31,7 +31,8 @@ from .metadata import aligned_metadata, restricted_metadata
 from .shares import Spread, check_outcomes, spread
 
 Numbers: TypeAlias = "Sequence[float] | np.ndarray | pd.Series[Any]"
-# Made once: it would take a third of the time of fitting a small BTL model.
+# Made once: they would take a third of the time of fitting a small BTL model.
+_NO_COLUMNS = pd.DataFrame()
 _NOTHING_DROPPED = pd.DataFrame({"judge": [], "label": [], "count": []}).astype({"count": int})
 
 
@@ -69,6 +70,10 @@ class Comparisons(Shown):
         The column of ``columns`` whose rows were judged together, such as the ranking they were made of, when the format says so.
     made_of : str
         What the rows were made of, where they are not those of the table.
+    collapsed : tuple of str
+        Labels of different strength that were read as one verdict, such as ``A>>B`` and ``A>B``.
+    asked_in, asked_with : column name or None
+        The columns of ``columns`` that say in which round, or with which chance, a row was asked.
 
     Examples
     --------
@@ -99,6 +104,9 @@ class Comparisons(Shown):
     has_order: bool = True
     cluster: Hashable | None = None
     made_of: str = ""
+    collapsed: tuple[str, ...] = ()
+    asked_in: Hashable | None = None
+    asked_with: Hashable | None = None
 
     @classmethod
     def from_arrays(
@@ -301,13 +309,16 @@ class Comparisons(Shown):
         >>> Comparisons.from_arrays("j", ["a", "b"], ["b", "c"], [1, 0]).with_outcome([0, 1]).outcome
         array([0., 1.])
         """
-        values = np.array(outcome, dtype=float)
+        try:
+            values = np.array(outcome, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise ComparisonError(f"outcomes must be numbers from 0 to 1, got {type(outcome).__name__}.") from None
         if values.shape != self.outcome.shape:
             raise ComparisonError(f"there are {values.size} outcomes for {self.n_rows} comparisons: pass one for each.")
         if np.array_equal(values, self.outcome):
             return self
         check_outcomes(values, self.weight, TableRows())
-        return replace(self, outcome=_fixed(values))
+        return replace(self, outcome=_fixed(values), collapsed=())
 
     def _with_metadata_of(self, other: Comparisons) -> Comparisons:
         return replace(
@@ -333,6 +344,12 @@ class Comparisons(Shown):
                     f"the mask has {len(rows)} values for {self.n_rows} comparisons: pass one for each."
                 )
             rows = np.flatnonzero(rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            # An empty list has the type of a number.
+            if rows.shape != (0,):
+                raise ComparisonError("expected a mask, or positions of rows as whole numbers.")
+        elif (np.abs(rows) > self.n_rows - (rows >= 0)).any():
+            raise ComparisonError(f"there are {self.n_rows} rows: positions lie between 0 and {self.n_rows - 1}.")
         rows = rows.astype(int)
         if not rows.size:
             raise ComparisonError("there are no comparisons left: the mask or the positions select none.")
@@ -371,6 +388,8 @@ class Comparisons(Shown):
         >>> data.pool_rare_judges(2).judges
         ('j1', 'others')
         """
+        if not isinstance(label, str) or not isinstance(minimum, int | float | np.number):
+            raise ComparisonError(f"expected a number of comparisons and a name, got {minimum!r} and {label!r}.")
         if label in self.judges:
             raise ComparisonError(f"a judge is called {label!r} already: choose another label.")
         count = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
@@ -385,7 +404,7 @@ class Comparisons(Shown):
             columns=self.columns,
             dropped=self.dropped,
         )
-        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of")
+        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "collapsed", "asked_in", "asked_with")
         return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -398,7 +417,9 @@ class Comparisons(Shown):
         >>> data.without_judges(["judge-first", "judge-noise"]).n_judges
         6
         """
-        unwanted = [judges] if isinstance(judges, str) else list(judges)
+        if not isinstance(judges, Iterable):
+            raise ComparisonError(f"judges must be names, got {type(judges).__name__}.")
+        unwanted = [judges] if isinstance(judges, str) else [str(name) for name in judges]
         unknown = sorted(set(unwanted) - set(self.judges))
         if unknown:
             raise ComparisonError(f"no judge is called {quoted(unknown)}; the judges are {quoted(self.judges, 10)}.")
@@ -455,8 +476,14 @@ class Comparisons(Shown):
         ]
         if self.made_of:
             told.append(("made of", self.made_of))
+        if self.collapsed:
+            told.append(("strength", f"set aside: {quoted(self.collapsed)} differ in it"))
         if self.cluster is not None:
             told.append(("clusters", f"{self.columns[self.cluster].nunique():,} by {self.cluster!r}"))
+        if self.asked_in is not None:
+            told.append(("asked in", f"{counted(self.columns[self.asked_in].nunique(), 'round')} by {self.asked_in!r}"))
+        if self.asked_with is not None:
+            told.append(("asked with", f"chances in {self.asked_with!r}"))
         if not self.has_whole_weights:
             told.append(("weights", "no whole numbers: importance, not frequencies"))
         if not self.columns.empty:
@@ -493,7 +520,7 @@ def checked_comparisons(
         _fixed(weight),
         pairs.judges,
         pairs.items,
-        pd.DataFrame(index=pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True),
+        _NO_COLUMNS.set_axis(pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True),
         _NOTHING_DROPPED.copy(deep=False) if dropped is None else dropped,
         row_labels=None if row_labels is None or row_labels.equals(pd.RangeIndex(len(outcome))) else row_labels,
         **(facts or {}),

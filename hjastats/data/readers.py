@@ -15,6 +15,7 @@ import pandas as pd
 
 from ..errors import ComparisonError, Hint
 from ..words import quoted
+from .asking import declared
 from .comparisons import Comparisons, checked_comparisons, divided
 from .labels import TableRows, amounts, broken_text, code_columns, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
@@ -41,6 +42,8 @@ def read_comparisons(
     score: Hashable | None = None,
     place: Hashable | None = None,
     cluster: Hashable | None = None,
+    asked_in: Hashable | None = None,
+    asked_with: Hashable | None = None,
     baseline: str | None = None,
     counts: bool | None = None,
     single_judge: str | None = None,
@@ -80,6 +83,9 @@ def read_comparisons(
     cluster : column name, optional
         What was judged together, such as the prompt or the ranking. Ratings and rankings become pairs within it, and later steps
         cluster by it.
+    asked_in, asked_with : column name, optional
+        The round in which, or the chance with which, each row was asked, where earlier verdicts decided what to ask next (a plan
+        numbers its rounds in ``batch``). Findings say what that does, and ``plan.stopping`` counts the rounds.
     baseline : str, optional
         The item that all others played against, for games that do not say it.
     counts : bool, optional
@@ -176,7 +182,7 @@ def read_comparisons(
     asked = Roles(judge, first, second, outcome, weight, first_wins, second_wins, tied)
     others = (item, score, place, cluster, baseline)
     if isinstance(source, Comparisons):
-        options = (*others, counts, single_judge, codes, drop, clean, keep, format, separator)
+        options = (*others, asked_in, asked_with, counts, single_judge, codes, drop, clean, keep, format, separator)
         if asked.taken() or both_bad != "tie" or any(option is not None for option in options):
             raise ComparisonError("these are Comparisons already: pass them alone, or their to_frame() with options.")
         return source
@@ -186,7 +192,7 @@ def read_comparisons(
     if not isinstance(single_judge, str | NoneType):
         raise ComparisonError(f"single_judge must be the name of the only judge, a text, got {single_judge!r}.")
     given = Given(asked, *others, has_judge=single_judge is None)
-    read = partial(_read, source, keep, format, separator, codes, drop, both_bad, counts, clean)
+    read = partial(_read, source, keep, format, separator, codes, drop, both_bad, counts, clean, (asked_in, asked_with))
     try:
         return read(given, single_judge)
     except NoJudge as error:
@@ -216,6 +222,7 @@ def _read(
     both_bad: BothBad,
     counts: bool | None,
     clean: bool | None,
+    asking: tuple[Hashable | None, Hashable | None],
     given: Given,
     single_judge: str | None,
 ) -> Comparisons:
@@ -234,10 +241,11 @@ def _read(
     judges = codings.get("judge", single_judge or laid.judge or "")
     pairs = coded_pairs(judges, codings["first"], codings["second"], rows, clean)
     columns = frame[table.kept] if table.kept else None
+    asked = declared(pd.DataFrame() if columns is None else columns, *asking)
     # Rows that an engine has counted, or that were made of others, have no label.
     row_labels = frame.index if table.table_rows is None else None
     row_weight = weights(None if roles.weight is None else frame[roles.weight], len(frame), rows)
-    facts = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of}
+    facts: dict[str, Any] = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of, **asked}
     if roles.outcome is None:
         data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels, facts)
         if roles.first_wins is not None:
@@ -254,6 +262,7 @@ def _read(
         sides=(roles.first, roles.second),
         clean=bool(clean),
     )
+    facts["collapsed"] = verdicts.collapsed
     data = checked_comparisons(pairs, verdicts.outcome, row_weight, columns, None, row_labels, facts)
     is_left_out = verdicts.is_left_out & (row_weight > 0)
     if not is_left_out.any():

@@ -9,7 +9,7 @@ from ..data.graph import levels_of_wins
 from ..fitted import Observations
 from ..population import PopulationFit
 from ..words import counted, quoted
-from .findings import NEARLY_SINGULAR, Finding
+from .findings import NEARLY_SINGULAR, Finding, Findings
 
 # Standard deviation of a loading, in log-odds, below which a direction is hardly one.
 SLIGHT = 0.05
@@ -17,9 +17,10 @@ SLIGHT = 0.05
 LARGE = 10.0
 
 
-def find_population(fit: PopulationFit, observed: Observations) -> list[Finding]:
+def find_population(fit: PopulationFit, observed: Observations) -> Findings:
     """Check everything that can be checked of a sample of judges."""
-    return [_convergence(fit), _quadrature(fit), _sample(fit, observed), *_zero(fit), *_taste(fit), *_separated(fit)]
+    found = [_convergence(fit), _quadrature(fit), _sample(fit, observed), *_zero(fit), *_taste(fit), *_separated(fit)]
+    return Findings(found)
 
 
 def _convergence(fit: PopulationFit) -> Finding:

@@ -16,6 +16,7 @@ from ..results import HJAResults
 from ..selection import BTL
 from ..words import percent, quoted
 from .asked import AUTO, SAMPLE, Asked, Chosen
+from .graded import number_of_grades
 from .search import Candidate, Search
 
 # Nodes for each effect of the candidates: their errors are alike, and differences of BIC exact to some tenths. What is chosen is
@@ -35,6 +36,8 @@ def why_no_sample(data: Comparisons, asked: Asked) -> str:
         return f"more than {limits.SAMPLED_ROWS:,} rows take long as those of a sample"
     if data.cluster is not None:
         return f"in a sample, what was judged together (by {str(data.cluster)!r}) would pass for taste"
+    if asked.ties == AUTO and (n_grades := number_of_grades(data)) > 3:
+        return f"a sample does not take {n_grades} grades with thresholds"
     others = {
         "model": asked.model is not None,
         "ridge": asked.ridge not in (AUTO, None),

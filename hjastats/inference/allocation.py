@@ -60,19 +60,23 @@ class Allocation:
         Positions among the candidates.
     is_turned : ndarray of bool, shape (n,)
         Which of them show the second item first.
-    variances : ndarray, shape (m,)
-        Of the goal's contrasts by the model, after all of them.
+    variances, left : ndarray, shape (m,)
+        Of the goal's contrasts by the model, after all of them; and as a share of what they were.
     path : ndarray, shape (n + 1,)
         Mean of these variances before and after each.
     amount : float
         Verdicts that each of them stands for.
+    new : ndarray of int, shape (n,)
+        Number of the new judge who is asked, from one; zero for judges at hand.
     """
 
     chosen: np.ndarray
     is_turned: np.ndarray
     variances: np.ndarray
+    left: np.ndarray
     path: np.ndarray
-    amount: float = 1.0
+    amount: float
+    new: np.ndarray
 
 
 def candidate_design(fit: Fit, some: Candidates) -> Design:
@@ -200,8 +204,7 @@ class Allocator:
         """
         chosen: list[int] = []
         turned: list[bool] = []
-        path = [float(self.variances.mean())]
-        spent = 0.0
+        before, path, spent = self.variances, [float(self.variances.mean())], 0.0
         while target is None or self.variances.max() > target:
             directions = self._directions()
             seen = self._look(directions, budget - spent, amount)
@@ -220,9 +223,12 @@ class Allocator:
                 spent += float(self.candidates.price[index]) * amount
                 following.ask(best)
                 path.append(float(self.variances.mean()))
-        return Allocation(
-            np.array(chosen, dtype=int), np.array(turned, dtype=bool), self.variances, np.array(path), amount
+        which, is_turned, new = (
+            np.array(chosen, dtype=int),
+            np.array(turned, dtype=bool),
+            np.zeros(len(chosen), dtype=int),
         )
+        return Allocation(which, is_turned, self.variances, self.variances / before, np.array(path), amount, new)
 
 
 class _Followed:

@@ -10,14 +10,16 @@ import pandas as pd
 from scipy import stats
 
 from .. import limits
-from ..data.arrays import check_alpha, check_option, generator
+from ..data.arrays import check_alpha, check_option, check_type, check_whole, generator
 from ..errors import ContrastError, IdentificationError, OptionError
 from ..fitted import Fit
 from ..looks import Piece, Shown, Table, Title
 from ..model.response import probability, verdict_slopes
 from ..model.tangent import from_centred_basis, in_centred_basis
+from ..population import PopulationFit
 from ..words import counted, percent, quoted, shortened_apart, told_p
 from .bootstrap import Bootstrap
+from .population import share_of_judges
 from .ranks import compared_scores, ranking_table
 
 # Points of Elo's scale for one unit of log-odds, and where its mean, or the item it is anchored at, stands.
@@ -94,14 +96,12 @@ def _without_scale(seen: np.ndarray, covariance: np.ndarray) -> np.ndarray:
 def _spreads(seen: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Standard deviations of the items with their chances, given independent coordinates of the estimates.
 
-    By the sum of their squares, whose distribution is close to a gamma distribution: were the errors alike, nothing else would
-    count.
+    By the likelihood of the estimates, all standard deviations alike beforehand (Gelman 2006): what is known badly says little.
     """
     widest = _WIDEST * np.sqrt(np.mean(seen**2 + variances))
     spread = (np.arange(_N_SPREADS) + 0.5) * widest / _N_SPREADS
     total = spread[:, None] ** 2 + variances
-    mean, variance = total.sum(axis=1), 2.0 * (total**2).sum(axis=1)
-    loglike = stats.gamma.logpdf(seen @ seen, mean**2 / variance, scale=variance / mean)
+    loglike = -0.5 * np.sum(np.log(total) + seen**2 / total, axis=1)
     weight = np.exp(loglike - loglike.max())
     return spread, weight / weight.sum()
 
@@ -133,6 +133,7 @@ class Places(Shown):
 
     def top(self, k: int) -> pd.Series:
         """Probability of one of the first k places."""
+        check_whole("k", k, 1)
         return self.probability.iloc[:, :k].sum(axis=1).rename(f"p_top_{k}")
 
     def _shown(self) -> list[Piece]:
@@ -163,6 +164,7 @@ def places(
         labels, estimate, covariance = compared_scores(fit, judge, items)
         return chances(labels, estimate, score_draws(estimate, covariance, prior, rng=rng), prior)
     layout = fit.layout
+    check_type("bootstrap", bootstrap, Bootstrap, "a bootstrap of this fit")
     if bootstrap.layout.items != layout.items or bootstrap.layout.judges != layout.judges:
         raise OptionError("bootstrap must be one of this fit: its judges or items are others.")
     some = fit.positions("mu", items)
@@ -221,11 +223,11 @@ def board(
 ) -> pd.DataFrame:
     """Everything a leaderboard shows, exact, best item first."""
     check_option("scale", scale, SCALES)
-    check_alpha(1.0 - level)
+    check_alpha(level, "level")
     labels, estimate, covariance = compared_scores(fit, judge)
     n = len(labels)
-    if isinstance(top, bool) or not isinstance(top, int | np.integer) or not 1 <= top <= n:
-        raise OptionError(f"top must be a number of places from 1 to {n}, got {top!r}.")
+    check_whole("top", top, 1)
+    top = min(top, n)
     if anchor is not None and (scale == "win-rate" or anchor not in labels):
         where = "no scale of win rates has an anchor" if scale == "win-rate" else f"there are {quoted(labels)}"
         raise OptionError(f"anchor must be an item to count scores from, got {anchor!r}: {where}.")
@@ -291,7 +293,9 @@ class HeadToHead(Shown):
     ties : dict
         With ties as an outcome: chances of ``first``, ``tie`` and ``second``; otherwise empty.
     n_for, n_judges : int
-        Judges of the panel whose own scores have the first item ahead, of how many; of all in models where judges agree.
+        Judges of the panel whose own scores have the first item ahead, of how many; -1 in models where judges agree.
+    share, share_lower, share_upper : float
+        Where judges are a sample: share of all judges like these whose own scores do, with an interval; otherwise not a number.
     """
 
     first: str
@@ -308,6 +312,9 @@ class HeadToHead(Shown):
     ties: dict[str, float]
     n_for: int
     n_judges: int
+    share: float = np.nan
+    share_lower: float = np.nan
+    share_upper: float = np.nan
 
     @property
     def sentence(self) -> str:
@@ -321,7 +328,14 @@ class HeadToHead(Shown):
         )
         if self.ties:
             told += f" Ties are {percent(self.ties['tie'])} of the verdicts; the probability is of those decided."
-        if self.judge is None and self.n_judges > 1 and self.n_for >= 0:
+        if np.isfinite(self.share):
+            told += f" {percent(self.share, 0)} of all judges like these have it ahead by their own scores"
+            if np.isfinite(self.share_lower):
+                told += (
+                    f" ({1 - self.alpha:.0%} interval {percent(self.share_lower, 0)} to {percent(self.share_upper, 0)})"
+                )
+            told += f"; of those at hand, by prediction, {self.n_for} of {self.n_judges}."
+        elif self.judge is None and self.n_judges > 1 and self.n_for >= 0:
             told += f" {self.n_for} of {counted(self.n_judges, 'judge')} have it ahead by their own scores."
         return told
 
@@ -349,6 +363,9 @@ def head_to_head(fit: Fit, first: str, second: str, judge: str | None = None, al
     z = eta / error
     own = fit.at.scores[:, fit.positions("mu", labels)]
     lower, middle, upper = probability(np.array([eta - half, eta, eta + half]))
+    share = [np.nan, np.nan, np.nan]
+    if isinstance(fit, PopulationFit):
+        share = share_of_judges(fit, first, second, alpha)[["share", "ci_lower", "ci_upper"]].iloc[0].tolist()
     return HeadToHead(
         *(first, second, judge, float(middle), float(lower), float(upper), eta, error, z),
         p_value=float(2.0 * stats.norm.sf(abs(z))),
@@ -356,6 +373,9 @@ def head_to_head(fit: Fit, first: str, second: str, judge: str | None = None, al
         ties=_verdicts(fit, eta, judge),
         n_for=int((own[:, 0] > own[:, 1]).sum()) if fit.layout.structure.judges_differ else -1,
         n_judges=len(own),
+        share=share[0],
+        share_lower=share[1],
+        share_upper=share[2],
     )
 
 

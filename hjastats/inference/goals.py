@@ -1,15 +1,14 @@
-"""What verdicts are collected for: contrasts that are to be told from a value, and how their errors shrink with more verdicts."""
+"""What verdicts are collected for: contrasts that are to be told from a value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import stats
-from scipy.optimize import brentq
 
 from ..data.arrays import check_alpha
 from ..errors import ContrastError, IdentificationError, OptionError
@@ -18,10 +17,11 @@ from ..words import quoted
 from .contrasts import contrast
 from .simultaneous import largest_differences, pairwise_differences
 
-# Verdicts beyond which there is no use in asking for more.
-OUT_OF_REACH = 1e9
 # Standard errors beyond the critical value at which nothing is left to find out.
 FAR = 3.0
+
+# Weights of contrasts from their distances, variances and the critical value.
+Weigh: TypeAlias = "Callable[[np.ndarray, np.ndarray, float], np.ndarray]"
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Goal:
         From the value tested against, on the scale of the test.
     critical : float
         Standard errors beyond which a contrast counts as told from it.
+    again : callable
+        The rows at another fit of the same model.
     weigh : callable, optional
         Weights of the contrasts' variances (m,) from their distances, variances and the critical value; all alike by default.
     of_items : tuple, optional
@@ -49,7 +51,8 @@ class Goal:
     rows: np.ndarray
     distance: np.ndarray
     critical: float
-    weigh: Callable[[np.ndarray, np.ndarray, float], np.ndarray] | None = None
+    again: Callable[[Fit], np.ndarray]
+    weigh: Weigh | None = None
     of_items: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def along(self, movement: np.ndarray) -> np.ndarray:
@@ -118,16 +121,35 @@ def read_goal(fit: Fit, goal: Any, alpha: float = 0.05) -> Goal:
     distance, rows = found.on_scales()
     critical = float(stats.norm.isf(alpha / 2.0 / len(found.names)))
     text = ", ".join(f"{name} from {null:g}" for name, null in zip(found.names, found.null, strict=True))
-    return Goal(f"tell {text}", list(found.names), rows, distance, critical)
+    again = partial(_contrast_rows, spec=goal)
+    return Goal(f"tell {text}", list(found.names), rows, distance, critical, again)
+
+
+def _contrast_rows(fit: Fit, spec: Any) -> np.ndarray:
+    return contrast(fit, spec).on_scales()[1]
+
+
+def _difference_rows(fit: Fit, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Jacobian of differences between scores of the consensus."""
+    rows = fit.vector("mu", np.arange(len(fit.layout.items)))[2]
+    return rows[first] - rows[second]
 
 
 def _of_two(fit: Fit, pair: np.ndarray, alpha: float) -> Goal:
     """Two items told apart."""
-    (first, second), mu, rows = fit.vector("mu", pair)
-    text = f"separate {first} from {second}"
-    return Goal(
-        text, [f"{first} and {second}"], rows[:1] - rows[1:], mu[:1] - mu[1:], float(stats.norm.isf(alpha / 2.0))
-    )
+    first, second = (fit.layout.items[i] for i in pair)
+    text, critical = f"separate {first} from {second}", float(stats.norm.isf(alpha / 2.0))
+    return _of_differences(fit, pair[:1], pair[1:], text, critical)
+
+
+def _of_differences(
+    fit: Fit, first: np.ndarray, second: np.ndarray, text: str, critical: float, weigh: Weigh | None = None
+) -> Goal:
+    """Items told apart in pairs, of positions (m,)."""
+    names, mu, _ = fit.vector("mu", np.arange(len(fit.layout.items)))
+    again = partial(_difference_rows, first=first, second=second)
+    pairs = [f"{names[i]} and {names[j]}" for i, j in zip(first, second, strict=True)]
+    return Goal(text, pairs, again(fit), mu[first] - mu[second], critical, again, weigh)
 
 
 def _top(fit: Fit, alpha: float) -> Goal:
@@ -135,9 +157,8 @@ def _top(fit: Fit, alpha: float) -> Goal:
 
 
 def _all_in_order(fit: Fit, alpha: float) -> Goal:
-    names, mu, rows = fit.vector("mu", fit.best_first[0])
-    text = [f"{a} and {b}" for a, b in pairwise(names)]
-    return Goal("order all items", text, rows[:-1] - rows[1:], mu[:-1] - mu[1:], _joint_critical(fit, alpha), _as_hard)
+    order, critical = fit.best_first[0], _joint_critical(fit, alpha)
+    return _of_differences(fit, order[:-1], order[1:], "order all items", critical, _as_hard)
 
 
 def _joint_critical(fit: Fit, alpha: float) -> float:
@@ -154,22 +175,14 @@ def _as_hard(distance: np.ndarray, variances: np.ndarray, critical: float) -> np
 
 def _places(fit: Fit, alpha: float) -> Goal:
     """As many pairs as possible told apart when all are compared: that makes the ranges of places narrow."""
-    names, mu, rows = fit.vector("mu", np.arange(len(fit.layout.items)))
-    low, high = np.triu_indices(len(names), 1)
+    _, mu, rows = fit.vector("mu", np.arange(len(fit.layout.items)))
+    low, high = np.triu_indices(len(mu), 1)
     critical = _joint_critical(fit, alpha)
     # Pairs that are told apart by far need nothing.
     z = np.abs(pairwise_differences(mu, fit.covariance.of(rows)).z)[low, high]
     low, high = (side[z < max(critical + FAR, z.min() + 1.0)] for side in (low, high))
-    text = [f"{names[i]} and {names[j]}" for i, j in zip(low, high, strict=True)]
-    return Goal(
-        "narrow the ranges of places",
-        text,
-        rows[low] - rows[high],
-        mu[low] - mu[high],
-        critical,
-        _near,
-        (rows, low, high),
-    )
+    found = _of_differences(fit, low, high, "narrow the ranges of places", critical, _near)
+    return replace(found, of_items=(rows, low, high))
 
 
 def _near(distance: np.ndarray, variances: np.ndarray, critical: float) -> np.ndarray:
@@ -185,80 +198,6 @@ GOALS: dict[str, Callable[[Fit, float], Goal]] = {
     "order all": _all_in_order,
     "places": _places,
 }
-
-
-# How errors shrink
-
-
-@dataclass(frozen=True)
-class Errors:
-    """Variances of contrasts by what they come from.
-
-    Attributes
-    ----------
-    verdicts : ndarray, shape (m,)
-        What more verdicts of the same kind make smaller, also on the same clusters.
-    clusters : ndarray, shape (m,)
-        What only more clusters make smaller: prompts that suit some items more, say. Zero without clustered errors.
-    n_verdicts : float
-    n_clusters : int
-        Zero without clustered errors.
-    name : str
-        What the clusters are.
-    """
-
-    verdicts: np.ndarray
-    clusters: np.ndarray
-    n_verdicts: float
-    n_clusters: int = 0
-    name: str = ""
-
-    @property
-    def total(self) -> np.ndarray:
-        """Variances now, shape (m,)."""
-        return self.verdicts + self.clusters
-
-    def after(self, n: float, *, are_new: bool) -> np.ndarray:
-        """Variances after n more verdicts in the present mix, on new clusters, as many on each, or on those there are."""
-        shrunk = self.n_verdicts / (self.n_verdicts + n)
-        return self.verdicts * shrunk + self.clusters * (shrunk if are_new else 1.0)
-
-    def with_verdicts(self, verdicts: np.ndarray) -> Errors:
-        """The same with other variances of the verdicts."""
-        return replace(self, verdicts=verdicts)
-
-    def clusters_of(self, n: float) -> int:
-        """New clusters that so many verdicts fill as those there are."""
-        return int(np.ceil(n * self.n_clusters / self.n_verdicts))
-
-
-def split_errors(fit: Fit, rows: np.ndarray) -> Errors:
-    """What verdicts and what clusters contribute to the variances of contrasts with the given Jacobian (m, n_free).
-
-    Verdicts that are independent given the model have its variance. What cluster-robust variances have beyond that is what verdicts
-    of a cluster have in common. A cluster contributes to a contrast the sum of ``c'C x`` times residuals. Twice as many
-    verdicts on each cluster halve ``C`` and have four times as many pairs: what pairs have in common stays. Twice as many clusters
-    halve it.
-    """
-    of_model, chosen = fit.model_covariance.variances(rows), fit.covariance.variances(rows)
-    if fit.choice.kind != "cluster":
-        return Errors(chosen, np.zeros(len(rows)), fit.n_comparisons)
-    facts, verdicts = fit.choice.facts, np.minimum(of_model, chosen)
-    groups = facts.get("groups")
-    name = groups if isinstance(groups, str) else "cluster"
-    return Errors(verdicts, chosen - verdicts, fit.n_comparisons, int(facts["n_groups"]), name)
-
-
-def verdicts_needed(goal: Goal, errors: Errors, power: float, *, are_new: bool) -> float:
-    """Verdicts in the present mix after which the goal is reached with some power; infinite if no number of them is enough."""
-
-    def lacking(log_n: float) -> float:
-        return goal.power(errors.after(np.expm1(log_n), are_new=are_new)) - power
-
-    if lacking(0.0) >= 0.0:
-        return 0.0
-    most = np.log(OUT_OF_REACH)
-    return float(np.ceil(np.expm1(brentq(lacking, 0.0, most)))) if lacking(most) > 0.0 else np.inf
 
 
 def closest(goal: Goal, variances: np.ndarray) -> int:

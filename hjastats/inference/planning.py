@@ -13,18 +13,23 @@ import pandas as pd
 from scipy import stats
 
 from .. import limits
-from ..data.arrays import check_option, generator, lookup
+from ..data.arrays import check_alpha, check_number, check_option, check_type, generator, listed, lookup, numbers
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, OptionError
 from ..fitted import Fit, Observations
 from ..looks import Piece, Shown, Table, Title, escaped_csv
+from ..population import PopulationFit
 from ..words import counted, percent, quoted, told_p
 from ..writing import text_or_file
-from .allocation import Allocation, Allocator, Candidates
+from .allocation import Allocation, Candidates
 from .clusters import Clusters
-from .goals import Errors, Goal, closest, pairs_told_apart, read_goal, split_errors, verdicts_needed
+from .foretelling import RANGE, foretold
+from .goals import Goal, closest, pairs_told_apart, read_goal
+from .shrinking import Errors, allocator, limiting, split_errors, verdicts_needed
 
 DESIGNS = ("present", "best")
+# Whoever is found next, in prices and candidates.
+NEW_JUDGE = "new judge"
 # How finely the best mix of many verdicts is looked for.
 _STEPS = 400
 
@@ -77,11 +82,12 @@ class SampleSize(Shown):
     best : float
         The same where the comparisons that tell most are asked.
     clusters : float
-        New prompts, or other clusters of the errors, over which these verdicts are spread as now; not a number without clusters.
+        New prompts, other clusters of the errors, or judges who are a sample, over which these verdicts are spread as now; not a
+        number without clusters.
     on_the_same : float
-        Further verdicts in the present mix if all of them are on the clusters there are.
-    name : str
-        What the clusters are.
+        Further verdicts in the present mix if all of them are on the clusters, or by the judges, there are.
+    new, those : str
+        The new clusters, and those there are, in words.
     """
 
     goal: str
@@ -90,7 +96,8 @@ class SampleSize(Shown):
     best: float
     clusters: float
     on_the_same: float
-    name: str = ""
+    new: str = ""
+    those: str = ""
     hardest: str = ""
 
     @property
@@ -102,14 +109,14 @@ class SampleSize(Shown):
             return f"To {self.goal} is out of reach: {self.hardest} are as good as equal."
         more = counted(self.verdicts, "more verdict")
         told = f"To {self.goal} with {percent(self.power, 0)} power about {more} are needed in the present mix of judges and pairs"
-        if np.isfinite(self.best):
+        if self.best < self.verdicts:
             told += f", about {self.best:,.0f} if those are asked that tell most"
         if np.isnan(self.clusters):
             return f"{told}."
-        told += f"; over about {self.clusters:,.0f} new values of {self.name}"
+        told += f", {self.new}"
         if np.isinf(self.on_the_same):
-            return f"{told}. No number of verdicts on those there are is enough: {self.name} limits the error."
-        return f"{told}, or {counted(self.on_the_same, 'verdict')} on those there are."
+            return f"{told}. No number of verdicts {self.those} is enough: they limit the error."
+        return f"{told}, or {counted(self.on_the_same, 'verdict')} {self.those}."
 
     def _shown(self) -> list[Piece]:
         return [self.sentence]
@@ -146,7 +153,8 @@ class NextQuestions(Shown):
         goal is expected to have then (of several contrasts, the root of their mean variance).
     goal : str
     errors : pandas.DataFrame
-        By contrast: std_err now, and as predicted after all of them.
+        By contrast: std_err now; after all of them, as expected; and lower and upper, between which 8 of 10 are, the estimates
+        being uncertain (not known for judges who are a sample, and of very many parameters).
     note : str
         What else limits the error.
     """
@@ -161,8 +169,8 @@ class NextQuestions(Shown):
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """The table as CSV, or to a file; labels that a spreadsheet would take for formulas begin with an apostrophe."""
-        labels = self.table.select_dtypes(include=["object", "str"]).columns
-        table = self.table.assign(**{name: self.table[name].map(escaped_csv) for name in labels})
+        labels = [name for name, column in self.table.items() if not pd.api.types.is_numeric_dtype(column)]
+        table = self.table.assign(**{str(name): self.table[name].map(escaped_csv) for name in labels})
         return text_or_file(table.to_csv(index=False), path)
 
     def to_jsonl(self, path: str | Path | None = None) -> str | None:
@@ -171,11 +179,13 @@ class NextQuestions(Shown):
         return text_or_file(text, path)
 
     def _shown(self) -> list[Piece]:
-        now, then = np.sqrt((self.errors**2).mean())
+        now, then, low, high = np.sqrt((self.errors**2).mean())
+        between = f" ({low:.4f} to {high:.4f})" if np.isfinite(low) else ""
         asked = self.table.groupby(["judge"]).size().sort_values(ascending=False)
         judges = ", ".join(f"{judge} {n}" for judge, n in asked.head(4).items())
         told = (
-            f"{counted(len(self.table), 'comparison')} to {self.goal}: standard error {now:.4f} now, {then:.4f} expected after. "
+            f"{counted(len(self.table), 'comparison')} to {self.goal}: standard error {now:.4f} now, {then:.4f} expected after"
+            f"{between}. "
             f"By judge: {judges}{', ...' if len(asked) > 4 else ''}."
         )
         return [
@@ -206,9 +216,7 @@ def power(
     if design == "present":
         after = errors.after(float(n), are_new=prompts == "new")
     else:
-        found = best_mix(fit, wanted, float(n)).variances / fit.model_covariance.variances(wanted.rows)
-        shrunk = errors.n_verdicts / (errors.n_verdicts + n) if prompts == "new" else 1.0
-        after = errors.verdicts * found + errors.clusters * shrunk
+        after = errors.after_plan(best_mix(fit, wanted, float(n)).left, n if prompts == "new" else 0.0)
     table = pd.DataFrame(
         {"distance": wanted.distance, "std_err": np.sqrt(errors.total), "after": np.sqrt(after)},
         index=pd.Index(wanted.names, name="contrast"),
@@ -220,24 +228,13 @@ def with_effect(goal: Goal, effect: float | None) -> Goal:
     """The goal with another distance of its contrasts, if one is given."""
     if effect is None:
         return goal
+    check_number("effect", effect)
     return replace(goal, distance=np.full(len(goal.distance), float(effect)))
-
-
-def limiting(errors: Errors) -> str:
-    """A sentence where clusters, and not verdicts, are most of the error."""
-    if not errors.n_clusters or errors.clusters.sum() < errors.verdicts.sum():
-        return ""
-    share = errors.clusters.sum() / errors.total.sum()
-    return (
-        f"{percent(share, 0)} of the variance is between the {errors.n_clusters} values of {errors.name}: more verdicts on them "
-        "buy little, new ones do."
-    )
 
 
 def sample_size(fit: Fit, goal: Any, *, power: float, alpha: float) -> SampleSize:
     """Verdicts that are needed to reach a goal with some power, in the present mix and in the best one."""
-    if not 0 < power < 1:
-        raise OptionError(f"power must lie between 0 and 1, got {power!r}.")
+    check_alpha(power, "power")
     wanted = read_goal(fit, goal, alpha)
     if wanted.text.startswith("narrow"):
         raise OptionError("goal must be one that can be reached: a contrast, 'top2' or 'order all', got 'places'.")
@@ -245,15 +242,16 @@ def sample_size(fit: Fit, goal: Any, *, power: float, alpha: float) -> SampleSiz
     needed = verdicts_needed(wanted, errors, power, are_new=True)
     hardest = wanted.names[closest(wanted, errors.total)]
     best = _best_needed(fit, wanted, errors, power, needed)
-    has_clusters = errors.n_clusters > 0 and np.isfinite(needed)
+    clusters = errors.clusters_of(needed) if errors.n_clusters > 0 and np.isfinite(needed) else None
     return SampleSize(
         wanted.text,
         power,
         needed,
         best,
-        float(errors.clusters_of(needed)) if has_clusters else np.nan,
+        np.nan if clusters is None else float(clusters),
         verdicts_needed(wanted, errors, power, are_new=False),
-        errors.name,
+        "" if clusters is None else f"{errors.word} about {errors.told(clusters, new=True)}",
+        f"{errors.word} those there are",
         hardest,
     )
 
@@ -262,17 +260,15 @@ def _best_needed(fit: Fit, goal: Goal, errors: Errors, power: float, needed: flo
     """Verdicts that are enough where those are asked that tell most, at most as many as in the present mix."""
     if needed == 0.0 or np.isinf(needed):
         return needed
-    ratio = errors.verdicts / fit.model_covariance.variances(goal.rows)
     amount = max(np.ceil(needed / _STEPS), 1.0)
-    allocator = Allocator(fit, goal, every_candidate(fit), needed)
-    n = 0.0
+    chooser = allocator(fit, goal, every_candidate(fit), needed)
+    n, now = 0.0, chooser.variances
     while n < needed:
-        asked = allocator.run(amount * 4, amount=amount, look=4)
+        asked = chooser.run(amount * 4, amount=amount, look=4)
         if not len(asked.chosen):
             return np.inf
         n += amount * len(asked.chosen)
-        shrunk = errors.n_verdicts / (errors.n_verdicts + n)
-        if goal.power(allocator.variances * ratio + errors.clusters * shrunk) >= power:
+        if goal.power(errors.after_plan(asked.variances / now, n)) >= power:
             return n
     return needed
 
@@ -280,11 +276,14 @@ def _best_needed(fit: Fit, goal: Goal, errors: Errors, power: float, needed: flo
 def best_mix(fit: Fit, goal: Goal, n: float) -> Allocation:
     """The comparisons that tell most, of about so many verdicts."""
     amount = max(np.ceil(n / _STEPS), 1.0)
-    return Allocator(fit, goal, every_candidate(fit), n).run(n, amount=amount, look=10)
+    return allocator(fit, goal, every_candidate(fit), n).run(n, amount=amount, look=10)
 
 
-def stopping(fit: Fit, goal: Any, *, alpha: float, power: float) -> Stopping:
-    """Whether a goal is reached, and what is missing."""
+def stopping(fit: Fit, goal: Any, *, alpha: float, power: float, looks: int) -> Stopping:
+    """Whether a goal is reached at the last of some looks, each of which has its share of the level, and what is missing."""
+    if isinstance(looks, bool) or not isinstance(looks, int | np.integer) or looks < 1:
+        raise OptionError(f"looks must be a whole number of tests from 1, got {looks!r}.")
+    whole, alpha = alpha, alpha / looks
     wanted = read_goal(fit, goal, alpha)
     if wanted.text.startswith("narrow"):
         n_told, n = pairs_told_apart(fit, alpha)
@@ -304,19 +303,35 @@ def stopping(fit: Fit, goal: Any, *, alpha: float, power: float) -> Stopping:
     else:
         told = f"Not enough to {wanted.text}: {which} cannot be told apart ({told_p(p)}). "
         told += sample_size(fit, goal, power=power, alpha=alpha).sentence
-    looks = f"Who looks after every batch errs more often than {percent(alpha, 0)}: plan the looks."
-    return Stopping(bool(is_enough), f"{told} {looks}")
+    if looks == 1:
+        counted_looks = (
+            f"Who looks after every batch errs more often than {percent(alpha, 0)}: count the looks (looks=)."
+        )
+    else:
+        counted_looks = f"Each of {looks} looks is held to {percent(whole, 0)} / {looks}."
+    return Stopping(bool(is_enough), f"{told} {counted_looks}")
 
 
 # What to ask next
 
 
+def askable_judges(fit: Fit) -> tuple[str, ...]:
+    """Judges who can be asked: those at hand, and where they are a sample, whoever is found next."""
+    return (*fit.layout.judges, NEW_JUDGE) if isinstance(fit, PopulationFit) else fit.layout.judges
+
+
 def every_candidate(fit: Fit, price: np.ndarray | None = None, pairs: np.ndarray | None = None) -> Candidates:
-    """Every judge about every pair, or about some (n, 2), as often as one likes; of judges that are alike one stands for all."""
-    judges, n_items = len(fit.layout.judges), len(fit.layout.items)
+    """Every judge about every pair, or about some (n, 2), as often as one likes.
+
+    Of judges that are alike one stands for all; of a sample of too many, those who follow the consensus most sharply.
+    """
+    judges, n_items = len(askable_judges(fit)), len(fit.layout.items)
     prices = np.ones(judges) if price is None else price
     some = np.arange(judges) if fit.layout.has_judge_parameters else np.argsort(prices, kind="stable")[:1]
     low, high = np.triu_indices(n_items, 1) if pairs is None else pairs.T
+    if isinstance(fit, PopulationFit) and len(some) * len(low) > limits.CANDIDATES:
+        sharpest = np.argsort(-fit.parts.gamma, kind="stable")[: max(limits.CANDIDATES // len(low) - 1, 1)]
+        some = np.append(np.sort(sharpest), judges - 1)
     judge = np.repeat(some, len(low))
     return Candidates(
         judge, np.tile(low, len(some)), np.tile(high, len(some)), prices[judge], np.full(len(judge), np.inf)
@@ -332,6 +347,7 @@ def next_questions(
     cost: Mapping[str, float] | None = None,
     candidates: Any = None,
     batch: int | None = None,
+    per_judge: float | None = None,
     alpha: float = 0.05,
     rng: int | np.random.Generator | None = 0,
 ) -> NextQuestions:
@@ -347,33 +363,42 @@ def next_questions(
         )
     if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int | np.integer) or batch < 1):
         raise OptionError(f"batch must be a whole number of comparisons from 1, got {batch!r}.")
+    if per_judge is not None and (
+        isinstance(per_judge, bool) or not isinstance(per_judge, int | np.integer) or per_judge < 1
+    ):
+        raise OptionError(f"per_judge must be a whole number of verdicts of a new judge from 1, got {per_judge!r}.")
     wanted, prices = read_goal(fit, goal, alpha), read_prices(fit, cost)
     known, rows = _read_candidates(fit, candidates, prices)
-    data = None if observed is None else observed.data
-    prompts = None if data is None or rows is not None else _Prompts.of(data, generator(rng))
+    data, rng = None if observed is None else observed.data, generator(rng)
+    prompts = None if data is None or rows is not None else _Prompts.of(data, rng)
     if prompts is not None and fit.layout.has_judge_parameters:
         known = prompts.limited(known, budget)
-    allocator = Allocator(fit, wanted, known, budget / float(prices.mean()))
+    chooser = allocator(fit, wanted, known, budget / float(prices.mean()), per_judge)
     if data is not None and known.can_turn:
-        allocator.is_next_turned = _is_first_more_often(data, known)
-    asked = allocator.run(float(budget), look=min(limits.ASKED_AT_A_LOOK, batch or limits.ASKED_AT_A_LOOK))
+        chooser.is_next_turned = _is_first_more_often(data, known)
+    asked = chooser.run(float(budget), look=min(limits.ASKED_AT_A_LOOK, batch or limits.ASKED_AT_A_LOOK))
     errors = split_errors(fit, wanted.rows)
-    ratio = errors.verdicts / fit.model_covariance.variances(wanted.rows)
-    path = asked.path[1:] * (errors.verdicts.mean() / asked.path[0]) + errors.clusters.mean()
-    table = _table(fit, known, asked, prices).assign(std_err=np.sqrt(path))
+    left, drawn = _foretold(fit, wanted, known, asked, rng)
+    # As the model has it, and from the first to the last more and more as it is foretold.
+    path = (
+        asked.path[1:] / asked.path[0] * (left.mean() / asked.left.mean()) ** np.linspace(0.0, 1.0, len(asked.chosen))
+    )
+    table = _table(fit, known, asked, prices).assign(std_err=np.sqrt(errors.of_mean.after_plan(path)))
     if rows is not None:
         table.insert(0, "row", rows.index[asked.chosen])
         if "prompt" in rows:
             table["prompt"] = rows["prompt"].to_numpy()[asked.chosen]
     if prompts is not None:
-        judge = lookup("judge", table["judge"].to_numpy(), fit.layout.judges)
         chosen = known.take(asked.chosen)
-        table.insert(3, prompts.name, prompts.assign(replace(chosen, judge=judge)))
+        if not fit.layout.has_judge_parameters:
+            chosen = replace(chosen, judge=lookup("judge", table["judge"].to_numpy(), fit.layout.judges))
+        table.insert(3, prompts.name, prompts.assign(replace(chosen, judge=chosen.judge + asked.new)))
     if batch is not None:
         table["batch"] = np.arange(len(table)) // batch + 1
-    after = errors.with_verdicts(asked.variances * ratio).total
+    ends = [errors.after_plan(np.quantile(drawn, end, axis=0)) for end in RANGE]
+    after = dict(zip(("now", "after", "lower", "upper"), (errors.total, errors.after_plan(left), *ends), strict=True))
     shown = pd.DataFrame(
-        {"now": np.sqrt(errors.total), "after": np.sqrt(after)}, index=pd.Index(wanted.names, name="contrast")
+        {name: np.sqrt(values) for name, values in after.items()}, pd.Index(wanted.names, name="contrast")
     )
     notes = [limiting(errors)]
     if prompts is not None and (n_new := int(table[prompts.name].isna().sum())):
@@ -383,22 +408,40 @@ def next_questions(
     return NextQuestions(table, wanted.text, shown, " ".join(filter(None, notes)))
 
 
+def _foretold(
+    fit: Fit, goal: Goal, known: Candidates, asked: Allocation, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of the variances that all of the comparisons leave, as expected (m,) and at draws of the estimates (n_draws, m)."""
+    if isinstance(fit, PopulationFit) or not len(asked.chosen):
+        return asked.left, np.tile(np.nan, (1, len(asked.left)))
+    chosen = known.take(asked.chosen)
+    first, second = (
+        np.where(asked.is_turned, a, b) for a, b in ((chosen.second, chosen.first), (chosen.first, chosen.second))
+    )
+    before = fit.model_covariance.variances(goal.rows)
+    left, drawn = foretold(fit, goal, replace(chosen, first=first, second=second), rng)
+    if not len(drawn):
+        return left / before, np.tile(np.nan, (1, len(before)))
+    return left / before, drawn / before
+
+
 def read_prices(fit: Fit, cost: Mapping[str, float] | None) -> np.ndarray:
-    """Price of a verdict of every judge, shape (n_judges,); one for each without prices.
+    """Price of a verdict of every judge who can be asked, shape (n,); one for each without prices.
 
     Raises
     ------
     OptionError
     """
-    judges = fit.layout.judges
+    judges = askable_judges(fit)
     if cost is None:
         return np.ones(len(judges))
+    check_type("cost", cost, Mapping, "a dict from every judge to the price of a verdict")
     given = dict(cost)
     if unknown := [name for name in given if name not in judges]:
         raise OptionError(f"cost names judges that are not there: {quoted(unknown)}; there are {quoted(judges)}.")
     if missing := [name for name in judges if name not in given]:
         raise OptionError(f"cost needs a price for every judge, and has none for {quoted(missing)}.")
-    prices = np.array([float(given[name]) for name in judges])
+    prices = numbers("cost", [given[name] for name in judges])
     if not (np.isfinite(prices) & (prices > 0)).all():
         raise OptionError(f"cost must be positive prices of a verdict, got {quoted(np.unique(prices[~(prices > 0)]))}.")
     return prices
@@ -412,7 +455,8 @@ def _read_candidates(fit: Fit, candidates: Any, prices: np.ndarray) -> tuple[Can
     if isinstance(candidates, Comparisons):
         candidates = candidates.to_frame()
     if not isinstance(candidates, pd.DataFrame):
-        pairs = [tuple(pair) if not isinstance(pair, str) else (pair,) for pair in candidates]
+        each = listed("candidates", candidates, "pairs of items, or a frame with columns judge, first and second")
+        pairs = [tuple(listed("candidates", pair, "pairs of items")) for pair in each]
         if not pairs or any(len(pair) != 2 for pair in pairs):
             raise OptionError("candidates must be pairs of items, or a frame with columns judge, first and second.")
         sides = [lookup("item", np.array(side, dtype=object), layout.items) for side in zip(*pairs, strict=True)]
@@ -425,7 +469,7 @@ def _read_candidates(fit: Fit, candidates: Any, prices: np.ndarray) -> tuple[Can
             f"a frame of candidates needs columns judge, first and second, and lacks {quoted(missing)}."
         )
     names = ("judge", "item", "item")
-    known = (layout.judges, layout.items, layout.items)
+    known = (askable_judges(fit), layout.items, layout.items)
     judge, first, second = (
         lookup(name, candidates[column].astype(str).to_numpy(dtype=object), labels)
         for name, column, labels in zip(names, ("judge", "first", "second"), known, strict=True)
@@ -441,9 +485,11 @@ def _table(fit: Fit, known: Candidates, asked: Allocation, prices: np.ndarray) -
         cheapest = np.flatnonzero(prices == prices.min())
         judge = cheapest[np.arange(len(chosen)) % len(cheapest)]
     first, second = known.first[chosen], known.second[chosen]
+    names = np.array(askable_judges(fit), dtype=object)[judge]
+    names[asked.new > 0] = [f"{NEW_JUDGE} {number}" for number in asked.new[asked.new > 0]]
     return pd.DataFrame(
         {
-            "judge": np.array(layout.judges, dtype=object)[judge],
+            "judge": names,
             "first": items[np.where(asked.is_turned, second, first)],
             "second": items[np.where(asked.is_turned, first, second)],
             "cost": np.cumsum(prices[judge]),

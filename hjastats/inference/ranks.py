@@ -84,7 +84,7 @@ def score_vector(fit: Fit, judge: str | None, some: np.ndarray) -> tuple[tuple[s
     quantities = fit.quantities
     if "gamma" not in quantities.kinds:
         raise OptionError(
-            "places are those of the consensus: scores and score_errors have the predictions of single judges."
+            "judges are a sample here: leave judge out for the consensus; scores and score_errors have predictions of single ones."
         )
     k = quantities.resolve("gamma", (str(judge),))[0]
     rows = np.array([quantities.gradient("S", (k, i)) for i in some])

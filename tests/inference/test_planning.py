@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,10 @@ from statsmodels.stats.power import NormalIndPower
 import hjastats as hja
 from hjastats.data.comparisons import Comparisons
 from hjastats.inference.allocation import Allocator, telling
-from hjastats.inference.goals import Errors, read_goal, split_errors
+from hjastats.inference.foretelling import foretold
+from hjastats.inference.goals import read_goal
 from hjastats.inference.planning import every_candidate
+from hjastats.inference.shrinking import Errors, split_errors
 from tests.panels import clustered_panel
 
 CLOSE = "mu[model-B] - mu[model-F]"
@@ -282,6 +285,8 @@ def test_whether_it_is_enough_is_said_with_what_is_missing(btl):
         (lambda plan: plan.sample_size("places"), "can be reached"),
         (lambda plan: plan.next(0), "budget must be"),
         (lambda plan: plan.next(5, batch=0), "batch must be"),
+        (lambda plan: plan.next(5, per_judge=3), "knows those at hand only"),
+        (lambda plan: plan.next(5, per_judge=0), "per_judge must be"),
         (lambda plan: plan.next(5, cost={"nobody": 1}), "not there"),
         (lambda plan: plan.next(5, cost={"judge-1": 1}), "has none for"),
         (lambda plan: plan.next(5, candidates=["model-A"]), "pairs of items"),
@@ -302,3 +307,51 @@ def test_a_plan_works_after_the_data_are_gone(panel):
     result = hja.BTLModel.from_comparisons(panel).fit()
     result.remove_data()
     assert len(result.plan.next(5)) == 5
+
+
+# The estimates are uncertain, too
+
+
+def test_errors_are_foretold_at_scores_that_are_shrunk(panel):
+    """Of two items that are far apart, whose error grows with their distance, it is that of a smaller distance."""
+    result = hja.JAModel.from_comparisons(panel.subset(np.arange(0, 3200, 3))).fit()
+    pair = tuple(result.consensus.index[[0, -1]])
+    asked = result.plan.next(200, pair)
+    goal, candidates = read_goal(result.fit, pair), every_candidate(result.fit)
+    at_the_estimate = np.sqrt(Allocator(result.fit, goal, candidates, 200).run(200).variances[0])
+    row = asked.errors.iloc[0]
+    known = candidates.take(Allocator(result.fit, goal, candidates, 200).run(200).chosen)
+    assert foretold(result.fit, goal, known, np.random.default_rng(0))[0][0] < at_the_estimate**2
+    assert row["lower"] < row["after"] < row["upper"] < row["now"]
+    assert asked.table["std_err"].iloc[-1] == pytest.approx(row["after"])
+    assert f"({row['lower']:.4f} to {row['upper']:.4f})" in repr(asked)
+
+
+def test_what_is_foretold_without_shrinkage_is_what_the_algebra_says(panel, monkeypatch):
+    monkeypatch.setattr("hjastats.inference.foretelling.score_draws", lambda mu, covariance, rng: mu[None])
+    fit = hja.HJAModel.from_comparisons(panel, rank=1, position="judge").fit().fit
+    goal, candidates = read_goal(fit, "order all"), every_candidate(fit)
+    asked = Allocator(fit, goal, candidates, 40).run(40)
+    known = candidates.take(asked.chosen)
+    turned = known.turned
+    first, second = (
+        np.where(asked.is_turned, b, a) for a, b in ((known.first, turned.first), (known.second, turned.second))
+    )
+    left, _ = foretold(fit, goal, replace(known, first=first, second=second), np.random.default_rng(0))
+    np.testing.assert_allclose(left, asked.variances, rtol=1e-8)
+
+
+def test_every_look_has_its_share_of_the_level(btl, panel):
+    goal = ("model-I", "model-H")
+    p = btl.head_to_head(*goal).p_value
+    assert 0.05 / 10 < p < 0.05
+    assert btl.plan.stopping(goal)
+    assert not btl.plan.stopping(goal, looks=10)
+    frame = panel.to_frame().assign(batch=np.arange(3200) % 10)
+    declared = hja.BTLModel.from_comparisons(hja.read_comparisons(frame, codes="unit", asked_in="batch")).fit()
+    found = declared.plan.stopping(goal)
+    assert not found
+    assert "Each of 10 looks is held to 5% / 10." in found.sentence
+    assert "0.5% / 10" not in found.sentence
+    with pytest.raises(hja.errors.OptionError, match="looks must be"):
+        btl.plan.stopping(goal, looks=0)

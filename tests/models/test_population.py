@@ -51,6 +51,10 @@ def test_the_fit_is_a_maximum_of_the_marginal_likelihood(result):
             assert fit.marginal.value(fit.found.values + side * unit)[0] <= fit.loglike + 1e-9
 
 
+def test_the_first_line_says_what_was_fitted(data, result):
+    assert repr(result).splitlines()[0].startswith(f"population HJA(1) + position: {len(data):,} comparisons of ")
+
+
 def test_swapping_the_two_items_turns_the_position_effect_only(data, result):
     frame = data.to_frame()
     swapped = hja.Comparisons.from_arrays(frame.judge, frame["second"], frame["first"], 1.0 - frame.outcome)
@@ -315,6 +319,16 @@ def test_the_report_and_the_summary_speak_of_the_population(result):
     assert "sd[gamma]" in text
     assert "adaptive Gauss-Hermite" in " ".join(text.split())
     assert "sd[gamma]" in result.report()
+
+
+def test_the_steps_of_the_search_are_shown(result):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    path = np.array(result.fit.found.path)
+    assert len(path) == 1 + result.fit.found.iterations
+    assert (np.diff(path) > -1e-9 * abs(path[-1])).all()
+    assert path[-1] == result.llf
+    assert len(result.plot.convergence().get_lines()[0].get_ydata()) > 1
 
 
 # Selection
