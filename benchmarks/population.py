@@ -213,11 +213,8 @@ def coverage(n: str) -> None:
     total: dict[str, np.ndarray] = {}
     for seed in range(int(n)):
         for name, (inside, known) in covered_by_all(seed).items():
-            total[name] = total.get(name, np.zeros(3)) + [
-                inside / max(known, 1.0),
-                known > 0,
-                (inside / max(known, 1.0)) ** 2,
-            ]
+            share = inside / max(known, 1.0)
+            total[name] = total.get(name, np.zeros(3)) + np.array([share, known > 0, share**2])
     for name, (inside, panels_known, squares) in total.items():
         share = inside / panels_known
         error = np.sqrt(max(squares / panels_known - share**2, 0.0) / panels_known)

@@ -39,7 +39,8 @@ BASIS_ITEMS = 60
 NODES_AT_ONCE = 500_000
 # Nodes of a judge up to which starts of Laplace's method climb with several nodes for each effect.
 ROUGH_NODES = 100
-# Squared coordinates of such a fit for every cell of a judge up to which each of its steps has an information of its own.
+# Squared coordinates of such a fit for every cell of a judge up to which each of its steps has an information of its own: 2.0
+# times for rank 2 on 192 respondents of German parties. Beyond, informations cost more than likelihoods.
 CHEAP_INFORMATION = 500
 # Cells beyond which such a fit has no random starts beside the one that looks for the next direction.
 RANDOM_STARTS_CELLS = 100_000

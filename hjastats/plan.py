@@ -157,7 +157,7 @@ class PlanQuestions(Menu):
         0  judge-1  model-B  model-F
         1  judge-1  model-F  model-B
         >>> asked.errors.round(3).iloc[0].to_dict()
-        {'now': 0.111, 'after': 0.065}
+        {'now': 0.111, 'after': 0.065, 'lower': 0.062, 'upper': 0.07}
         """
         observed = None if self._model.comparisons is None else self._model.observations
         return next_questions(

@@ -329,8 +329,8 @@ def assess_population(
     """The fit at the optimum of a search."""
     marginal = Marginal(design, layout.rank, n_nodes, found.is_free)
     empty = Coefficients(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
-    value = -found.loglike
-    best = Optimum(empty, value, value, found.distance, found.is_maximum, found.iterations, (value,))
+    value, path = -found.loglike, tuple(-loglike for loglike in found.path or (found.loglike,))
+    best = Optimum(empty, value, value, found.distance, found.is_maximum, found.iterations, path)
     n_starts = 1 + len(found.others)
     search = Search(best, (value,), (n_starts,), 0)
     tangent = Pooled().tangent(np.zeros((len(layout.judges), len(layout.items))))

@@ -23,6 +23,7 @@ from statsmodels.stats.contrast import ContrastResults, WaldTestResults, t_test_
 from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 
 from .data.arrays import check_alpha, check_option
+from .data.formulas import SAFE_NAMES, refuse_code
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Findings, find
 from .diagnostics.fragility import Fragility, fragility
@@ -368,7 +369,13 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> float(result.cov_params().loc["mu[model-A]", "mu[model-B]"].round(6))
         -0.000561
         """
-        result = super().cov_params(*args, **kwargs)
+        try:
+            result = super().cov_params(*args, **kwargs)
+        except (ValueError, IndexError) as error:
+            # statsmodels multiplies what it is given.
+            raise OptionError(
+                f"cov_params takes a matrix with a column for each parameter, or positions: {error}."
+            ) from None
         return pd.DataFrame(result, self._names, self._names) if not args and not kwargs else result
 
     def with_covariance(
@@ -668,7 +675,7 @@ class HJAResults(GenericLikelihoodModelResults):
             scale=scale,
             judge=judge,
             anchor=anchor,
-            top=min(top, len(self.model.items)),
+            top=top,
             level=level,
             prior=prior,
             rng=rng,
@@ -804,7 +811,7 @@ class HJAResults(GenericLikelihoodModelResults):
         return contrast(self.fit, spec, null=null, scale=scale, alternative=alternative)
 
     def contrast_formula(
-        self, formula: str, metadata: pd.DataFrame | None = None, *, missing: str = "raise"
+        self, formula: str, metadata: pd.DataFrame | None = None, *, missing: str = "raise", trusted: bool = True
     ) -> FormulaContrast:
         """Regress estimated parameters on metadata of judges or items, with the estimates' full covariance.
 
@@ -820,6 +827,8 @@ class HJAResults(GenericLikelihoodModelResults):
             ``judge_family``, ``item_family``, and ``same_family`` says where they agree.
         missing : {"raise", "drop"}
             What to do with judges or items without a row, or with missing values in one: refuse, or leave them out and say who.
+        trusted : bool
+            Whether the formula may be any Python, which is executed; see :meth:`hjastats.HJAModel.from_formula`.
 
         Returns
         -------
@@ -838,9 +847,10 @@ class HJAResults(GenericLikelihoodModelResults):
               chi2  df  p_value
         size  64.9   1      0.0
         """
+        refuse_code(trusted, [formula])
         if metadata is None:
             metadata = stored_metadata(formula, self.model.observations.data)
-        caller = EvalEnvironment.capture(1)
+        caller = EvalEnvironment.capture(1) if trusted else EvalEnvironment([dict(SAFE_NAMES)])
         return contrast_formula(self.fit, formula, metadata, missing=missing, environment=caller)
 
     def t_test(self, r_matrix: Any, cov_p: Any = None, use_t: bool | None = None) -> ContrastResults:
@@ -866,7 +876,7 @@ class HJAResults(GenericLikelihoodModelResults):
                                          coef  std err      z
         -mu[model-H] + mu[model-I] = 0  0.352    0.119  2.962
         """
-        if use_t:
+        if use_t not in (None, False):
             raise OptionError("use_t is not available: the tests are asymptotic.")
         return t_test(self.fit, r_matrix, cov_p)
 

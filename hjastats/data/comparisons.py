@@ -309,7 +309,10 @@ class Comparisons(Shown):
         >>> Comparisons.from_arrays("j", ["a", "b"], ["b", "c"], [1, 0]).with_outcome([0, 1]).outcome
         array([0., 1.])
         """
-        values = np.array(outcome, dtype=float)
+        try:
+            values = np.array(outcome, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise ComparisonError(f"outcomes must be numbers from 0 to 1, got {type(outcome).__name__}.") from None
         if values.shape != self.outcome.shape:
             raise ComparisonError(f"there are {values.size} outcomes for {self.n_rows} comparisons: pass one for each.")
         if np.array_equal(values, self.outcome):
@@ -341,6 +344,12 @@ class Comparisons(Shown):
                     f"the mask has {len(rows)} values for {self.n_rows} comparisons: pass one for each."
                 )
             rows = np.flatnonzero(rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            # An empty list has the type of a number.
+            if rows.shape != (0,):
+                raise ComparisonError("expected a mask, or positions of rows as whole numbers.")
+        elif (np.abs(rows) > self.n_rows - (rows >= 0)).any():
+            raise ComparisonError(f"there are {self.n_rows} rows: positions lie between 0 and {self.n_rows - 1}.")
         rows = rows.astype(int)
         if not rows.size:
             raise ComparisonError("there are no comparisons left: the mask or the positions select none.")
@@ -379,6 +388,8 @@ class Comparisons(Shown):
         >>> data.pool_rare_judges(2).judges
         ('j1', 'others')
         """
+        if not isinstance(label, str) or not isinstance(minimum, int | float | np.number):
+            raise ComparisonError(f"expected a number of comparisons and a name, got {minimum!r} and {label!r}.")
         if label in self.judges:
             raise ComparisonError(f"a judge is called {label!r} already: choose another label.")
         count = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
@@ -406,7 +417,9 @@ class Comparisons(Shown):
         >>> data.without_judges(["judge-first", "judge-noise"]).n_judges
         6
         """
-        unwanted = [judges] if isinstance(judges, str) else list(judges)
+        if not isinstance(judges, Iterable):
+            raise ComparisonError(f"judges must be names, got {type(judges).__name__}.")
+        unwanted = [judges] if isinstance(judges, str) else [str(name) for name in judges]
         unknown = sorted(set(unwanted) - set(self.judges))
         if unknown:
             raise ComparisonError(f"no judge is called {quoted(unknown)}; the judges are {quoted(self.judges, 10)}.")

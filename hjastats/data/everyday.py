@@ -31,9 +31,8 @@ def _find_preferred(pairs: tuple[tuple[str, str], ...]) -> Shape:
     def find(names: Names, given: Given) -> Found | None:
         if names_pairs(given):
             return None
-        pair = next(
-            ((a, b) for pair in pairs if None not in (a := names.find(pair[0]), b := names.find(pair[1]))), None
-        )
+        found = ([a, b] for one, other in pairs if (a := names.find(one)) and (b := names.find(other)))
+        pair = next(found, None)
         if pair is None or (not given.is_named and find_pair(names)):
             return None
         others = [name for alias in OUTCOME_COLUMNS if (name := names.find(alias)) is not None and name not in pair]

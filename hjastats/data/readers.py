@@ -192,7 +192,7 @@ def read_comparisons(
     if not isinstance(single_judge, str | NoneType):
         raise ComparisonError(f"single_judge must be the name of the only judge, a text, got {single_judge!r}.")
     given = Given(asked, *others, has_judge=single_judge is None)
-    read = partial(_read, source, keep, format, separator, codes, drop, both_bad, counts, clean, asked_in, asked_with)
+    read = partial(_read, source, keep, format, separator, codes, drop, both_bad, counts, clean, (asked_in, asked_with))
     try:
         return read(given, single_judge)
     except NoJudge as error:
@@ -222,8 +222,7 @@ def _read(
     both_bad: BothBad,
     counts: bool | None,
     clean: bool | None,
-    asked_in: Hashable | None,
-    asked_with: Hashable | None,
+    asking: tuple[Hashable | None, Hashable | None],
     given: Given,
     single_judge: str | None,
 ) -> Comparisons:
@@ -242,11 +241,11 @@ def _read(
     judges = codings.get("judge", single_judge or laid.judge or "")
     pairs = coded_pairs(judges, codings["first"], codings["second"], rows, clean)
     columns = frame[table.kept] if table.kept else None
-    asking = declared(pd.DataFrame() if columns is None else columns, asked_in, asked_with)
+    asked = declared(pd.DataFrame() if columns is None else columns, *asking)
     # Rows that an engine has counted, or that were made of others, have no label.
     row_labels = frame.index if table.table_rows is None else None
     row_weight = weights(None if roles.weight is None else frame[roles.weight], len(frame), rows)
-    facts: dict[str, Any] = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of, **asking}
+    facts: dict[str, Any] = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of, **asked}
     if roles.outcome is None:
         data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels, facts)
         if roles.first_wins is not None:

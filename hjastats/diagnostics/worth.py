@@ -245,10 +245,12 @@ class JudgePanel(Shown):
             f"{counted(len(self.judges), 'judge')} of {len(self.judges) + len(self.dropped)}: {quoted(self.judges, 8)}."
         )
         cost = percent(self.cost / self.whole_cost, 0)
+        alone = "One judge is no panel: its own taste is in the ranking and cannot be told from what all would say."
         return [
             f"{kept} Cost: {cost} of that of all; standard error of a difference: {self.error:.3f} instead of "
             f"{self.whole_error:.3f}.",
             f"Fitted again: {self.n_reversed} of {self.n_told} pairs of items that all judges tell apart are turned round.",
+            *([alone] if len(self.judges) == 1 else []),
         ]
 
 
@@ -288,7 +290,7 @@ def choose_panel(fit: Fit, panels: Panels, budget: float | None, keep: str | flo
                 f"no panel for {budget:g} links all items; all judges cost {panels.cost.sum():g}: raise the budget."
             )
         return some
-    if keep == "ranking":
+    if isinstance(keep, str) and keep == "ranking":
         return panels.cheapest(keeps_order(fit, panels))
     if isinstance(keep, bool) or not isinstance(keep, int | float | np.number) or not keep > 0:
         raise OptionError(f"keep must be 'ranking' or a positive standard error of differences, got {keep!r}.")

@@ -203,7 +203,11 @@ def _of_judges(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[
     lines = len(chosen.lines)
     judges = "fixed" if asked.model == "btl" else of_judges(data, asked, chosen)
     if judges == SAMPLE:
-        return SampleSearch(data, asked, step).best(chosen)
+        result = SampleSearch(data, asked, step).best(chosen)
+        if result.converged or asked.judges == SAMPLE:
+            return result
+        del chosen.lines[lines:]
+        chosen.say("judges", judges := "pooled", "as a sample their population has no finite estimate")
     few = ENTER[judges](data)
     if asked.ties != AUTO:
         result = Search(few, asked, _ties_asked(few, asked), step).best(chosen)

@@ -98,6 +98,9 @@ class Response(Protocol):
     def start(self, n: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Values of the own predictors to begin with, shape (p,)."""
 
+    def __hash__(self) -> int:
+        """What follows for a response is remembered."""
+
 
 def bernoulli(eta: np.ndarray, n: np.ndarray, y: np.ndarray) -> Derivatives:
     """Negative Bernoulli log-likelihood of ``y`` successes out of ``n`` at log-odds ``eta`` (eq. ll), without constants.

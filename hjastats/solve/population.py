@@ -59,6 +59,8 @@ class PopulationOptimum:
     iterations : int
     others : tuple of float
         Log-likelihoods where other starts ended.
+    path : tuple of float
+        Log-likelihood after every step with all nodes.
     """
 
     values: np.ndarray
@@ -71,10 +73,11 @@ class PopulationOptimum:
     is_maximum: bool
     iterations: int
     others: tuple[float, ...] = ()
+    path: tuple[float, ...] = ()
 
 
 class _Point(NamedTuple):
-    """Coordinates with log-likelihood, gradient, an inverse information as metric of the next step, and the information if known."""
+    """Coordinates with log-likelihood, gradient, an inverse information as metric of the next step, and it itself if known."""
 
     values: np.ndarray
     loglike: float
@@ -82,6 +85,7 @@ class _Point(NamedTuple):
     inverse: np.ndarray
     information: np.ndarray | None = None
     iterations: int = 0
+    path: tuple[float, ...] = ()
 
     @property
     def step(self) -> np.ndarray:
@@ -96,6 +100,10 @@ class _Point(NamedTuple):
     def promise(self) -> float:
         """Log-likelihood that the next step is to reach."""
         return self.loglike + 0.5 * self.distance**2
+
+    def then(self, later: _Point) -> _Point:
+        """A later point with the steps of both climbs."""
+        return later._replace(iterations=self.iterations + later.iterations, path=(*self.path, *later.path[1:]))
 
     def turned(self, values: np.ndarray, loglike: float, gradient: np.ndarray) -> _Point:
         """Another point, its metric this one's, corrected for how the gradient changed between them.
@@ -237,10 +245,11 @@ def _climb(
     """
     is_newton = _is_cheap(marginal)
     here = _curved(marginal, start) if is_newton or inverse is None else _Point(start, *marginal.value(start), inverse)
-    for iteration in range(maxiter):
+    path = (here.loglike,)
+    for _ in range(maxiter):
         distance, step = here.distance, here.step
         if distance < tolerance:
-            return here._replace(iterations=iteration)
+            break
         step *= min(1.0, _LONGEST * np.sqrt(len(step)) / distance)
         for _ in range(_HALVINGS):
             values = here.values + step
@@ -250,9 +259,9 @@ def _climb(
                 break
             step = 0.5 * step
         else:
-            return here._replace(iterations=iteration)
-        here = there
-    return here._replace(iterations=maxiter)
+            break
+        here, path = there, (*path, there.loglike)
+    return here._replace(iterations=len(path) - 1, path=path)
 
 
 def _is_cheap(marginal: Marginal) -> bool:
@@ -292,7 +301,7 @@ def _at_the_boundary(marginal: Marginal, climb: _Point, maxiter: int) -> tuple[M
         held = Marginal(marginal.design, space.rank, marginal.n_nodes, is_free)
         again = _climb(held, values, maxiter, FOUND)
         if again.loglike >= climb.loglike - _SAME:
-            marginal, climb = held, again._replace(iterations=climb.iterations + again.iterations)
+            marginal, climb = held, climb.then(again)
     return marginal, climb
 
 
@@ -303,8 +312,8 @@ def _finish(marginal: Marginal, climb: _Point, maxiter: int, others: tuple[float
         if found.distance < FOUND:
             break
         metric = _inverse(found.information, found.fixed) if found.is_maximum else None
-        last = _climb(marginal, found.values, maxiter, FOUND, metric)
-        found = _judged(marginal, last._replace(iterations=found.iterations + last.iterations))
+        climb = climb.then(_climb(marginal, found.values, maxiter, FOUND, metric))
+        found = _judged(marginal, climb)
     return replace(found, others=others)
 
 
@@ -316,7 +325,9 @@ def _judged(marginal: Marginal, at: _Point) -> PopulationOptimum:
     inverse = _inverse(information, fixed)
     left = np.nan if inverse is None else at._replace(inverse=inverse).distance
     ends = left, inverse is not None, at.iterations
-    return PopulationOptimum(at.values, at.loglike, at.gradient, information, fixed, marginal.is_free, *ends)
+    return PopulationOptimum(
+        at.values, at.loglike, at.gradient, information, fixed, marginal.is_free, *ends, path=at.path
+    )
 
 
 def optimum_at(marginal: Marginal, values: np.ndarray, iterations: int = 0) -> PopulationOptimum:

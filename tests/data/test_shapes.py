@@ -514,6 +514,12 @@ def test_one_message_asks_who_judged_and_what_the_numbers_mean():
     assert str(asked(table, codes="1..-1")).endswith("if one judge of that name gave all verdicts.")
 
 
+def test_who_ranked_is_asked_among_all_columns_of_a_file_that_an_engine_reads(tmp_path):
+    path = tmp_path / "rankings.parquet"
+    pd.DataFrame({"voter": ["v1", "v2"], "ranking": ["a > b > c", "b > a > c"]}).to_parquet(path)
+    assert "found among 'voter', 'ranking': pass judge='voter'" in str(asked(str(path)))
+
+
 def test_a_column_of_counts_is_asked_about_and_both_answers_are_right():
     table = {"judge": ["j"] * 2, "home": ["a", "a"], "away": ["b", "b"], "winner": ["home", "away"], "n": [4, 3]}
     by_value = {hint.value: read_comparisons(table, weight=hint.value).weight.tolist() for hint in asked(table).hints}

@@ -8,7 +8,7 @@ import pytest
 
 import hjastats as hja
 from hjastats.diagnostics.effective import effective_judges
-from hjastats.diagnostics.worth import Panels, keeps_order, told_apart
+from hjastats.diagnostics.worth import JudgePanel, Panels, keeps_order, told_apart
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +112,10 @@ def test_judges_with_tastes_of_their_own_are_brought_back_if_the_order_turns(pan
 def test_what_cannot_be_chosen_is_refused(result, options, text):
     with pytest.raises(ValueError, match=text):
         result.judges.panel(**options)
+
+
+def test_a_panel_of_one_judge_says_what_it_cannot_show():
+    alone = "One judge is no panel"
+    numbers = (100.0, 200.0, 0.2, 0.1, 0, 5)
+    assert alone in repr(JudgePanel(("a",), ("b",), *numbers))
+    assert alone not in repr(JudgePanel(("a", "b"), (), *numbers))

@@ -314,7 +314,7 @@ def test_a_plan_works_after_the_data_are_gone(panel):
 
 def test_errors_are_foretold_at_scores_that_are_shrunk(panel):
     """Of two items that are far apart, whose error grows with their distance, it is that of a smaller distance."""
-    result = hja.JAModel.from_comparisons(panel.subset(np.arange(600))).fit()
+    result = hja.JAModel.from_comparisons(panel.subset(np.arange(0, 3200, 3))).fit()
     pair = tuple(result.consensus.index[[0, -1]])
     asked = result.plan.next(200, pair)
     goal, candidates = read_goal(result.fit, pair), every_candidate(result.fit)

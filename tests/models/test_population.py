@@ -321,6 +321,16 @@ def test_the_report_and_the_summary_speak_of_the_population(result):
     assert "sd[gamma]" in result.report()
 
 
+def test_the_steps_of_the_search_are_shown(result):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    path = np.array(result.fit.found.path)
+    assert len(path) == 1 + result.fit.found.iterations
+    assert (np.diff(path) > -1e-9 * abs(path[-1])).all()
+    assert path[-1] == result.llf
+    assert len(result.plot.convergence().get_lines()[0].get_ydata()) > 1
+
+
 # Selection
 
 
