@@ -296,7 +296,7 @@ def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.i
     ------
     OptionError
     """
-    if not isinstance(value, REAL) or isinstance(value, bool) or not (low <= value <= high and abs(value) < LARGEST):
+    if not isinstance(value, REAL) or isinstance(value, bool) or not (low <= value <= high and -LARGEST < value < LARGEST):
         raise OptionError(f"{name} must be a number{_between(low, high)}, got {value!r}.")
 
 
