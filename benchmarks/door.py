@@ -1,7 +1,7 @@
 """What it takes from a file to a ranking: ``python benchmarks/door.py``, and ``--files`` for the real data beside the checkout.
 
 Processor time in fresh processes: ``hjastats fit`` on 10^4 rows against ``import statsmodels.api``, and where the rest goes.
-Writes results/door.json. With ``--files`` one row per table, or per table named after it: what was chosen, seconds, first three items.
+Writes results/door.json. With ``--files`` one row per table, or per table named after it: what was chosen, seconds, first three.
 """
 
 from __future__ import annotations
