@@ -296,7 +296,8 @@ def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.i
     ------
     OptionError
     """
-    if not isinstance(value, REAL) or isinstance(value, bool) or not (low <= value <= high and abs(value) < LARGEST):
+    is_number = isinstance(value, REAL) and not isinstance(value, bool)
+    if not is_number or not (low <= value <= high and abs(value) < LARGEST):
         raise OptionError(f"{name} must be a number{_between(low, high)}, got {value!r}.")
 
 
