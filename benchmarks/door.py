@@ -1,7 +1,7 @@
 """What it takes from a file to a ranking: ``python benchmarks/door.py``, and ``--files`` for the real data beside the checkout.
 
 Processor time in fresh processes: ``hjastats fit`` on 10^4 rows against ``import statsmodels.api``, and where the rest goes.
-Writes results/door.json. With ``--files`` one row per table: what was chosen, seconds, first three items.
+Writes results/door.json. With ``--files`` one row per table, or per table named after it: what was chosen, seconds, first three.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ FILES = {
     "position_bias_mtbench/repetitions.csv": "",
     "cems_students/verdicts.csv": "",
     "gles_graded/verdicts.csv": "--outcome response --codes 1=1 2=0.75 3=tie 4=0.25 5=0",
+    "beans_best_worst/beans.csv": "--judge farm",
+    "wmt13_fren_rankings/rankings_long.csv": "",
     "r/baseball.csv": "--first home --second away --weight n --single-judge all --codes home=first away=second",
     "r/baseball_wide.csv": "--first home.team --second away.team --first-wins home.wins --second-wins away.wins"
     " --single-judge all",
@@ -58,7 +60,7 @@ FILES = {
     "r/cv_germanparties.csv": "--outcome y --codes unit",
     "r/flatlizards.csv": "--single-judge all",
     "r/flatlizards_main.csv": "--single-judge all",
-    "r/football.csv": "--first home --second away --outcome result --single-judge all --codes 1=first 0=tie -1=second",
+    "r/football.csv": "--single-judge all --codes 1..-1",
     "r/germanparties.csv": "--codes names",
     "r/germanparties_ordered.csv": "--codes names",
     "r/icehockey.csv": "--first visitor --second opponent --outcome result --codes unit --single-judge all",
@@ -124,7 +126,10 @@ def speed() -> None:
 
 def files() -> None:
     with TemporaryDirectory() as folder:
+        wanted = [name for name in sys.argv[1:] if not name.startswith("-")]
         for name, options in FILES.items():
+            if wanted and name not in wanted:
+                continue
             before = processor_time()
             done = run(["-m", "hjastats", "fit", str(DATA / name), *shlex.split(options), "--json"], folder)
             seconds = processor_time() - before

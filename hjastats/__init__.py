@@ -2,7 +2,6 @@
 
 from . import datasets
 from .data.comparisons import Comparisons
-from .data.formulas import check_formula
 from .data.readers import read_comparisons
 from .data.style import style_difference
 from .data.swaps import swap_report
@@ -49,7 +48,6 @@ __all__ = [
     "RankSelection",
     "SeparationWarning",
     "SizeError",
-    "check_formula",
     "compare",
     "datasets",
     "fit",

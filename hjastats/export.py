@@ -103,6 +103,7 @@ def _data(observed: Observations) -> dict[str, Any]:
         "has_order": data.has_order,
         "cluster": data.cluster,
         "made_of": data.made_of,
+        "collapsed": list(data.collapsed),
         "asked_in": data.asked_in,
         "asked_with": data.asked_with,
     }
@@ -113,8 +114,9 @@ def _columns(frame: pd.DataFrame) -> list[dict[str, Any]]:
     columns = []
     for name, column in frame.items():
         is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column)
-        values = column.astype(object if is_number else str).astype(object).where(column.notna(), None)
-        columns.append({"name": str(name), "values": values.tolist()})
+        values = column.astype(object if is_number else str).tolist()
+        known = [value if is_there else None for value, is_there in zip(values, column.notna(), strict=True)]
+        columns.append({"name": str(name), "values": known})
     return columns
 
 
@@ -130,4 +132,5 @@ def _penalty(penalty: Penalty) -> dict[str, Any]:
 
 def _records(table: pd.DataFrame) -> list[dict[Any, Any]]:
     """Rows as dicts, without numbers that are none."""
-    return table.astype(object).where(table.notna(), None).to_dict("records")
+    rows = table.astype(object).to_dict("records")
+    return [{name: None if pd.isna(value) else value for name, value in row.items()} for row in rows]

@@ -20,6 +20,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import lsqr
 
 from . import limits
+from .data.arrays import listed
 from .data.comparisons import Comparisons
 from .errors import ContrastError, CovarianceWarning, Hint, IdentificationError, OptionError, SizeError
 from .model.decomposition import AnchoringError, Decomposition, aligned
@@ -548,7 +549,7 @@ class Fit:
         if labels is None:
             return np.arange(len(known))
         place = {label: i for i, label in enumerate(known)}
-        wanted = [labels] if isinstance(labels, str) else [str(label) for label in labels]
+        wanted = [str(label) for label in listed("labels", labels, "names")]
         if unknown := [label for label in wanted if label not in place]:
             raise ContrastError(f"no {name} is called {quoted(unknown)}; there are {quoted(known)}.")
         return np.array([place[label] for label in wanted], dtype=int)
@@ -906,7 +907,7 @@ def which_information(information: str | None, cov_type: str) -> str:
     OptionError
     """
     if information is None:
-        return "expected" if cov_type == "nonrobust" else "observed"
+        return "expected" if isinstance(cov_type, str) and cov_type == "nonrobust" else "observed"
     if not isinstance(information, str) or information not in ("expected", "observed"):
         raise OptionError(f"information must be 'expected' or 'observed', got {information!r}.")
     return information

@@ -78,7 +78,8 @@ DENSE_OWN_ITEMS = 100
 DENSE_SHARED = 500
 # Products with the information after which a solution is good enough whatever it is.
 MOST_PRODUCTS = 1000
-# Free score coordinates beyond which directions without information are not looked for one by one.
+# Free coordinates beyond which directions without information are not looked for one by one: 60 times for five grades of 1,929
+# respondents, each with thresholds of its own.
 MANY_FREE = 2000
 
 # Inference
@@ -162,8 +163,8 @@ SENSITIVITY_STEPS = 12
 ORDERED_LEAVES = 500
 # Entries of the Laplacians of judges whose own rankings are looked for.
 OWN_LAPLACIANS = 2_000_000
-# Free parameters up to which a summary tests goodness of fit and stability, and pairs times squared items of the former: below, it
-# takes less than a second.
+# Free parameters, or judges, up to which a summary tests goodness of fit, stability and scales, and pairs times squared items of
+# the first: below, it takes less than a second.
 TESTED_PARAMETERS = 1000
 TESTED_PAIRS = 1_000_000_000
 # Judges up to which one of a panel is exchanged for two others, too: some thousand panels at a time.

@@ -131,7 +131,9 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
     shape = (len(layout.judges), len(layout.terms.own)), (len(layout.terms.shared),)
     if at.scores.shape != (len(layout.judges), len(layout.items)) or (at.judge.shape, at.shared.shape) != shape:
         raise ComparisonError("the estimate in the file does not have the shape of its model: not loaded.")
-    loglike = -evaluate(design, at).value
+    with np.errstate(over="ignore", invalid="ignore"):
+        # What cannot be is infinite here, and refused below.
+        loglike = -evaluate(design, at).value
     if not abs(loglike - stored["loglike"]) <= 1e-8 * max(1.0, abs(loglike)):
         raise ComparisonError(
             f"the file claims a log-likelihood of {stored['loglike']:.6f}, its data and estimate give {loglike:.6f}: not loaded."
@@ -257,6 +259,7 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
         has_order=bool(stored.get("has_order", True)),
         cluster=cluster,
         made_of=str(stored.get("made_of", "")),
+        collapsed=tuple(map(str, stored.get("collapsed", ()))),
         asked_in=stored.get("asked_in"),
         asked_with=stored.get("asked_with"),
     )

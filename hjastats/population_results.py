@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from .data.arrays import check_option
+from .data.arrays import check_option, check_whole, generator
 from .diagnostics.findings import Findings
 from .diagnostics.population import find_population
 from .errors import ComparisonError, OptionError
@@ -187,9 +187,10 @@ class PopulationResults(HJAResults):
           LR = 229.613, p = 0.2 (Monte-Carlo error 0.2, 4 replications)
         """
         check_option("method", method, ("bootstrap",))
-        generator, model = np.random.default_rng(rng), self.model
+        check_whole("n", n, 1)
+        draws, model = generator(rng), self.model
         larger = model.with_rank(model.rank + 1).fit(warn_convergence=False)
-        ratios = np.array([self._drawn_ratio(generator) for _ in range(n)])
+        ratios = np.array([self._drawn_ratio(draws) for _ in range(n)])
         statistic = 2.0 * (larger.llf - self.llf)
         p_value = (1.0 + float((ratios >= statistic).sum())) / (1.0 + n)
         error = float(np.sqrt(p_value * (1.0 - p_value) / n))
@@ -401,7 +402,7 @@ class PopulationResults(HJAResults):
         return super().conf_int(alpha, cols)
 
     judges = property(_of_single_judges)
-    bootstrap = diagnose = contrast_formula = drop_terms = fragility = _of_single_judges
+    bootstrap = diagnose = contrast_formula = drop_terms = scale_tests = fragility = _of_single_judges
     resid_pearson = resid_dev = property(_of_single_judges)
 
 

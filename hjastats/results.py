@@ -23,11 +23,13 @@ from statsmodels.stats.contrast import ContrastResults, WaldTestResults, t_test_
 from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 
 from .data.arrays import check_alpha, check_option
+from .data.formulas import SAFE_NAMES, refuse_code
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Findings, find
 from .diagnostics.fragility import Fragility, fragility
 from .diagnostics.order import has_order
 from .diagnostics.residuals import deviance_residuals, pearson_residuals
+from .diagnostics.scales import scale_table
 from .errors import ComparisonError, ContrastError, IdentificationError, OptionError
 from .export import to_document
 from .fitted import Fit, which_information
@@ -367,7 +369,13 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> float(result.cov_params().loc["mu[model-A]", "mu[model-B]"].round(6))
         -0.000561
         """
-        result = super().cov_params(*args, **kwargs)
+        try:
+            result = super().cov_params(*args, **kwargs)
+        except (ValueError, IndexError) as error:
+            # statsmodels multiplies what it is given.
+            raise OptionError(
+                f"cov_params takes a matrix with a column for each parameter, or positions: {error}."
+            ) from None
         return pd.DataFrame(result, self._names, self._names) if not args and not kwargs else result
 
     def with_covariance(
@@ -667,7 +675,7 @@ class HJAResults(GenericLikelihoodModelResults):
             scale=scale,
             judge=judge,
             anchor=anchor,
-            top=min(top, len(self.model.items)),
+            top=top,
             level=level,
             prior=prior,
             rng=rng,
@@ -803,7 +811,7 @@ class HJAResults(GenericLikelihoodModelResults):
         return contrast(self.fit, spec, null=null, scale=scale, alternative=alternative)
 
     def contrast_formula(
-        self, formula: str, metadata: pd.DataFrame | None = None, *, missing: str = "raise"
+        self, formula: str, metadata: pd.DataFrame | None = None, *, missing: str = "raise", trusted: bool = True
     ) -> FormulaContrast:
         """Regress estimated parameters on metadata of judges or items, with the estimates' full covariance.
 
@@ -819,6 +827,8 @@ class HJAResults(GenericLikelihoodModelResults):
             ``judge_family``, ``item_family``, and ``same_family`` says where they agree.
         missing : {"raise", "drop"}
             What to do with judges or items without a row, or with missing values in one: refuse, or leave them out and say who.
+        trusted : bool
+            Whether the formula may be any Python, which is executed; see :meth:`hjastats.HJAModel.from_formula`.
 
         Returns
         -------
@@ -837,9 +847,10 @@ class HJAResults(GenericLikelihoodModelResults):
               chi2  df  p_value
         size  64.9   1      0.0
         """
+        refuse_code(trusted, [formula])
         if metadata is None:
             metadata = stored_metadata(formula, self.model.observations.data)
-        caller = EvalEnvironment.capture(1)
+        caller = EvalEnvironment.capture(1) if trusted else EvalEnvironment([dict(SAFE_NAMES)])
         return contrast_formula(self.fit, formula, metadata, missing=missing, environment=caller)
 
     def t_test(self, r_matrix: Any, cov_p: Any = None, use_t: bool | None = None) -> ContrastResults:
@@ -865,7 +876,7 @@ class HJAResults(GenericLikelihoodModelResults):
                                          coef  std err      z
         -mu[model-H] + mu[model-I] = 0  0.352    0.119  2.962
         """
-        if use_t:
+        if use_t not in (None, False):
             raise OptionError("use_t is not available: the tests are asymptotic.")
         return t_test(self.fit, r_matrix, cov_p)
 
@@ -927,6 +938,40 @@ class HJAResults(GenericLikelihoodModelResults):
         if extra_constraints is not None or combine_terms is not None:
             raise OptionError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
         return TermTests(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))
+
+    def scale_tests(self) -> pd.DataFrame:
+        """Score tests of the scale of graded verdicts: whether it is the same for judges, sides and steps.
+
+        Judges: thresholds, or propensities, are the same for all of them; of several the one that says most, its p-value adjusted.
+        Sides: a verdict for the second item is the mirror image of one for the first, but for a position effect that the model has;
+        asked only where the table says what was shown first. Steps: the log-odds count alike at every step of the scale
+        (proportional odds). Where verdicts hang together, by prompt or by ranking, sides and steps count clusters.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by "judges", "sides" and "steps", as far as there is something to test: null, statistic, df, p_value.
+
+        Raises
+        ------
+        OptionError
+            Where verdicts are no grades.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> panel = hja.datasets.load_panel()
+        >>> strong = np.random.default_rng(0).random(panel.n_rows) < 0.5                         # made up for the example
+        >>> graded = panel.with_outcome(np.where(strong, panel.outcome, 0.25 + 0.5 * panel.outcome))
+        >>> result = hja.JAModel.from_comparisons(graded, ties="ordinal", position="judge").fit()
+        >>> result.scale_tests()[["statistic", "df", "p_value"]].round(2)
+                statistic  df  p_value
+        test
+        judges      60.78   7      0.0
+        sides       11.24   1      0.0
+        steps      193.48   1      0.0
+        """
+        return scale_table(self.fit, self.model.observations)
 
     def drop_terms(self) -> pd.DataFrame:
         """Likelihood-ratio tests of the terms, each against the fit without it, as R's ``drop1``.

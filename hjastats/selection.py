@@ -218,7 +218,7 @@ def select_rank(
         terms = {"position": position, "ties": ties, "tie": tie, "judge_exog": judge_exog, "offset": offset}
         model = PopulationHJAModel.from_comparisons(data, exog, **terms)
         sampled = _candidates((0, 1, 2) if ranks is None else ranks, data)
-        return _of_a_sample(model, sampled, criterion, groups, n_folds, np.random.default_rng(rng))
+        return _of_a_sample(model, sampled, criterion, groups, n_folds, generator(rng))
     candidates = _candidates(ranks, data)
     enough = patience if ranks is None else None
     rng = generator(rng)

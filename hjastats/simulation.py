@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .data.arrays import generator
+from .data.arrays import check_number, check_whole, generator, listed, numbers
 from .data.comparisons import Comparisons
-from .errors import IdentificationError
+from .errors import IdentificationError, OptionError
 from .model.decomposition import Decomposition, first_nonzero_sign, max_rank
 from .model.response import probability
+from .words import quoted
 
 
 def heterogeneous_panel(
@@ -30,7 +31,11 @@ def heterogeneous_panel(
     >>> panel.scores.shape, bool(np.isclose(panel.gamma.sum(), 4))
     ((4, 8), True)
     """
-    if not 0 <= rank <= max_rank(n_judges, n_items):
+    check_whole("n_judges", n_judges, 1)
+    check_whole("n_items", n_items, 2)
+    check_whole("rank", rank, 0)
+    check_number("heterogeneity", heterogeneity, 0.0)
+    if rank > max_rank(n_judges, n_items):
         raise IdentificationError(f"rank must lie between 0 and {max_rank(n_judges, n_items)}, got {rank}.")
     rng = generator(rng)
     mu = rng.standard_normal(n_items)
@@ -68,6 +73,8 @@ def near_balanced_design(
     >>> np.bincount(judge).sum(), bool((first < second).all())
     (np.int64(9), True)
     """
+    for name, value, least in (("n_judges", n_judges, 1), ("n_items", n_items, 2), ("n_comparisons", n_comparisons, 0)):
+        check_whole(name, value, least)
     rng = generator(rng)
     low, high = np.triu_indices(n_items, 1)
     n_cells = n_judges * len(low)
@@ -108,16 +115,43 @@ def simulate_comparisons(
     >>> simulate_comparisons(panel.scores, near_balanced_design(4, 8, 400, rng=1), rng=2).n_comparisons
     400.0
     """
-    rng = generator(rng)
-    judge, first, second = design
+    rng, scores = generator(rng), numbers("scores", scores)
+    judge, first, second = _checked_design(design, scores)
     if shuffle_order:
         swap = rng.random(len(judge)) < 0.5
         first, second = np.where(swap, second, first), np.where(swap, first, second)
-    bonus = np.broadcast_to(position, len(scores))[judge]
+    bonus = numbers("position", position)
+    if bonus.shape not in ((), (len(scores),)):
+        raise OptionError(
+            f"position must be a number, or one for each of the {len(scores)} judges, got shape {bonus.shape}."
+        )
+    bonus = np.broadcast_to(bonus, len(scores))[judge]
     wins = rng.random(len(judge)) < probability(scores[judge, first] - scores[judge, second] + bonus)
-    judge_names = np.array(judges or _numbered("judge", scores.shape[0]), dtype=object)
-    item_names = np.array(items or _numbered("item", scores.shape[1]), dtype=object)
+    judge_names, item_names = _names("judge", judges, scores.shape[0]), _names("item", items, scores.shape[1])
     return Comparisons.from_arrays(judge_names[judge], item_names[first], item_names[second], wins.astype(float))
+
+
+def _checked_design(design: object, scores: np.ndarray) -> list[np.ndarray]:
+    """Judge, first and second item of every comparison, as indices of a matrix of scores."""
+    parts = listed("design", design, "three arrays of indices")
+    if scores.ndim != 2 or len(parts) != 3:
+        raise OptionError("expected scores of judges by items, and a design of three arrays: judge, first and second.")
+    indices = [numbers("design", part) for part in parts]
+    sizes = (len(scores), scores.shape[1], scores.shape[1])
+    for index, size in zip(indices, sizes, strict=True):
+        is_index = index.shape == indices[0].shape and index.ndim == 1 and (index % 1 == 0).all()
+        if not is_index or (index < 0).any() or (index >= size).any():
+            raise OptionError(
+                "design must be three arrays of equal length, with whole numbers that point into the scores."
+            )
+    return [index.astype(np.intp) for index in indices]
+
+
+def _names(word: str, names: object, n: int) -> np.ndarray:
+    found = _numbered(word, n) if names is None else listed(f"{word}s", names, "names")
+    if len(found) != n or not all(isinstance(name, str) for name in found):
+        raise OptionError(f"{word}s must be {n} names, got {quoted(found)}.")
+    return np.array(found, dtype=object)
 
 
 def _numbered(word: str, n: int) -> list[str]:

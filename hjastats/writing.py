@@ -15,6 +15,8 @@ def check_target(path: str | Path) -> None:
     OSError
         If the folder does not exist or cannot be written to, or the path is a folder itself.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise OSError(f"expected the path of a file to write, got {path!r}.")
     folder = Path(path).parent
     if not folder.is_dir():
         raise FileNotFoundError(f"the folder {str(folder)!r} does not exist: make it before writing {str(path)!r}.")
@@ -55,8 +57,9 @@ def write(path: str | Path, content: str | bytes) -> None:
                 file.write(data)
     except BrokenPipeError:
         raise
-    except OSError as error:
-        raise _told(error, path) from None
+    except (OSError, ValueError) as error:
+        # Python has an error of another kind for a name that no file can have.
+        raise _told(error if isinstance(error, OSError) else OSError(22, str(error)), path) from None
 
 
 def text_or_file(text: str, path: str | Path | None) -> str | None:

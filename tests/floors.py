@@ -14,6 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTRAS = ("report", "files")
+# Engines that narwhals reads: those of its time.
+ENGINES = ("pyarrow", "duckdb")
 # What the tests import beside the package and its extras, and packages of the time of the floors that others leave open.
 BESIDE = ["pytest", "pytest-xdist", "hypothesis", "pyparsing<3.2", "hatchling", "editables"]
 # Tests of the documentation, of browsers and of engines that are no dependency need the newest versions of other packages.
@@ -22,7 +24,9 @@ LEFT_OUT = ["tests/test_docs.py", "tests/test_readme.py", "tests/test_claims.py"
 
 def floors(project: dict) -> list[str]:
     """Every requirement with a lower bound, pinned to it."""
-    wanted = project["dependencies"] + [one for extra in EXTRAS for one in project["optional-dependencies"][extra]]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + [one for extra in EXTRAS for one in extras[extra]]
+    wanted += [one for one in extras["dev"] if one.startswith(ENGINES)]
     return sorted({re.sub(r">=", "==", requirement) for requirement in wanted})
 
 
@@ -31,9 +35,7 @@ def main(arguments: list[str]) -> int:
     folder = Path(arguments[0] if arguments else tempfile.mkdtemp(prefix="floors-"))
     venv.create(folder, with_pip=True)
     python = str(folder / "bin" / "python")
-    subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", *floors(project), *BESIDE, "pyarrow", "duckdb"], check=True
-    )
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *floors(project), *BESIDE], check=True)
     subprocess.run(
         [python, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "-e", str(ROOT)], check=True
     )

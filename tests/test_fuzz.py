@@ -1,9 +1,14 @@
-from tests.fuzz import run
+import pytest
+
+from tests.fuzz.outcomes import BAD
+from tests.fuzz.running import run
 
 
-def test_changed_files_and_stored_results_end_right_or_with_a_clear_error():
-    counts = run(0, cases=40, show=False)
-    for way in ("files", "stored"):
-        assert set(counts[way]) <= {"right", "clear error"}
-        assert counts[way]["right"]
-        assert counts[way]["clear error"]
+@pytest.mark.parametrize(("way", "cases"), [("files", 150), ("calls", 250), ("stored", 60), ("commands", 15)])
+def test_hostile_input_ends_right_or_with_a_clear_error(way, cases):
+    told = []
+    counts = run(way, 0, range(cases), show=lambda text, flush: told.append(text))
+    assert not told, "\n".join(told)
+    assert not set(counts) & set(BAD)
+    assert counts["right"]
+    assert counts["clear error"]

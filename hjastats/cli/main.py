@@ -54,8 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _one_thread() -> AbstractContextManager[object]:
-    """One thread for products of matrices, unless the environment says how many: those of most panels are so small that threads
-    wait for each other, at four times the processor time of a fit to 124 judges and 59 items.
+    """One thread for products of matrices, unless the environment says how many.
+
+    Those of most panels are so small that threads wait for each other: at four times the processor time for 124 judges and 59
+    items.
     """
     if any(name in os.environ for name in THREADS):
         return nullcontext()

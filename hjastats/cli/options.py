@@ -217,7 +217,8 @@ def add_judges(parser: argparse._ActionsContainer) -> None:
         "--judges",
         choices=(AUTO, *JUDGES),
         default=AUTO,
-        help="judges with parameters of their own, those with few verdicts as one, or all a sample of a population (default auto)",
+        help="every judge with parameters of its own, those with few verdicts as one, or all as a sample of a population "
+        "(default auto)",
     )
 
 

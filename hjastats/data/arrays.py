@@ -15,6 +15,10 @@ from .labels import TableRows, check_index, common_index
 from .labels import weights as checked_weights
 from .shares import check_outcomes, spread
 
+# Numbers beyond it are no quantity of anything, and overflow where they are squared.
+LARGEST = 1e150
+REAL = int | float | np.integer | np.floating
+
 
 class UserArrays:
     """The arrays a user hands to a model: one row per comparison, aligned, rows with missing values dealt with.
@@ -210,7 +214,7 @@ def numeric_frame(exog: Any) -> pd.DataFrame | None:
     if isinstance(exog, pd.Series):
         exog = exog.to_frame(exog.name or "x1")
     if not isinstance(exog, pd.DataFrame):
-        if np.ndim(exog) > 2:
+        if np.ndim(exog) not in (1, 2):
             raise ComparisonError(
                 f"exog must have one row per comparison and one column per covariate, got {np.ndim(exog)} axes."
             )
@@ -230,6 +234,8 @@ def column(name: str, value: Any, data: pd.DataFrame) -> np.ndarray:
             raise ComparisonError(f"{name}={value!r} is not a column; the columns are {quoted(data.columns, 12)}.")
         return data[value].to_numpy(dtype=object)
     values = np.asarray(value, dtype=object)
+    if values.ndim == 0:
+        raise ComparisonError(f"{name} must be the name of a column or one value per row, got {value!r}.")
     if len(values) != len(data):
         raise ComparisonError(f"{name} has length {len(values)} but the data have {len(data)} rows.")
     check_index(name, value, data.index, "the data")
@@ -272,15 +278,81 @@ def generator(rng: Any) -> np.random.Generator:
         ) from None
 
 
-def check_alpha(alpha: Any) -> None:
-    """Refuse what is no probability of an error.
+def check_alpha(alpha: Any, name: str = "alpha") -> None:
+    """Refuse what is no probability of an error, nor a level or a power.
 
     Raises
     ------
     OptionError
     """
-    if not isinstance(alpha, int | float | np.number) or not 0 < alpha < 1:
-        raise OptionError(f"alpha must lie between 0 and 1, got {alpha!r}.")
+    if not isinstance(alpha, REAL) or not 0 < alpha < 1:
+        raise OptionError(f"{name} must lie between 0 and 1, got {alpha!r}.")
+
+
+def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> None:
+    """Refuse what is no finite number from ``low`` to ``high``.
+
+    Raises
+    ------
+    OptionError
+    """
+    is_number = isinstance(value, REAL) and not isinstance(value, bool)
+    if not is_number or not (low <= value <= high and abs(value) < LARGEST):
+        raise OptionError(f"{name} must be a number{_between(low, high)}, got {value!r}.")
+
+
+def check_whole(name: str, value: Any, low: int, high: int = 2**53) -> None:
+    """Refuse what is no whole number from ``low`` to ``high``.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not low <= value <= high:
+        raise OptionError(f"{name} must be a whole number{_between(low, high)}, got {value!r}.")
+
+
+def _between(low: float, high: float) -> str:
+    if high >= 2**53:
+        return "" if np.isinf(low) else f" from {low}"
+    return f" from {low} to {high}"
+
+
+def numbers(name: str, values: Any) -> np.ndarray:
+    """Values as an array of floats.
+
+    Raises
+    ------
+    OptionError
+    """
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise OptionError(f"{name} must be numbers, got {type(values).__name__}.") from None
+
+
+def check_type(name: str, value: Any, type_: type | tuple[type, ...], expected: str) -> None:
+    """Refuse what is not of a type, in the words of users.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(value, type_):
+        raise OptionError(f"{name} must be {expected}, got {type(value).__name__}.")
+
+
+def listed(name: str, values: Any, expected: str) -> list[Any]:
+    """Several values as a list; a text is one value.
+
+    Raises
+    ------
+    OptionError
+    """
+    try:
+        return [values] if isinstance(values, str) else list(values)
+    except TypeError:
+        raise OptionError(f"{name} must be {expected}, got {type(values).__name__}.") from None
 
 
 def covariate_frame(name: str, covariates: Any, data: Comparisons) -> pd.DataFrame | None:
@@ -316,7 +388,7 @@ def columns_of(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     ------
     ComparisonError
     """
-    absent = [name for name in names if name not in frame.columns]
+    absent = [name for name in names if not isinstance(name, str | int) or name not in frame.columns]
     if absent:
         raise ComparisonError(f"no column is called {quoted(absent)}; there are {quoted(frame.columns, 10) or 'none'}.")
     return frame[names]

@@ -70,6 +70,8 @@ class Comparisons(Shown):
         The column of ``columns`` whose rows were judged together, such as the ranking they were made of, when the format says so.
     made_of : str
         What the rows were made of, where they are not those of the table.
+    collapsed : tuple of str
+        Labels of different strength that were read as one verdict, such as ``A>>B`` and ``A>B``.
     asked_in, asked_with : column name or None
         The columns of ``columns`` that say in which round, or with which chance, a row was asked.
 
@@ -102,6 +104,7 @@ class Comparisons(Shown):
     has_order: bool = True
     cluster: Hashable | None = None
     made_of: str = ""
+    collapsed: tuple[str, ...] = ()
     asked_in: Hashable | None = None
     asked_with: Hashable | None = None
 
@@ -306,13 +309,16 @@ class Comparisons(Shown):
         >>> Comparisons.from_arrays("j", ["a", "b"], ["b", "c"], [1, 0]).with_outcome([0, 1]).outcome
         array([0., 1.])
         """
-        values = np.array(outcome, dtype=float)
+        try:
+            values = np.array(outcome, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise ComparisonError(f"outcomes must be numbers from 0 to 1, got {type(outcome).__name__}.") from None
         if values.shape != self.outcome.shape:
             raise ComparisonError(f"there are {values.size} outcomes for {self.n_rows} comparisons: pass one for each.")
         if np.array_equal(values, self.outcome):
             return self
         check_outcomes(values, self.weight, TableRows())
-        return replace(self, outcome=_fixed(values))
+        return replace(self, outcome=_fixed(values), collapsed=())
 
     def _with_metadata_of(self, other: Comparisons) -> Comparisons:
         return replace(
@@ -338,6 +344,12 @@ class Comparisons(Shown):
                     f"the mask has {len(rows)} values for {self.n_rows} comparisons: pass one for each."
                 )
             rows = np.flatnonzero(rows)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            # An empty list has the type of a number.
+            if rows.shape != (0,):
+                raise ComparisonError("expected a mask, or positions of rows as whole numbers.")
+        elif (np.abs(rows) > self.n_rows - (rows >= 0)).any():
+            raise ComparisonError(f"there are {self.n_rows} rows: positions lie between 0 and {self.n_rows - 1}.")
         rows = rows.astype(int)
         if not rows.size:
             raise ComparisonError("there are no comparisons left: the mask or the positions select none.")
@@ -376,6 +388,8 @@ class Comparisons(Shown):
         >>> data.pool_rare_judges(2).judges
         ('j1', 'others')
         """
+        if not isinstance(label, str) or not isinstance(minimum, int | float | np.number):
+            raise ComparisonError(f"expected a number of comparisons and a name, got {minimum!r} and {label!r}.")
         if label in self.judges:
             raise ComparisonError(f"a judge is called {label!r} already: choose another label.")
         count = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
@@ -390,7 +404,7 @@ class Comparisons(Shown):
             columns=self.columns,
             dropped=self.dropped,
         )
-        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "asked_in", "asked_with")
+        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "collapsed", "asked_in", "asked_with")
         return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -403,7 +417,9 @@ class Comparisons(Shown):
         >>> data.without_judges(["judge-first", "judge-noise"]).n_judges
         6
         """
-        unwanted = [judges] if isinstance(judges, str) else list(judges)
+        if not isinstance(judges, Iterable):
+            raise ComparisonError(f"judges must be names, got {type(judges).__name__}.")
+        unwanted = [judges] if isinstance(judges, str) else [str(name) for name in judges]
         unknown = sorted(set(unwanted) - set(self.judges))
         if unknown:
             raise ComparisonError(f"no judge is called {quoted(unknown)}; the judges are {quoted(self.judges, 10)}.")
@@ -460,6 +476,8 @@ class Comparisons(Shown):
         ]
         if self.made_of:
             told.append(("made of", self.made_of))
+        if self.collapsed:
+            told.append(("strength", f"set aside: {quoted(self.collapsed)} differ in it"))
         if self.cluster is not None:
             told.append(("clusters", f"{self.columns[self.cluster].nunique():,} by {self.cluster!r}"))
         if self.asked_in is not None:

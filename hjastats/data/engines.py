@@ -51,7 +51,10 @@ def pandas_frame(source: Any) -> Any:
     [1, 2]
     """
     if isinstance(source, dict):
-        return pd.DataFrame(source)
+        try:
+            return pd.DataFrame(source)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ComparisonError(f"expected a dict of equally long columns ({error}).") from None
     if source is None or isinstance(source, pd.DataFrame | pd.Series | np.ndarray | list | tuple | str):
         return source
     frame = engine_frame(source)
@@ -111,7 +114,7 @@ def _with_weights(frame: EngineFrame, names: list[str], weight: str, n_rows: str
         counted = collected(frame.group_by(*names, weight).agg(nw.len().alias(n_rows)))
         numbers = pd.to_numeric(counted[weight], errors="coerce").astype(float)
         is_odd = ~((numbers > 0) & (numbers % 1 == 0))
-        counted[weight] = counted[weight].where(is_odd, numbers * counted[n_rows])
+        counted[weight] = np.where(is_odd, counted[weight].astype(object), numbers * counted[n_rows])
         return _single(counted, is_odd, weight, n_rows)
     value = nw.col(weight)
     is_usual = (value > 0) & (value < float("inf")) & (value % 1 == 0)
@@ -141,6 +144,8 @@ def _counted_codes(frame: EngineFrame, n_rows: str) -> pd.DataFrame | None:
     if not frame.implementation.is_pyarrow():
         return None
     table, labels = frame.to_native(), {}
+    if not len(table):
+        return None
     key: np.ndarray = np.zeros(len(table), dtype=np.int64)
     size = 1
     for name, dtype in frame.collect_schema().items():

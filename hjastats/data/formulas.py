@@ -31,20 +31,36 @@ _DOT = re.compile(r"(?<![\w.)\]])\.(?![\w.])")
 
 # Functions that compute columns from columns, and nothing else.
 SAFE_FUNCTIONS = (
-    *("C", "Treatment", "Sum", "Poly", "Helmert", "Diff", "center", "standardize", "scale", "bs", "cr", "cc", "poly"),
+    *(
+        "C",
+        "I",
+        "Treatment",
+        "Sum",
+        "Poly",
+        "Helmert",
+        "Diff",
+        "center",
+        "standardize",
+        "scale",
+        "bs",
+        "cr",
+        "cc",
+        "poly",
+    ),
     *("log", "log2", "log10", "log1p", "exp", "sqrt", "abs"),
     *("np.log", "np.log2", "np.log10", "np.log1p", "np.exp", "np.sqrt", "np.abs"),
 )
+# What they are called by, where the names of the caller are not looked up.
+SAFE_NAMES: Mapping[str, Any] = {name: getattr(np, name) for name in SAFE_FUNCTIONS if hasattr(np, name)} | {"np": np}
 _PIECES = re.compile(
     r"""(?P<space>\s+)|(?P<number>(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?(?!\w))|(?P<text>'[^'\\\n]*'|"[^"\\\n]*")"""
-    r"""|(?P<name>[^\W\d]\w*(\.[^\W\d]\w*)*)(?P<call>\s*\()?|(?P<sign>[-+*/:~(),=<>])"""
+    r"""|(?P<name>[^\W\d]\w*(\.[^\W\d]\w*)*)(?P<call>\s*\()?|(?P<power>\*\*\s*[2-4](?![\w.])(?!\s*\*\*))|(?P<sign>[-+*/:~(),=<>])"""
 )
 
 
 def check_formula(text: str, functions: Sequence[str] = SAFE_FUNCTIONS) -> str:
     """A formula that may come from anybody: names, numbers, arithmetic, ``C()`` and a list of functions.
 
-    Formulas are Python, as in statsmodels: ``from_formula``, ``judge_exog`` and ``contrast_formula`` execute what they say.
     This refuses everything else that Python knows (attributes, indices, calls of other functions) and executes nothing.
 
     Parameters
@@ -64,10 +80,9 @@ def check_formula(text: str, functions: Sequence[str] = SAFE_FUNCTIONS) -> str:
 
     Examples
     --------
-    >>> import hjastats as hja
-    >>> hja.check_formula("outcome ~ 0 + np.log(tokens) * C(topic, Treatment('news'))")
+    >>> check_formula("outcome ~ 0 + np.log(tokens) * C(topic, Treatment('news'))")
     "outcome ~ 0 + np.log(tokens) * C(topic, Treatment('news'))"
-    >>> hja.check_formula("outcome ~ __import__('os').getpid()")
+    >>> check_formula("outcome ~ __import__('os').getpid()")
     Traceback (most recent call last):
         ...
     hjastats.errors.OptionError: the formula may not call '__import__': allowed are 'C', 'Treatment', 'Sum', 'Poly',...
@@ -80,10 +95,12 @@ def check_formula(text: str, functions: Sequence[str] = SAFE_FUNCTIONS) -> str:
     while at < len(text):
         piece = _PIECES.match(text, at)
         name = piece and piece["name"]
+        # Powers of powers, or high ones, take forever.
         # Two values in a row are a call, or a text with a prefix that is executed; an equals sign belongs to a keyword.
         if piece is None or (
-            (after_value and (piece["sign"] == "(" or not (piece["sign"] or piece["space"])))
+            (after_value and (piece["sign"] == "(" or not (piece["sign"] or piece["space"] or piece["power"])))
             or (piece["sign"] == "=" and not after_name)
+            or (piece["sign"] == "*" and text.startswith("**", at))
         ):
             raise OptionError(
                 f"the formula may not hold {text[at : at + 10]!r}: names, numbers, arithmetic and calls are allowed."
@@ -97,6 +114,21 @@ def check_formula(text: str, functions: Sequence[str] = SAFE_FUNCTIONS) -> str:
             after_value = piece["call"] is None and piece["sign"] in (None, ")")
         at = piece.end()
     return text
+
+
+def refuse_code(trusted: Any, formulas: Iterable[Any]) -> None:
+    """Refuse formulas that do more than arithmetic, if they are not trusted; what is no text is no formula.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(trusted, bool):
+        raise OptionError(f"trusted must be True or False, got {type(trusted).__name__}.")
+    for text in formulas:
+        if isinstance(text, str) and not trusted:
+            # A dot of its own stands for the covariates there are.
+            check_formula(_DOT.sub("x", text))
 
 
 @dataclass(frozen=True)
@@ -224,7 +256,7 @@ class CovariateFormula:
         OptionError
             If the change has another left side.
         """
-        left, tilde, right = change.partition("~")
+        left, tilde, right = change.partition("~") if isinstance(change, str) else ("", "", "")
         if not tilde or left.strip() not in ("", "."):
             raise OptionError(
                 f"update changes covariates and keeps the verdicts: expected '~ . + x' or '~ . - x', got {change!r}."

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from .. import limits
 from ..errors import ComparisonError, Hint
 from ..words import and_more, counted
 from .labels import Coding, Pairs, TableRows, label_text
@@ -57,6 +58,26 @@ class Verdicts:
     def is_left_out(self) -> np.ndarray:
         """Rows without a usable verdict, shape (n_rows,)."""
         return np.isnan(self.outcome)
+
+    @property
+    def collapsed(self) -> tuple[str, ...]:
+        """Labels for one side that differ in strength, by their signs or as numbers of a scale, and were read as one verdict.
+
+        Examples
+        --------
+        >>> Verdicts(np.array([1.0, 1, 0, 1]), np.array([0, 1, 2, 3]), ["A>>B", "A>B", "B>A", "a"]).collapsed
+        ('A>>B', 'A>B')
+        """
+        index, rows = np.unique(self.label_index, return_index=True)
+        if len(index) > limits.GRADES:
+            return ()
+        by_verdict: dict[float, dict[float | int, str]] = {}
+        for k, outcome in zip(index, self.outcome[rows], strict=True):
+            key = _key(self.labels[k])
+            strength = key if isinstance(key, float) else graded(key) if set("<>") & set(key) else None
+            if strength is not None and outcome != 0.5 and not np.isnan(outcome):
+                by_verdict.setdefault(float(outcome), {})[strength] = _text(self.labels[k])
+        return tuple(label for labels in by_verdict.values() if len(labels) > 1 for label in labels.values())
 
     def left_out(self, judges: np.ndarray, judge_index: np.ndarray, weight: np.ndarray) -> pd.DataFrame:
         """Total weight of the verdicts left out: columns judge, label, count, sorted by judge."""

@@ -245,7 +245,7 @@ def _read(
     # Rows that an engine has counted, or that were made of others, have no label.
     row_labels = frame.index if table.table_rows is None else None
     row_weight = weights(None if roles.weight is None else frame[roles.weight], len(frame), rows)
-    facts = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of, **asked}
+    facts: dict[str, Any] = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of, **asked}
     if roles.outcome is None:
         data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels, facts)
         if roles.first_wins is not None:
@@ -262,6 +262,7 @@ def _read(
         sides=(roles.first, roles.second),
         clean=bool(clean),
     )
+    facts["collapsed"] = verdicts.collapsed
     data = checked_comparisons(pairs, verdicts.outcome, row_weight, columns, None, row_labels, facts)
     is_left_out = verdicts.is_left_out & (row_weight > 0)
     if not is_left_out.any():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from ..errors import ComparisonError, Hint
 from ..words import quoted
@@ -279,7 +279,7 @@ def _find_wins(names: list[Hashable]) -> tuple[list[Hashable], Hashable | None] 
     return None
 
 
-def refuse_no_judge(names: list[Hashable]) -> None:
+def refuse_no_judge(names: list[Hashable]) -> NoReturn:
     """Ask who judged.
 
     Raises

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,7 +29,17 @@ from .files import (
     read_binary,
     several,
 )
-from .roles import COUNT_COLUMNS, FILE, OUTCOME_COLUMNS, Names, ask_count, find_roles, named_column, refuse_no_judge
+from .roles import (
+    COUNT_COLUMNS,
+    FILE,
+    OUTCOME_COLUMNS,
+    Names,
+    NoJudge,
+    ask_count,
+    find_roles,
+    named_column,
+    refuse_no_judge,
+)
 from .shape import Given, Laid, find_judge, find_pair, names_pairs
 from .shapes import PAIRS, SHAPES, recognise
 
@@ -88,9 +99,11 @@ class Reader:
         ComparisonError
             For a format that is none.
         """
-        if format is None or format in FORMATS:
+        if separator is not None:
+            _check_separator(separator)
+        if format is None or (isinstance(format, str) and format in FORMATS):
             return cls(given, keep, format, None, separator)
-        if format != PAIRS and format not in SHAPES:
+        if not isinstance(format, str) or (format != PAIRS and format not in SHAPES):
             known = either([repr(name) for name in (*FORMATS, PAIRS, *SHAPES)])
             raise ComparisonError(f"format must be {known}, got {format!r}.")
         return cls(given, keep, None, format, separator)
@@ -231,7 +244,11 @@ class Reader:
             needed: list[Any] = list(dict.fromkeys([*shape.used(found), *kept]))
             frame = collected(engine.select(needed))
             _refuse_empty(frame)
-            return replace(self, keep=None)._of_frame(frame)
+            try:
+                return replace(self, keep=None)._of_frame(frame)
+            except NoJudge:
+                # Of all columns, not only of those that were taken from the engine.
+                refuse_no_judge(names)
         may_count = Names(names).find(*COUNT_COLUMNS)
         is_number = may_count is not None and engine.collect_schema()[str(may_count)].is_integer()
         is_said = may_count in kept or may_count in self.given.roles.taken()
@@ -243,6 +260,17 @@ class Reader:
         laid = Laid(counted.frame, replace(roles, weight=counted.weight), cluster=self.given.cluster)
         laid = replace(laid, has_order=roles.outcome is not None or roles.first_wins is not None)
         return Table(laid, kept, counted.n_rows)
+
+
+def _check_separator(separator: Any) -> None:
+    """Refuse what separates no columns: several letters are a regular expression, as for pandas."""
+    try:
+        re.compile(separator if len(separator) > 1 else "")
+        is_known = bool(separator) and separator not in ("\n", "\r", '"')
+    except (TypeError, re.error, RecursionError, OverflowError):
+        is_known = False
+    if not is_known or not isinstance(separator, str):
+        raise ComparisonError(f"separator must be what stands between columns, such as ';', got {separator!r}.")
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 Every pairwise margin of Plackett-Luce's model is Bradley-Terry's, so all pairs that a ranking decides are consistent; they are not
 independent, and hang together by ranking. Of a list that stops after its first places, an item that has a place beats one that
 was there and has none. The best of several beats the others; what the worst loses to does not follow the model unless there are
-three. Pairs made of ratings, and ties within a ranking, are approximations.
+three. Pairs made of ratings, and ties within a ranking, are approximations. Of ratings the difference is kept, as a grade.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pandas as pd
 
 from ..errors import ComparisonError, Hint
 from ..words import counted, quoted
+from .grades import grades_of
 from .labels import label_text
 from .roles import COUNT_COLUMNS, PROMPT_COLUMNS, WEIGHT_COLUMNS, Names, named_column
 from .shape import Found, Given, Laid, Shape, column_of, find_judge, find_pair, names_pairs, with_roles
@@ -24,6 +25,8 @@ ITEM_NAMES = ("item", "model", "system", "generator", "model_id", "candidate", "
 SCORE_NAMES = ("score", "rating", "grade", "stars", "points")
 PLACE_NAMES = ("rank", "place", "ranking_position")
 RANKING_NAMES = ("ranking", "ranking_id", "ballot", "ballot_id", "list_id", "race")
+# Where an item stood when it was shown; of two the one before the other is the first.
+SHOWN_NAMES = ("shown_at", "shown_position", "position_shown", "display_position", "display_order")
 _ORDERED_NAMES = ("ranking", "order", "ranked", "ranked_items")
 # What tells ratings of one item by one judge on one prompt apart.
 _REPEATED = ("turn", "repetition", "round", "trial", "run")
@@ -54,7 +57,9 @@ def _find_long(
             items, value = [], None
     cluster = _find_one(names, given.cluster, "cluster", groups)
     again = [name for alias in _REPEATED if (name := names.find(alias)) is not None] if value is not None else []
-    return {"item": items, role: value, "cluster": cluster, "judge": find_judge(names, given), "again": again}
+    shown = names.find(*SHOWN_NAMES) if value is not None else None
+    found: Found = {"item": items, role: value, "cluster": cluster, "again": again, "shown": shown}
+    return found | {"judge": find_judge(names, given)}
 
 
 def _find_ratings(names: Names, given: Given) -> Found | None:
@@ -96,10 +101,10 @@ def _lay_ratings(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
         score = np.bincount(back, score) / np.bincount(back)
         first = np.unique(back, return_index=True)[1]
         frame, group = frame.iloc[first].reset_index(drop=True), group[first]
-    made_of = f"{counted(len(frame), 'rating')}: pairs within each {_what(keys)}, an approximation"
+    made_of = f"{counted(len(frame), 'rating')}: pairs within each {_what(keys)}, graded by their difference"
     if not is_used.all():
         made_of += f"; {counted((~is_used).sum(), 'rating')} missing"
-    return _laid(frame, found, group, score, made_of)
+    return _laid(frame, found | {"is_graded": True}, group, score, made_of)
 
 
 def _find_rankings(names: Names, given: Given) -> Found | None:
@@ -173,9 +178,9 @@ def _lay_columns(frame: pd.DataFrame, found: Found, best_is_high: bool) -> Laid:
             long[is_rated].reset_index(drop=True),
             row[is_rated],
             value[is_rated],
-            f"{made_of}, an approximation",
+            f"{made_of}, graded by their difference",
         )
-    return _laid(long, found, row, value if best_is_high else -value, made_of)
+    return _laid(long, found | {"is_graded": best_is_high}, row, value if best_is_high else -value, made_of)
 
 
 def _lay_lists(frame: pd.DataFrame, found: Found) -> Laid:
@@ -291,11 +296,18 @@ def _chosen(column: pd.Series, labels: np.ndarray, items: list[Hashable]) -> np.
 def _laid(frame: pd.DataFrame, found: Found, group: np.ndarray, value: np.ndarray, made_of: str) -> Laid:
     """All pairs within each group; the higher value wins, one that has none loses, and two without one are no pair."""
     one, two = _pairs_within(group)
+    if (shown := found.get("shown")) is not None:
+        place = _numbers(column_of(frame, shown)).to_numpy()
+        is_later = place[one] > place[two]
+        one, two = np.where(is_later, two, one), np.where(is_later, one, two)
     high, low = np.nan_to_num(value[one], nan=-np.inf), np.nan_to_num(value[two], nan=-np.inf)
     is_decided = np.isfinite(value[one]) | np.isfinite(value[two])
     one, two, high, low = one[is_decided], two[is_decided], high[is_decided], low[is_decided]
     if not len(one):
         raise ComparisonError("nothing was judged together with anything else: there are no pairs.")
+    outcome = 0.5 + 0.5 * np.sign(high - low)
+    if found.get("is_graded"):
+        outcome = grades_of(high - low)
     taken = {found["item"], found["judge"], found.get("score"), found.get("place")}
     others = [name for name in frame.columns if name not in taken and _is_constant(frame[name], group)]
     item = frame[found["item"]].to_numpy()
@@ -306,10 +318,10 @@ def _laid(frame: pd.DataFrame, found: Found, group: np.ndarray, value: np.ndarra
         judge=None if found["judge"] is None else here[found["judge"]],
         first=item[one],
         second=item[two],
-        outcome=0.5 + 0.5 * np.sign(high - low),
+        outcome=outcome,
     )
     cluster = found["cluster"] if found["cluster"] in table.columns else None
-    return Laid(table, roles, codes="unit", has_order=False, cluster=cluster, made_of=made_of, is_own=False)
+    return Laid(table, roles, codes="unit", has_order=shown is not None, cluster=cluster, made_of=made_of, is_own=False)
 
 
 def _pairs_within(group: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -376,7 +388,7 @@ def _what(keys: list[Hashable]) -> str:
 
 
 WITHIN = {
-    "ratings": Shape(_find_ratings, _lay_ratings, ("score", "cluster", "again")),
-    "rankings": Shape(_find_rankings, _lay_rankings, ("place", "cluster", "again")),
+    "ratings": Shape(_find_ratings, _lay_ratings, ("score", "cluster", "again", "shown")),
+    "rankings": Shape(_find_rankings, _lay_rankings, ("place", "cluster", "again", "shown")),
     "best_worst": Shape(_find_best_worst, _lay_best_worst, ("cluster",)),
 }

@@ -11,15 +11,13 @@ from scipy import stats
 from .. import limits
 from ..data.asking import chances, n_rounds
 from ..data.comparisons import Comparisons
+from ..data.grades import points_of_scale
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
 from ..fitted import Fit, Observations
 from ..inference.estimates import leverage, sensitivity
-from ..inference.score_tests import ScoreTest, judge_term_test
 from ..looks import Piece, Shown, Warned
-from ..model.grades import points_of_scale
 from ..model.response import Response, is_soft
-from ..model.terms import Term
 from ..words import and_more, quoted
 from .adjusted import holm
 from .bias import bias_of_largest_difference, may_be_biased
@@ -28,8 +26,9 @@ from .consistency import taste_p_values
 from .dependence import dependence
 from .ending import is_below_supremum, optima_text, properties_text, separation_text, unlinked_text
 from .goodness import goodness_of_fit
-from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence, without_penalty
+from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence
 from .redundancy import redundancy
+from .scales import NULLS, own_parameters_test, scale_tests
 from .stability import stability
 from .tie_rates import tie_rates
 
@@ -43,6 +42,11 @@ HANGS_TOGETHER = 1.2
 NEARLY_SINGULAR = 1e8
 # A disagreement this many times the panel's median stands out (and at least as large as the judge's consensus part).
 OUTLYING_LEVERAGE = 3.0
+# What follows if a scale of grades is not what the response takes it for.
+_SCALE_TOLD = {
+    "sides": "grades are given more freely to one side, and thresholds are between those of both.",
+    "steps": "strong verdicts follow the items more, or less, than mild ones, and scores are between those of both.",
+}
 # Standard errors of bias worth a warning: 95% intervals then cover 92% and less.
 BIASED = 0.5
 
@@ -95,7 +99,9 @@ def find(fit: Fit, observed: Observations) -> Findings:
         *_position(fit, observed),
         *together,
         _ties(fit, observed, hangs_together=any(found.is_warning for found in together)),
+        *_collapsed(data),
         *_tie_rates(fit, observed),
+        *_scale(fit, observed),
         _dropped(data),
         *_swaps(data),
         *_uncounted(data),
@@ -341,6 +347,17 @@ def _outcomes_text(fit: Fit, share: float) -> str:
     return text + (f" Judges that left out some of them, with fewer parameters: {quoted(never)}." if never else "")
 
 
+def _collapsed(data: Comparisons) -> list[Finding]:
+    """Whether verdicts were read without the strength that they have."""
+    if not data.collapsed:
+        return []
+    text = (
+        f"Verdicts of different strength were read as one ({quoted(data.collapsed, 6)}): give each a code of its own, from 1 to 0 "
+        "in equal steps, and ties='ordinal' takes them as grades, which tell more of the same scores."
+    )
+    return [Finding("strength", False, text)]
+
+
 def _is_graded(response: Response) -> bool:
     """Whether there is more than a win, a tie and a loss."""
     return not set(response.verdicts.values()) <= {1.0, 0.5, 0.0}
@@ -380,8 +397,8 @@ def _one_for_all(fit: Fit, seen: str, same: str) -> list[Finding]:
     parameters = fit.design.response.parameters
     if fit.layout.terms.scope(parameters[0].name) != "common":
         return []
-    test = _tie_test(fit)
-    if test is None or test.p_value * len(parameters) >= LEVEL:
+    test = own_parameters_test(fit)
+    if test is None or test.p_value >= LEVEL:
         told = "cannot be tested here" if test is None else f"is not rejected ({test.told})"
         return [Finding("tie rates", False, f"{seen}; {same} {told}.")]
     text = (
@@ -391,13 +408,23 @@ def _one_for_all(fit: Fit, seen: str, same: str) -> list[Finding]:
     return [Finding("tie rates", True, text)]
 
 
-def _tie_test(fit: Fit) -> ScoreTest | None:
-    """Score test of own parameters per judge where there is one for all; of several the one that speaks most against it."""
-    tests = []
-    for kind in fit.design.response.parameters:
-        cells = fit.design.with_own_term(Term(f"{kind.name} per judge", "judge", kind), np.ones(len(fit.design.n)))
-        tests.append(judge_term_test(cells, fit.at.with_own_term(), fit.tangent, without_penalty(fit)))
-    return min((test for test in tests if test is not None), key=lambda test: test.p_value, default=None)
+def _scale(fit: Fit, observed: Observations) -> list[Finding]:
+    """Whether the two sides of a scale of grades, and its steps, are what the response takes them for."""
+    tests = {name: test for name, test in scale_tests(fit, observed).items() if name in _SCALE_TOLD}
+    if not tests:
+        return []
+    against = holm(np.array([test.p_value for test in tests.values()])) < LEVEL
+    if not against.any():
+        told = "; ".join(f"{NULLS[name]} ({test.told})" for name, test in tests.items())
+        return [Finding("scale", False, f"Nothing speaks against the scale: {told}.")]
+    against_it = [
+        f"Not true that {NULLS[name]} (score test: {test.told}): {_SCALE_TOLD[name]}"
+        for (name, test), is_against in zip(tests.items(), against, strict=True)
+        if is_against
+    ]
+    if "sides" in tests and against[0] and fit.layout.terms.scope("position") is None:
+        against_it.append("Fit position='common' first, without which any advantage of a side counts as that.")
+    return [Finding("scale", True, " ".join(against_it))]
 
 
 def _swaps(data: Comparisons) -> list[Finding]:

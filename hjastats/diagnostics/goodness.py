@@ -214,7 +214,7 @@ def _unavailable(fit: Fit, observed: Observations) -> str:
     if is_soft(response, data.outcome).any() or (np.abs(data.weight - np.round(data.weight)) > 1e-9).any():
         return "Goodness of fit is not tested: soft preferences and weights that are no counts have no variance of their own."
     if not response.is_natural:
-        return "Goodness of fit is not tested on pairs of items whose verdicts are graded."
+        return f"Goodness of fit is not tested on pairs of items with ties={response.name!r}."
     ties = float(np.average(data.outcome == 0.5, weights=data.weight))
     if ties > MANY_TIES and not response.parameters:
         return (

@@ -290,7 +290,7 @@ def choose_panel(fit: Fit, panels: Panels, budget: float | None, keep: str | flo
                 f"no panel for {budget:g} links all items; all judges cost {panels.cost.sum():g}: raise the budget."
             )
         return some
-    if keep == "ranking":
+    if isinstance(keep, str) and keep == "ranking":
         return panels.cheapest(keeps_order(fit, panels))
     if isinstance(keep, bool) or not isinstance(keep, int | float | np.number) or not keep > 0:
         raise OptionError(f"keep must be 'ranking' or a positive standard error of differences, got {keep!r}.")

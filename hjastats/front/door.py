@@ -16,6 +16,7 @@ from ..diagnostics.tie_rates import tie_rates
 from ..models import BTLModel, HJAModel, JudgewiseBTLModel
 from ..results import HJAResults
 from .asked import AUTO, SAMPLE, Asked, Chosen
+from .graded import of_grades
 from .reading import linked, read_as_asked
 from .sample import SampleSearch, why_no_sample
 from .search import Search
@@ -55,7 +56,7 @@ def fit(
         Directions of disagreement; 0 is JA. By default BTL, JA and HJA compete.
     position : {"auto", None, "common", "judge"}
         Bonus of the item shown first.
-    ties : {"auto", "half", "drop", "davidson", "ordinal", "adjacent"}
+    ties : {"auto", "half", "drop", "davidson", "davidson-scaled", "davidson-shifted", "ordinal", "adjacent"}
     tie : {"auto", "common", "judge"}
         Whose the tie propensity is with ``ties="davidson"``, the thresholds or propensities of grades with the last two.
     cov_type : {"auto", "nonrobust", "HC0", "HC1", "cluster"}
@@ -202,7 +203,11 @@ def _of_judges(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[
     lines = len(chosen.lines)
     judges = "fixed" if asked.model == "btl" else of_judges(data, asked, chosen)
     if judges == SAMPLE:
-        return SampleSearch(data, asked, step).best(chosen)
+        result = SampleSearch(data, asked, step).best(chosen)
+        if result.converged or asked.judges == SAMPLE:
+            return result
+        del chosen.lines[lines:]
+        chosen.say("judges", judges := "pooled", "as a sample their population has no finite estimate")
     few = ENTER[judges](data)
     if asked.ties != AUTO:
         result = Search(few, asked, _ties_asked(few, asked), step).best(chosen)
@@ -228,6 +233,8 @@ def _ties_asked(data: Comparisons, asked: Asked) -> dict[str, str]:
 
 def _with_ties(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[str], None]) -> HJAResults:
     """Ties as half wins, or as an outcome where judges tie so differently that sensitivities would show it."""
+    if (graded := of_grades(data, asked, chosen, step)) is not None:
+        return graded
     lines, rates = len(chosen.lines), tie_rates(data)
     result = Search(data, asked, {"ties": "half"}, step).best(chosen)
     if rates is None:

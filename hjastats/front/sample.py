@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from ..results import HJAResults
 from ..selection import BTL
 from ..words import percent, quoted
 from .asked import AUTO, SAMPLE, Asked, Chosen
+from .graded import number_of_grades
 from .search import Candidate, Search
 
 # Nodes for each effect of the candidates: their errors are alike, and differences of BIC exact to some tenths. What is chosen is
@@ -24,6 +24,8 @@ from .search import Candidate, Search
 NODES = 3
 # Gain of a direction in BIC below which no further one is tried, since each gains less likelihood than the one before.
 CLEAR = 10.0
+# Standard deviation, in log-odds, beyond which judges of a population never contradict themselves: it is on its way to infinity.
+RUNAWAY = 10.0
 
 
 def why_no_sample(data: Comparisons, asked: Asked) -> str:
@@ -34,6 +36,8 @@ def why_no_sample(data: Comparisons, asked: Asked) -> str:
         return f"more than {limits.SAMPLED_ROWS:,} rows take long as those of a sample"
     if data.cluster is not None:
         return f"in a sample, what was judged together (by {str(data.cluster)!r}) would pass for taste"
+    if asked.ties == AUTO and (n_grades := number_of_grades(data)) > 3:
+        return f"a sample does not take {n_grades} grades with thresholds"
     others = {
         "model": asked.model is not None,
         "ridge": asked.ridge not in (AUTO, None),
@@ -58,10 +62,23 @@ class SampleSearch(Search):
         super().__init__(data, asked, {"ties": ties, "tie": "common" if asked.tie == AUTO else asked.tie}, step)
 
     def best(self, chosen: Chosen) -> HJAResults:
-        """The best population, fitted with all nodes."""
-        result = super().best(chosen)
+        """The best population, fitted with all nodes; the next best where its estimate does not exist with all of them."""
+        self._fit_all()
+        result = self._full(best := self._smallest())
+        while not result.converged and len(self.fits) > 1:
+            del self.fits[best]
+            result = self._full(best := self._smallest())
+        self._say(best, best, chosen)
         self._say_ties(chosen)
         return result
+
+    def _full(self, candidate: Candidate) -> HJAResults:
+        """The fit with as many nodes as its effects need."""
+        result = self.fits[candidate]
+        if candidate[1] == BTL or self.losses:
+            return result
+        self.step("all nodes")
+        return result.model.fit(result.params, rng=self.asked.seed, warn_convergence=False)
 
     # Candidates
 
@@ -78,8 +95,9 @@ class SampleSearch(Search):
             return
         self.step(f"population of rank {candidate[1]}, position {candidate[0] or 'none'}")
         # The direction along which judges differ most is a start that needs no others; two may be mixed.
-        few = {"n_quadrature": NODES, "n_random": max(int(candidate[1]) - 1, 0), "rng": self.asked.seed}
-        self.fits[candidate] = self._population(candidate).fit(**few, warn_convergence=False)
+        self.fits[candidate] = self._population(candidate).fit(
+            n_quadrature=NODES, n_random=max(int(candidate[1]) - 1, 0), rng=self.asked.seed, warn_convergence=False
+        )
 
     def _fit_all(self) -> None:
         asked = self.asked
@@ -104,8 +122,9 @@ class SampleSearch(Search):
             self._fit((position, 0))
         position = min(self.positions, key=lambda own: self._criterion((own, 0)))
         for rank in range(1, min(limits.SAMPLE_DIRECTIONS, self.data.n_items - 2) + 1):
-            self._fit((position, rank))
-            if self._criterion((position, rank - 1)) - self._criterion((position, rank)) < CLEAR:
+            self._fit(wider := (position, rank))
+            gain = self._criterion((position, rank - 1)) - self._criterion(wider)
+            if gain < CLEAR or not self._exists(wider):
                 return
 
     def _fit_neighbours(self) -> None:
@@ -131,22 +150,10 @@ class SampleSearch(Search):
         result = self.fits[candidate]
         return -2.0 * result.llf + self._price * result.df_model
 
-    def _smallest(self) -> Candidate:
-        """The smallest criterion among candidates that exist."""
-        some = [key for key, result in self.fits.items() if result.converged] or list(self.fits)
-        return min(some, key=self._criterion)
-
-    def _confirmed(self, best: Candidate) -> tuple[Candidate, list[Any]]:
-        """The candidate itself: BIC counts judges, not rows."""
-        return best, []
-
-    def _existing(self, best: Candidate, chosen: Chosen) -> HJAResults:
-        """The fit with as many nodes as its effects need."""
-        result = self.fits[best]
-        if best[1] == BTL or self.losses:
-            return result
-        self.step("all nodes")
-        return result.model.fit(result.params, rng=self.asked.seed, warn_convergence=False)
+    def _exists(self, candidate: Candidate) -> bool:
+        """Whether its maximum is one."""
+        result = self.fits[candidate]
+        return result.converged and not (result.params.filter(like="sd[") > RUNAWAY).any()
 
     def _say_ties(self, chosen: Chosen) -> None:
         if self.asked.ties != AUTO:

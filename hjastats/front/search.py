@@ -148,10 +148,13 @@ class Search:
             return self.losses[candidate]
         return self.fits[candidate].aic if self.asked.criterion == "aic" else self.fits[candidate].bic
 
+    def _exists(self, candidate: Candidate) -> bool:
+        """Whether its estimate does; that of BTL or JA does with a ridge."""
+        return self.fits[candidate].converged or candidate[1] in (BTL, 0)
+
     def _smallest(self) -> Candidate:
-        """The smallest criterion among candidates that exist; one that does not only if it is BTL or JA, for which a ridge does."""
-        some = [key for key, result in self.fits.items() if result.converged or key[1] in (BTL, 0)] or list(self.fits)
-        return min(some, key=self._criterion)
+        """The smallest criterion among candidates that exist."""
+        return min(list(filter(self._exists, self.fits)) or list(self.fits), key=self._criterion)
 
     # Reasons
 
@@ -184,7 +187,9 @@ class Search:
         if self.asked.criterion == "loglik-bootstrap":
             return f"by {name}", math.nan
         own = self._criterion(by_criterion)
-        others = {key: self._criterion(key) - own for key in self.fits if key[part] != best[part]}
+        others = {key: self._criterion(key) - own for key in self.fits if key[part] != best[part] and self._exists(key)}
+        if not others:
+            return "no other has an estimate", math.nan
         next_best = min(others, key=lambda key: others[key])
         less = others[next_best]
         return f"{name} is lower by {less:,.4g} than {'for ' if part else ''}{self._told(next_best, part)}", less

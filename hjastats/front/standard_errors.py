@@ -12,6 +12,7 @@ from .. import limits
 from ..data.comparisons import Comparisons
 from ..diagnostics.dependence import dependence
 from ..inference.clusters import Clusters
+from ..model.response import is_verdict
 from ..model.structures import Sampled
 from ..results import HJAResults
 from .asked import AUTO, Asked, Chosen
@@ -82,8 +83,7 @@ def _are_enough(clusters: Clusters, data: Comparisons) -> bool:
 
 def _undecided(result: HJAResults, data: Comparisons) -> float:
     """Share of the verdicts that are none of those of the model."""
-    verdicts = list(result.model.response.verdicts.values())
-    return float(np.average(~np.isin(data.outcome, verdicts), weights=data.weight))
+    return float(np.average(~is_verdict(result.model.response, data.outcome), weights=data.weight))
 
 
 def _groups(clusters: Clusters, data: Comparisons) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from ..data.arrays import check_alpha, check_option
 from ..errors import ContrastError, IdentificationError, OptionError
 from ..fitted import Fit, Observations
 from ..looks import Piece, Shown
@@ -90,12 +91,10 @@ class Bootstrap(Shown):
         pandas.DataFrame
             estimate, std_err, bias, ci_lower, ci_upper.
         """
-        if method not in ("percentile", "bca"):
-            raise ContrastError(f"method must be 'percentile' or 'bca', got {method!r}.")
+        check_option("method", method, ("percentile", "bca"))
+        check_alpha(alpha)
         if method == "bca" and self.sandwich is None:
             raise ContrastError("BCa intervals need resampled data: bootstrap(kind='rows') or kind='cluster'.")
-        if not 0 < alpha < 1:
-            raise ContrastError(f"alpha must lie between 0 and 1, got {alpha!r}.")
         here = self._evaluate(spec, self.estimate, with_gradient=method == "bca")
         found = [self._try(spec, at) for at in self.replications]
         draws = np.array([values for values in found if values is not None]).reshape(-1, len(here))
@@ -218,5 +217,4 @@ def check_options(n: Any, kind: str) -> None:
     """
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
         raise OptionError(f"the number of replications must be an integer of at least 2, got {n!r}.")
-    if kind not in ("parametric", "rows", "cluster"):
-        raise OptionError(f"kind must be 'parametric', 'rows' or 'cluster', got {kind!r}.")
+    check_option("kind", kind, ("parametric", "rows", "cluster"))

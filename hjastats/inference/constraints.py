@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from .. import limits
+from ..data.arrays import generator
 from ..errors import ContrastError, IdentificationError, SizeError
 from ..fitted import CovarianceChoice, Fit, Observations, Restriction
 from ..looks import Piece, Shown, Title
@@ -188,7 +189,7 @@ def constrained_fit(fit: Fit, hypothesis: Any, n_random: int = 2, rng: int | np.
     stated = read_hypothesis(fit, hypothesis)
     starts = [fit.at]
     if stated.bends != "unknown":
-        starts += _further_starts(fit, n_random, np.random.default_rng(rng))
+        starts += _further_starts(fit, n_random, generator(rng))
     found = [constrain(fit.design, fit.layout, start, stated.equations) for start in starts]
     ended = sorted((one for one in found if one is not None), key=lambda one: one.optimum.value)
     if not ended:

@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.special import expit, logit
 from statsmodels.stats.contrast import ContrastResults
 
+from ..data.arrays import check_alpha, check_number, check_option, check_type
 from ..errors import ContrastError
 from ..looks import Piece, Shown, Table
 from ..words import quoted
@@ -244,8 +245,8 @@ class Contrast(Shown):
             ratios), or its logit (probabilities). By default probabilities have the logit, ratios Fieller's limits, and
             everything else its own scale.
         """
-        if method is not None and method not in SCALES:
-            raise ContrastError(f"method must be 'delta', 'log' or 'logit', got {method!r}.")
+        check_option("method", method, (None, *SCALES))
+        check_alpha(alpha)
         if self.alternative != "two-sided":
             return self._one_limit(alpha, method)
         centre = self._carried(self.estimate, "to", method)
@@ -262,7 +263,8 @@ class Contrast(Shown):
         return np.where(is_length[:, None], np.maximum(limits, 0.0), limits)
 
     def _one_limit(self, alpha: float, method: str | None) -> np.ndarray:
-        if not 0 < alpha < 0.5:
+        check_alpha(alpha)
+        if alpha >= 0.5:
             raise ContrastError(f"alpha must lie between 0 and 0.5 for a one-sided limit, got {alpha!r}.")
         limits = replace(self, alternative="two-sided").conf_int(2.0 * alpha, method)
         side = 0 if self.alternative == "smaller" else 1
@@ -297,6 +299,8 @@ class Contrast(Shown):
         contrast
         alike      -0.1292  0.0001     0.0   0.0001
         """
+        check_number("low", low)
+        check_number("high", high)
         if not low < high:
             raise ContrastError(f"equivalence needs two values, the lower first, got {low!r} and {high!r}.")
         ends = [np.full(len(self), float(end)) for end in (low, high)]
@@ -342,6 +346,8 @@ class Contrast(Shown):
         gamma[judge-2] = 1    0.007       0.021
         gamma[judge-3] = 1    0.000       0.000
         """
+        check_alpha(alpha)
+        check_type("method", method, str, "the name of an adjustment")
         p_value, z = self.p_value, self._sign * self.z
         tested = np.flatnonzero(np.isfinite(z))
         p_adjusted, level = np.full(len(self), np.nan), alpha
@@ -419,10 +425,9 @@ def normal_limits(estimate: np.ndarray, std_err: np.ndarray, alpha: float) -> np
 
     Raises
     ------
-    ContrastError
+    OptionError
     """
-    if not 0 < alpha < 1:
-        raise ContrastError(f"alpha must lie between 0 and 1, got {alpha!r}.")
+    check_alpha(alpha)
     half = stats.norm.ppf(1.0 - alpha / 2.0) * std_err
     return np.column_stack([estimate - half, estimate + half])
 

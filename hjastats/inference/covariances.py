@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import limits
+from ..data.arrays import check_type
 from ..data.comparisons import Comparisons
 from ..errors import OptionError
 from ..fitted import CovarianceChoice, Fit, Observations
@@ -51,7 +52,8 @@ def choose_covariance(
         For a kind or options that do not exist.
     """
     check_kind(kind)
-    how, given = COVARIANCES[kind], options or {}
+    how, given = COVARIANCES[kind], {} if options is None else options
+    check_type("cov_kwds", given, dict, "a dict of options")
     if not how.options and given:
         raise OptionError(f"cov_type={kind!r} takes no cov_kwds, got {sorted(given)}.")
     if unknown := sorted(set(given) - set(how.options)):

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from .. import limits
-from ..data.arrays import check_alpha, check_option, generator
+from ..data.arrays import check_alpha, check_option, check_type, check_whole, generator
 from ..errors import ContrastError, IdentificationError, OptionError
 from ..fitted import Fit
 from ..looks import Piece, Shown, Table, Title
@@ -133,6 +133,7 @@ class Places(Shown):
 
     def top(self, k: int) -> pd.Series:
         """Probability of one of the first k places."""
+        check_whole("k", k, 1)
         return self.probability.iloc[:, :k].sum(axis=1).rename(f"p_top_{k}")
 
     def _shown(self) -> list[Piece]:
@@ -163,6 +164,7 @@ def places(
         labels, estimate, covariance = compared_scores(fit, judge, items)
         return chances(labels, estimate, score_draws(estimate, covariance, prior, rng=rng), prior)
     layout = fit.layout
+    check_type("bootstrap", bootstrap, Bootstrap, "a bootstrap of this fit")
     if bootstrap.layout.items != layout.items or bootstrap.layout.judges != layout.judges:
         raise OptionError("bootstrap must be one of this fit: its judges or items are others.")
     some = fit.positions("mu", items)
@@ -221,11 +223,11 @@ def board(
 ) -> pd.DataFrame:
     """Everything a leaderboard shows, exact, best item first."""
     check_option("scale", scale, SCALES)
-    check_alpha(1.0 - level)
+    check_alpha(level, "level")
     labels, estimate, covariance = compared_scores(fit, judge)
     n = len(labels)
-    if isinstance(top, bool) or not isinstance(top, int | np.integer) or not 1 <= top <= n:
-        raise OptionError(f"top must be a number of places from 1 to {n}, got {top!r}.")
+    check_whole("top", top, 1)
+    top = min(top, n)
     if anchor is not None and (scale == "win-rate" or anchor not in labels):
         where = "no scale of win rates has an anchor" if scale == "win-rate" else f"there are {quoted(labels)}"
         raise OptionError(f"anchor must be an item to count scores from, got {anchor!r}: {where}.")

@@ -13,6 +13,7 @@ from patsy import DesignInfo, PatsyError
 from statsmodels.stats.contrast import ContrastResults
 
 from .. import limits
+from ..data.arrays import numbers
 from ..errors import ContrastError
 from ..fitted import Fit
 from ..looks import LinearTest
@@ -278,7 +279,7 @@ def _covariance_of(fit: Fit, matrix: np.ndarray, jacobian: np.ndarray, cov_p: An
     """Covariance of linear combinations, from the fit or from another covariance of the parameters."""
     if cov_p is None:
         return fit.covariance.of(jacobian)
-    other = np.asarray(cov_p, dtype=float)
+    other = numbers("cov_p", cov_p)
     if other.shape != (matrix.shape[1], matrix.shape[1]):
         raise ContrastError(f"cov_p must be {matrix.shape[1]} by {matrix.shape[1]}, got shape {other.shape}.")
     return matrix @ other @ matrix.T

@@ -184,7 +184,7 @@ def check_same_data(candidates: Sequence[Candidate]) -> None:
     if first is None:
         raise ComparisonError("the data of these results were removed: compare models before remove_data().")
     for other in candidates[1:]:
-        if other.fit.design.response.name != response.name:
+        if other.fit.design.response.verdicts != response.verdicts:
             raise ComparisonError(
                 "models with ties as an outcome and models without have different outcomes: their likelihoods do not compare."
             )

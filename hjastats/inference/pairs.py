@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
+from ..data.arrays import listed
 from ..errors import ContrastError, IdentificationError, SizeError
 from ..fitted import Fit
 from ..words import quoted
@@ -79,11 +80,12 @@ def compared_positions(fit: Fit, kind: str, labels: Sequence[str] | None) -> np.
     ContrastError
     """
     kinds = ["mu", "gamma", *(term.name for term in fit.layout.terms.own if term.kind is not None)]
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise ContrastError(f"kind must be one of {quoted(kinds)}, got {kind!r}.")
-    if labels is not None and (isinstance(labels, str) or len(set(labels)) < max(len(labels), 2)):
+    wanted = None if labels is None else [str(label) for label in listed("labels", labels, "names")]
+    if wanted is not None and len(set(wanted)) < max(len(wanted), 2):
         raise ContrastError(f"expected two or more different labels to compare, got {labels!r}.")
-    return fit.positions(kind, labels)
+    return fit.positions(kind, wanted)
 
 
 def check_pairs(n: int, what: str, of: str) -> None:

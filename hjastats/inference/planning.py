@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import stats
 
 from .. import limits
-from ..data.arrays import check_option, generator, lookup
+from ..data.arrays import check_alpha, check_number, check_option, check_type, generator, listed, lookup, numbers
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, OptionError
 from ..fitted import Fit, Observations
@@ -169,8 +169,8 @@ class NextQuestions(Shown):
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """The table as CSV, or to a file; labels that a spreadsheet would take for formulas begin with an apostrophe."""
-        labels = self.table.select_dtypes(include=["object", "str"]).columns
-        table = self.table.assign(**{name: self.table[name].map(escaped_csv) for name in labels})
+        labels = [name for name, column in self.table.items() if not pd.api.types.is_numeric_dtype(column)]
+        table = self.table.assign(**{str(name): self.table[name].map(escaped_csv) for name in labels})
         return text_or_file(table.to_csv(index=False), path)
 
     def to_jsonl(self, path: str | Path | None = None) -> str | None:
@@ -228,13 +228,13 @@ def with_effect(goal: Goal, effect: float | None) -> Goal:
     """The goal with another distance of its contrasts, if one is given."""
     if effect is None:
         return goal
+    check_number("effect", effect)
     return replace(goal, distance=np.full(len(goal.distance), float(effect)))
 
 
 def sample_size(fit: Fit, goal: Any, *, power: float, alpha: float) -> SampleSize:
     """Verdicts that are needed to reach a goal with some power, in the present mix and in the best one."""
-    if not 0 < power < 1:
-        raise OptionError(f"power must lie between 0 and 1, got {power!r}.")
+    check_alpha(power, "power")
     wanted = read_goal(fit, goal, alpha)
     if wanted.text.startswith("narrow"):
         raise OptionError("goal must be one that can be reached: a contrast, 'top2' or 'order all', got 'places'.")
@@ -435,12 +435,13 @@ def read_prices(fit: Fit, cost: Mapping[str, float] | None) -> np.ndarray:
     judges = askable_judges(fit)
     if cost is None:
         return np.ones(len(judges))
+    check_type("cost", cost, Mapping, "a dict from every judge to the price of a verdict")
     given = dict(cost)
     if unknown := [name for name in given if name not in judges]:
         raise OptionError(f"cost names judges that are not there: {quoted(unknown)}; there are {quoted(judges)}.")
     if missing := [name for name in judges if name not in given]:
         raise OptionError(f"cost needs a price for every judge, and has none for {quoted(missing)}.")
-    prices = np.array([float(given[name]) for name in judges])
+    prices = numbers("cost", [given[name] for name in judges])
     if not (np.isfinite(prices) & (prices > 0)).all():
         raise OptionError(f"cost must be positive prices of a verdict, got {quoted(np.unique(prices[~(prices > 0)]))}.")
     return prices
@@ -454,7 +455,8 @@ def _read_candidates(fit: Fit, candidates: Any, prices: np.ndarray) -> tuple[Can
     if isinstance(candidates, Comparisons):
         candidates = candidates.to_frame()
     if not isinstance(candidates, pd.DataFrame):
-        pairs = [tuple(pair) if not isinstance(pair, str) else (pair,) for pair in candidates]
+        each = listed("candidates", candidates, "pairs of items, or a frame with columns judge, first and second")
+        pairs = [tuple(listed("candidates", pair, "pairs of items")) for pair in each]
         if not pairs or any(len(pair) != 2 for pair in pairs):
             raise OptionError("candidates must be pairs of items, or a frame with columns judge, first and second.")
         sides = [lookup("item", np.array(side, dtype=object), layout.items) for side in zip(*pairs, strict=True)]

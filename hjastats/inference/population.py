@@ -12,6 +12,7 @@ from scipy import stats
 from scipy.special import ndtr
 
 from .. import words
+from ..data.arrays import check_type
 from ..data.cells import take
 from ..errors import ContrastError, IdentificationError, OptionError
 from ..fitted import NO_CONSENSUS, CovarianceChoice, Observations
@@ -228,7 +229,9 @@ def choose_population_covariance(
     ------
     OptionError
     """
-    given = cov_kwds or {}
+    given = {} if cov_kwds is None else cov_kwds
+    check_type("cov_kwds", given, dict, "a dict of options")
+    check_type("cov_type", cov_type, str, "'nonrobust' or 'cluster'")
     if cov_type == "nonrobust" and not given:
         said = "Standard errors from the observed information of the marginal likelihood; they count the drawing of these judges."
         return replace(fit, choice=CovarianceChoice("nonrobust", said))
@@ -326,7 +329,7 @@ def check_spread(fit: PopulationFit, effect: str) -> int:
     """
     layout = fit.space_layout
     testable = ["gamma", *layout.terms.own_names]
-    if effect not in testable:
+    if not isinstance(effect, str) or effect not in testable:
         raise ContrastError(
             f"effect must be one of {words.quoted(testable)}, got {effect!r}; taste is tested by rank_test, a bootstrap."
         )

@@ -10,6 +10,7 @@ import pandas as pd
 from statsmodels.base._prediction_inference import PredictionResultsMonotonic
 from statsmodels.genmod.families.links import Identity, Logit
 
+from ..data.arrays import listed
 from ..data.cells import distinct_rows, take
 from ..errors import ContrastError, OptionError
 from ..fitted import Fit
@@ -91,7 +92,7 @@ def predictions(
     predicted, linear, variance, scale = (np.stack(some, axis=-1).ravel() for some in zip(*parts, strict=True))
     index = groups.labels
     if row_labels is not None:
-        index = row_labels if isinstance(row_labels, pd.Index) else pd.Index(row_labels)
+        index = row_labels if isinstance(row_labels, pd.Index) else pd.Index(listed("row_labels", row_labels, "labels"))
         if len(index) != groups.n:
             raise OptionError(f"row_labels must be one for each of the {groups.n} predictions, got {len(index)}.")
     if which == "probs":

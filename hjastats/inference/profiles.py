@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import stats
 from scipy.optimize import brentq
 
+from ..data.arrays import check_alpha
 from ..errors import ContrastError, CovarianceWarning
 from ..fitted import Fit, among_themselves
 from ..model.design import Coefficients
@@ -253,6 +254,7 @@ def profile(fit: Fit, scalar: Scalar, alpha: float = 0.05, n_points: int = 0) ->
         As :func:`check_free`.
     """
     check_free(fit)
+    check_alpha(alpha)
     estimate, z = scalar.value(fit.at), float(stats.norm.isf(alpha / 2.0))
     row = scalar.gradient[None]
     plain = float(fit.model_covariance.variances(row)[0])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import limits
-from ..data.arrays import generator
+from ..data.arrays import check_alpha, generator
 from ..errors import ContrastError
 
 
@@ -124,6 +124,9 @@ def adjusted_p_values(p_values: np.ndarray, method: str, alpha: float = 0.05) ->
     ------
     ContrastError
     """
+    check_alpha(alpha)
+    if not isinstance(method, str):
+        raise ContrastError(f"method must be 'single-step', 'none' or one of multipletests, got {method!r}.")
     if method == "none":
         return p_values
     from statsmodels.stats.multitest import multipletests

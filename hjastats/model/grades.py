@@ -10,9 +10,10 @@ import numpy as np
 from scipy.special import log_expit, logsumexp, xlogy
 
 from .. import limits
+from ..data.grades import ON_SCALE, points_of_scale
 from ..errors import ComparisonError, Hint
 from ..words import and_more, counted
-from .response import ON_SCALE, Derivatives, Response, bernoulli, total_of
+from .response import Derivatives, Response, bernoulli, probability, total_of
 from .terms import Term, TermKind
 from .ties import BINARY
 
@@ -24,20 +25,6 @@ _NO_WIDTH = -50.0
 _THRESHOLDS = "thresholds (log-odds where the grade changes, on both sides of zero)"
 _PROPENSITIES = "grades (log propensity of those within the scale, against its ends)"
 _WORDS = {1.0: "first", 0.5: "tie", 0.0: "second"}
-
-
-def points_of_scale(outcome: np.ndarray) -> int | None:
-    """Points of the coarsest scale of equal steps that all outcomes lie on; None if there is none.
-
-    Examples
-    --------
-    >>> points_of_scale(np.array([0.0, 0.25, 1.0])), points_of_scale(np.array([0.31, 0.99]))
-    (5, None)
-    """
-    for n_steps in range(1, limits.GRADES):
-        if (np.abs(outcome * n_steps - np.round(outcome * n_steps)) <= ON_SCALE * n_steps).all():
-            return n_steps + 1
-    return None
 
 
 @dataclass(frozen=True)
@@ -109,6 +96,15 @@ class _Graded:
         """Every grade."""
         return (np.abs(np.asarray(outcome)[:, None] - np.array(self.grades)) <= ON_SCALE).astype(float)
 
+    def departures(self, eta: np.ndarray, own: np.ndarray | None) -> dict[str, np.ndarray]:
+        """How log-probabilities of grades move if the two sides differ in a step of the scale, or steps in their steepness."""
+        sides = self._one_sided(eta, own)
+        return {"sides": sides, "steps": eta * sides}
+
+    def _one_sided(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
+        """Derivatives of log-probabilities by a push at one step and its mirror image, shape (m, n_grades, n_cells)."""
+        raise NotImplementedError
+
     def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
         """Coin flips, and the overall shares of grades whichever way they point."""
         seen, sizes = self._zones @ counts.sum(axis=0), self._zones.sum(axis=1)
@@ -117,14 +113,18 @@ class _Graded:
     @cached_property
     def _zones(self) -> np.ndarray:
         """Which grades lie in the same distance from the middle, the nearest first, shape (n_zones, n_grades)."""
-        n_grades = len(self.grades)
-        far = np.abs(2 * np.arange(n_grades) - (n_grades - 1)) // 2
-        return (far == np.arange((n_grades + 1) // 2)[:, None]).astype(float)
+        return _by_distance(len(self.grades))
 
     def _given(self, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> np.ndarray:
         """Which grades, as far as their distance from the middle, each judge gave, shape (n_zones, n_judges)."""
         zones = self._zones @ self.counts(outcome).T
         return np.array([np.bincount(judge_index, some, n_judges) > 0 for some in zones])
+
+
+def _by_distance(n: int) -> np.ndarray:
+    """Which of so many in a row lie in the same distance from the middle, the nearest first."""
+    far = np.abs(2 * np.arange(n) - (n - 1)) // 2
+    return (far == np.arange((n + 1) // 2)[:, None]).astype(float)
 
 
 @dataclass(frozen=True)
@@ -261,6 +261,14 @@ class Ordinal(_Graded):
         chances = np.exp(self._log_probabilities(eta, own))
         return chances / chances.sum(axis=-2, keepdims=True)
 
+    def _one_sided(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
+        """Of a cut and its mirror image: it hands verdicts from the grade below to that above, at the density there."""
+        assert own is not None
+        above = probability(self._from_cuts(eta, _merged(own)[0]))
+        flow = _by_distance(len(self.grades) - 1)[:, :, None] * (above * (1.0 - above))
+        lost = np.diff(np.pad(flow, ((0, 0), (1, 1), (0, 0))), axis=1)
+        return lost / np.maximum(self.probabilities(eta, own), 1e-300)
+
     def start(self, n: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Thresholds that give the overall shares of grades among equals."""
         seen = np.maximum(self._zones @ counts.sum(axis=0), 1e-3)
@@ -373,6 +381,12 @@ class Adjacent(_Graded):
         weights = self._log_weights(eta, own)
         chances = np.exp(weights - weights.max(axis=-2, keepdims=True))
         return chances / chances.sum(axis=-2, keepdims=True)
+
+    def _one_sided(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
+        """Of the propensity of a grade, against that of its mirror image."""
+        signed = self._zones * np.sign(np.array(self.grades) - 0.5)
+        signed = signed[signed.any(axis=1)]
+        return signed[:, :, None] - (signed @ self.probabilities(eta, own))[:, None]
 
     def start(self, n: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Propensities that give the overall shares of grades among equals."""

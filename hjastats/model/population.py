@@ -327,4 +327,6 @@ class PopulationLayout(Layout):
 
     def decompose(self, at: Coefficients) -> Decomposition:
         """Refuse what scores of the judges do not tell."""
-        raise NotImplementedError("the scores of the judges at hand do not tell the population they are drawn from.")
+        raise NotImplementedError(
+            "not available: the scores of the judges at hand do not tell the population they are drawn from."
+        )

@@ -10,10 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..data.grades import ON_SCALE
 from .terms import Term, TermKind
-
-# How near a number is to the verdict that it stands for: thirds need not be exact.
-ON_SCALE = 1e-6
 
 
 class Derivatives(NamedTuple):
@@ -90,6 +88,9 @@ class Response(Protocol):
 
     def probabilities(self, eta: np.ndarray, own: np.ndarray | None) -> np.ndarray:
         """Probabilities of the verdicts, shape (n_verdicts, n_cells)."""
+
+    def departures(self, eta: np.ndarray, own: np.ndarray | None) -> dict[str, np.ndarray]:
+        """How log-probabilities move with what the response rules out, each (m, n_verdicts, n_cells), by what it is."""
 
     def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
         """Log-likelihood of coin flips, with the overall shares of what is no win or loss."""

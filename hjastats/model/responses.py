@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .generalised import SCALED, SHIFTED
 from .grades import Adjacent, Ordinal
 from .response import Response
 from .terms import OPTIONS
@@ -13,6 +14,8 @@ RESPONSES: dict[str, Response] = {
     "half": BINARY,
     "drop": BINARY,
     "davidson": DAVIDSON,
+    SCALED.name: SCALED,
+    SHIFTED.name: SHIFTED,
     "ordinal": ORDINAL,
     "adjacent": ADJACENT,
 }

@@ -51,6 +51,10 @@ class Binary:
         """Inverse logits of both sides, exact in both tails."""
         return np.stack([probability(eta), probability(-eta)])
 
+    def departures(self, eta: np.ndarray, own: np.ndarray | None) -> dict[str, np.ndarray]:
+        """None."""
+        return {}
+
     def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
         """Coin flips."""
         return -float(np.log(2.0) * n.sum())
@@ -187,6 +191,10 @@ class Davidson:
         top = np.maximum(np.abs(eta) / 2.0, tau)
         first, tie, second = np.exp(eta / 2.0 - top), np.exp(tau - top), np.exp(-eta / 2.0 - top)
         return np.stack([first, tie, second], axis=-2) / (first + tie + second)[..., None, :]
+
+    def departures(self, eta: np.ndarray, own: np.ndarray | None) -> dict[str, np.ndarray]:
+        """None that are tested here: generalised models have them as parameters."""
+        return {}
 
     def null_loglike(self, n: np.ndarray, counts: np.ndarray) -> float:
         """Coin flips, and the overall share of ties."""

@@ -9,11 +9,21 @@ import pandas as pd
 from statsmodels.base.model import GenericLikelihoodModel
 from statsmodels.formula.formulatools import advance_eval_env
 
-from ..data.arrays import UserArrays, check_option, column, covariate_frame, generator, judge_columns, known_offset
+from ..data.arrays import (
+    UserArrays,
+    check_option,
+    check_type,
+    column,
+    covariate_frame,
+    generator,
+    judge_columns,
+    known_offset,
+    numbers,
+)
 from ..data.cells import collapse, take
 from ..data.comparisons import Comparisons, check_rows
 from ..data.engines import pandas_frame
-from ..data.formulas import NO_ORIGIN, UNREADABLE, CovariateFormula, Names, Origin, design_of
+from ..data.formulas import NO_ORIGIN, SAFE_NAMES, UNREADABLE, CovariateFormula, Names, Origin, design_of, refuse_code
 from ..data.readers import read_comparisons
 from ..errors import REMOVED, ComparisonError, IdentificationError, OptionError
 from ..fitted import Observations
@@ -211,6 +221,7 @@ class ComparisonModel(GenericLikelihoodModel):
         weights: Any = None,
         judge_exog: Any = None,
         offset: Any = None,
+        trusted: bool = True,
         **kwargs: Any,
     ) -> Self:
         """Build the model from a formula such as ``"win ~ 0 + length_diff"``.
@@ -230,6 +241,9 @@ class ComparisonModel(GenericLikelihoodModel):
             Column names of ``data``, or arrays with one value per row of ``data``; a Series has the index of ``data``.
         judge_exog : str, list of str or array_like, optional
             Covariates with judge-specific slopes: columns of ``data``, or the right side of a formula such as ``"0 + length"``.
+        trusted : bool
+            Formulas are Python, as in statsmodels: whatever they say is executed. False refuses, before anything is, all but names
+            of columns, numbers, arithmetic, ``C()`` and functions such as ``log`` and ``bs``, and looks up no names of yours.
         **kwargs
             ``counts``, ``rank``, ``position``, ``ties``, ``missing`` as in the class, and ``eval_env``.
 
@@ -242,12 +256,24 @@ class ComparisonModel(GenericLikelihoodModel):
                     estimate  std_err
         judge
         all judges     0.336     0.04
+
+        A formula that somebody else has sent:
+
+        >>> roles = {"judge": "judge", "item_a": "first", "item_b": "second"}
+        >>> hja.JAModel.from_formula("outcome ~ open('f').read()", frame, **roles, trusted=False)
+        Traceback (most recent call last):
+            ...
+        hjastats.errors.OptionError: the formula may not call 'open': allowed are 'C', 'I', 'Treatment', 'Sum', 'Poly' and 23 more.
         """
         if not isinstance(formula, str) or not formula.partition("~")[0].strip() or "~" not in formula:
             raise ComparisonError(
                 f"a formula has an outcome, a tilde and covariates, 'win ~ 0 + length', got {formula!r}."
             )
         data = pandas_frame(data)
+        check_type("data", data, pd.DataFrame, "a data frame")
+        refuse_code(trusted, [formula, judge_exog])
+        if not trusted:
+            kwargs["eval_env"] = dict(SAFE_NAMES)
         names = Names.of_caller(kwargs.get("eval_env"), 1, [formula, judge_exog], data.columns)
         arrays = {"judge": judge, "item_a": item_a, "item_b": item_b}
         roles = {name: value for name, value in arrays.items() if isinstance(value, str)}
@@ -259,6 +285,10 @@ class ComparisonModel(GenericLikelihoodModel):
             judge_exog = by_judge.columns(data)
         own = judge_columns(judge_exog, data)
         if subset is not None:
+            try:
+                data.loc[subset]
+            except (KeyError, IndexError, TypeError, ValueError) as error:
+                raise ComparisonError(f"subset must be a mask or labels of rows: {error}.") from None
             data, columns = data.loc[subset], columns.loc[subset]
             own = None if own is None else own.loc[subset]
         advance_eval_env(kwargs)
@@ -445,9 +475,15 @@ class ComparisonModel(GenericLikelihoodModel):
         return self.structure.tangent(self.structure.nearest(self.layout.unpack(params).scores))
 
     def _checked(self, params: Any) -> np.ndarray:
-        values = np.asarray(params, dtype=float)
+        values = numbers("params", params)
         if values.shape != (self.nparams,):
             raise OptionError(f"expected {self.nparams} parameters (see model.param_names), got shape {values.shape}.")
+        return values
+
+    def _free(self, unconstrained: Any) -> np.ndarray:
+        values = numbers("unconstrained", unconstrained)
+        if values.shape != (self.k_params_free,):
+            raise OptionError(f"expected {self.k_params_free} free coordinates, got shape {values.shape}.")
         return values
 
     @property
@@ -474,7 +510,7 @@ class ComparisonModel(GenericLikelihoodModel):
         >>> bool(np.allclose(model.transform_params(free), model.start_params))
         True
         """
-        return self.layout.pack(self.layout.from_free(np.asarray(unconstrained, dtype=float), self._tangent(at)))
+        return self.layout.pack(self.layout.from_free(self._free(unconstrained), self._tangent(at)))
 
     def untransform_params(self, constrained: Any, at: Any = None) -> np.ndarray:
         """Free coordinates of reported parameters; inverse of :meth:`HJAModel.transform_params`.
@@ -502,7 +538,7 @@ class ComparisonModel(GenericLikelihoodModel):
         True
         """
         anchor = self._tangent(at)
-        there = self.layout.from_free(np.asarray(unconstrained, dtype=float), anchor)
+        there = self.layout.from_free(self._free(unconstrained), anchor)
         tangent = self.structure.tangent(there.scores)
         # Both charts give coordinates to the same scores: change from the anchor's to those at the point itself.
         return self.layout.jacobian(there, tangent) @ np.linalg.inv(self.layout.chart_change(anchor, tangent))

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from .. import limits
-from ..data.arrays import check_option, generator
+from ..data.arrays import check_option, generator, listed, numbers
 from ..data.comparisons import Comparisons
-from ..data.formulas import CovariateFormula, Names
+from ..data.formulas import SAFE_NAMES, CovariateFormula, Names, refuse_code
 from ..diagnostics.ending import warn
 from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError
 from ..fitted import Fit, assess, which_information
@@ -59,9 +59,10 @@ class HJAModel(ComparisonModel):
         Number of disagreement directions, between 0 (sensitivity only) and ``min(n_judges - 1, n_items - 2)``.
     position : {None, "common", "judge"}
         Log-odds bonus of the item shown first: none, one for all judges, or one per judge.
-    ties : {"half", "drop", "davidson", "ordinal", "adjacent"}
+    ties : {"half", "drop", "davidson", "davidson-scaled", "davidson-shifted", "ordinal", "adjacent"}
         Ties count as half a win for each item (as in the paper), are left out, or are an outcome of their own: Davidson's model,
-        in which the odds of a tie against the geometric mean of the two wins are ``exp(tie)``. ``"ordinal"`` takes outcomes at
+        in which the odds of a tie against the geometric mean of the two wins are ``exp(tie)``; scaled, and also shifted, ties get
+        rarer among unequal items at a rate of their own, from log-odds of their own. ``"ordinal"`` takes outcomes at
         equal steps (0, 0.25, 0.5, 0.75, 1) as grades: the log-odds are cut at thresholds around zero (cumulative logit).
         ``"adjacent"`` gives each grade a propensity, and neighbours equal parts of the log-odds (adjacent-category logit).
     tie : {"common", "judge"}
@@ -523,7 +524,7 @@ class HJAModel(ComparisonModel):
         >>> list(model.without_judges(["judge-first", "judge-noise"]).fit().consensus.index[:3])
         ['model-I', 'model-H', 'model-A']
         """
-        unwanted = [judges] if isinstance(judges, str) else list(judges)
+        unwanted = [str(name) for name in listed("judges", judges, "names")]
         kept = ~np.isin(self.comparisons.judge_index, [k for k, name in enumerate(self.judges) if name in unwanted])
         return self._of_rows(kept, self._needed().without_judges(unwanted))
 
@@ -544,7 +545,10 @@ class HJAModel(ComparisonModel):
         3100.0
         """
         data = self._needed()
-        left = data.weight - np.asarray(removed, dtype=float)
+        gone = numbers("removed", removed)
+        if gone.shape != data.weight.shape:
+            raise OptionError(f"removed must be a number for each of the {data.n_rows} rows, got shape {gone.shape}.")
+        left = data.weight - gone
         return self._of_rows(left > 0, replace(data, weight=left).subset(left > 0))
 
     def _needed(self) -> Comparisons:
@@ -569,7 +573,7 @@ class HJAModel(ComparisonModel):
         >>> model.without_term("position").position is None
         True
         """
-        columns = self.layout.terms.grouped().get(name)
+        columns = self.layout.terms.grouped().get(str(name))
         kinds = [term.kind for term in self.layout.terms if columns and term.name in columns]
         if not columns or any(kind is not None and kind.name not in self.scopes for kind in kinds):
             own = [kind.name for kind in self.response.parameters]
@@ -584,13 +588,15 @@ class HJAModel(ComparisonModel):
                 options[covariates] = left if left.shape[1] else None
         return type(self)(**options)
 
-    def update(self, formula: str | None = None, **options: Any) -> HJAModel:
+    def update(self, formula: str | None = None, *, trusted: bool = True, **options: Any) -> HJAModel:
         """The model with other covariates or options, for the same data, as R's ``update``.
 
         Parameters
         ----------
         formula : str, optional
             ``"~ . + x"`` or ``"~ . - x"``: a dot stands for the covariates there are. Columns are those of the data.
+        trusted : bool
+            Whether the formula may be any Python; see :meth:`hjastats.HJAModel.from_formula`.
         **options
             Arguments of the class that change: ``position``, ``ties``, ``rank`` of HJA, ...
 
@@ -614,7 +620,9 @@ class HJAModel(ComparisonModel):
         """
         arguments = self._same_data() | self._own_rank() | options
         if formula is not None:
-            arguments |= self._updated(formula, Names.of_caller(None, 1, [formula], self.comparisons.columns), options)
+            refuse_code(trusted, [formula])
+            known = None if trusted else SAFE_NAMES
+            arguments |= self._updated(formula, Names.of_caller(known, 1, [formula], self.comparisons.columns), options)
         return type(self)(**arguments)
 
     def _updated(self, change: str, names: Names, options: dict[str, Any]) -> dict[str, Any]:

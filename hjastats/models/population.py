@@ -11,6 +11,7 @@ import pandas as pd
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 from .. import limits
+from ..data.arrays import generator
 from ..data.cells import take
 from ..data.comparisons import Comparisons
 from ..errors import CovarianceWarning, IdentificationError, OptionError
@@ -348,7 +349,7 @@ class PopulationHJAModel(HJAModel):
         >>> model.simulate(model.fit().params, rng=0).n_comparisons
         3200.0
         """
-        rng = np.random.default_rng(rng)
+        rng = generator(rng)
         rows = self.labelled_rows(design, None, None, None).rows
         index = np.repeat(np.arange(len(rows.n)), np.round(rows.n).astype(int))
         rows = take(rows, index)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from .. import limits
+from ..data.arrays import check_type, listed
 from ..diagnostics.affinity import family_labels
 from ..diagnostics.biclustering import bicluster
 from ..diagnostics.calibration import calibration_table
@@ -49,6 +50,13 @@ def in_report(caption: str, *coloured: str) -> Callable[[Method], Method]:
         return method
 
     return mark
+
+
+def _axes(ax: object) -> Axes | None:
+    """Axes to draw in, if they are axes of matplotlib or look like them."""
+    if ax is not None and not hasattr(ax, "get_figure"):
+        raise OptionError(f"ax must be axes of matplotlib, got {type(ax).__name__}.")
+    return cast("Axes | None", ax)
 
 
 class FitPlots(Menu):
@@ -116,7 +124,7 @@ class FitPlots(Menu):
             xlabel=xlabel,
             title=("Ranking by the consensus" if judge is None else f"Ranking by {judge}") + title,
             family=self._family(family, "item"),
-            ax=ax,
+            ax=_axes(ax),
         )
 
     def contrast(
@@ -162,7 +170,7 @@ class FitPlots(Menu):
             xlabel=f"estimate with {'simultaneous ' if simultaneous else ''}{100 * (1 - alpha):g}% intervals",
             title="Contrasts",
             sort=False,
-            ax=ax,
+            ax=_axes(ax),
         )
 
     @in_report("How sharply each judge follows the consensus; the average is one.", "judge")
@@ -186,7 +194,7 @@ class FitPlots(Menu):
             xlabel="sensitivity to the consensus (panel average 1) with 95% intervals",
             title="Sensitivity of the judges" + title,
             family=self._family(family, "judge"),
-            ax=ax,
+            ax=_axes(ax),
         )
 
     @in_report("Bonus each judge gives to whatever is shown first.", "judge")
@@ -211,7 +219,7 @@ class FitPlots(Menu):
             xlabel="bonus of the item shown first (log-odds) with 95% intervals",
             title="Position effects of the judges" + title,
             family=self._family(family, "judge"),
-            ax=ax,
+            ax=_axes(ax),
         )
 
     @in_report(
@@ -244,7 +252,7 @@ class FitPlots(Menu):
         alike = bicluster(residual.fillna(0.0))
         residual = residual.loc[list(alike.judge_order), list(alike.item_order)]
         if ax is not None:
-            return plots.plot_heatmap(residual, family=self._family(family, "judge", "item"), ax=ax)
+            return plots.plot_heatmap(residual, family=self._family(family, "judge", "item"), ax=_axes(ax))
         return plots.plot_disagreement(
             residual,
             consensus=estimates(self._fit, "mu", list(residual.columns)),
@@ -286,6 +294,10 @@ class FitPlots(Menu):
         from .plots.profiles import MAX_COLOURS
 
         everything, by_judge = self._best_first, scores(self._fit)
+        if highlight is not None:
+            highlight = [str(name) for name in listed("highlight", highlight, "names of judges")]
+            if unknown := [name for name in highlight if name not in by_judge.index]:
+                raise OptionError(f"highlight takes names of judges: there is no {quoted(unknown)}.")
         if highlight is None and family is None and len(by_judge) > MAX_COLOURS:
             distance = by_judge.sub(everything).pow(2).sum(axis=1)
             highlight = list(distance.nlargest(N_HIGHLIGHTED).index)
@@ -296,7 +308,7 @@ class FitPlots(Menu):
             highlight=highlight,
             title="Scores of each judge, items in the order of the consensus" + title,
             family=self._family(family, "judge"),
-            ax=ax,
+            ax=_axes(ax),
         )
 
     @in_report("Size of the disagreement against the sensitivity.", "judge")
@@ -314,7 +326,7 @@ class FitPlots(Menu):
         sizes = leverage(self._fit)
         table = pd.DataFrame({"sensitivity": sensitivity(self._fit)["estimate"], "h": sizes["h"]})
         return plots.plot_leverage(
-            table, outliers=list(outlying(sizes).index), family=self._family(family, "judge"), ax=ax
+            table, outliers=list(outlying(sizes).index), family=self._family(family, "judge"), ax=_axes(ax)
         )
 
     @in_report("Probability that the item of the row is preferred to that of the column.", "item")
@@ -341,7 +353,7 @@ class FitPlots(Menu):
         values = order if judge is None else scores(self._fit).loc[self._judge(judge), order.index]
         title = "P(row preferred to column), " + ("consensus" if judge is None else judge) + some
         return plots.plot_probabilities(
-            preference_probabilities(values), title=title, family=self._family(family, "item"), ax=ax
+            preference_probabilities(values), title=title, family=self._family(family, "item"), ax=_axes(ax)
         )
 
     def convergence(self, *, ax: Axes | None = None) -> Axes:
@@ -362,7 +374,7 @@ class FitPlots(Menu):
         if not paths:
             raise OptionError("the steps of this fit were not kept: fit the model again to see them.")
         title = "Convergence of every start; one that comes near an optimum already found ends there"
-        return plots.plot_convergence(paths, title=title, ax=ax)
+        return plots.plot_convergence(paths, title=title, ax=_axes(ax))
 
     @in_report("Predicted against observed shares.")
     def calibration(self, n_bins: int = 10, *, ax: Axes | None = None) -> Axes:
@@ -379,7 +391,7 @@ class FitPlots(Menu):
         rows, data, response = observed.rows, observed.data, observed.rows.response
         predicted = expected_outcome(response, response.probabilities(log_odds(rows, at), own_predictors(rows, at)))
         table = calibration_table(predicted, data.outcome, data.weight, n_bins=n_bins)
-        return plots.plot_calibration(table, ax=ax)
+        return plots.plot_calibration(table, ax=_axes(ax))
 
     def profile(self, spec: Spec, alpha: float = 0.05, *, ax: Axes | None = None) -> Axes:
         """Profile likelihood of a parameter or contrast, as a signed root, with its interval and the Wald interval.
@@ -414,7 +426,7 @@ class FitPlots(Menu):
             critical=float(stats.norm.isf(alpha / 2.0)),
             xlabel=one.name,
             title=f"Profile likelihood of {one.name} with {1 - alpha:.0%} intervals",
-            ax=ax,
+            ax=_axes(ax),
         )
 
     @in_report("How often items were compared.", "item")
@@ -436,7 +448,7 @@ class FitPlots(Menu):
             comparison_counts(data, tuple(order.index)),
             title="Comparisons between items" + some,
             family=self._family(family, "item"),
-            ax=ax,
+            ax=_axes(ax),
         )
 
     @property
@@ -471,8 +483,9 @@ class FitPlots(Menu):
 
     def _family(self, family: Family | str | None, *roles: str) -> Family | None:
         """Families by label, taken from the metadata where a column is named."""
-        if not isinstance(family, str):
+        if family is None or isinstance(family, Mapping | pd.Series):
             return family
+        check_type("family", family, str, "a dict or Series from labels to families, or the name of a metadata column")
         data = self._observed().data
         known = {"judge": (data.judges, data.judge_metadata), "item": (data.items, data.item_metadata)}
         named: dict[str, str] = {}

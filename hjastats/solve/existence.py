@@ -109,7 +109,10 @@ def find_separation(
     if tangent.n_free > limits.MANY_FREE and not tangent.shared_judges.shape[1] and not len(cells.is_free):
         # Judges by themselves: what has no limit can be read off who beat whom.
         return _separation_of_judges(cells, tangent)
-    if tangent.n_free > limits.MANY_FREE:
+    n_free = cells.n_linear + tangent.n_free
+    if n_free > limits.DENSE_SHARED and not diverges and _has_information(*_systems(cells, here, tangent)):
+        return None
+    if n_free > limits.MANY_FREE:
         # One eigenvalue problem of this size takes longer than the fit.
         return _separation_of_many(cells, here, tangent, diverges=diverges)
     estimated = free_information(expected_information(cells, here, tangent), cells)
@@ -146,16 +149,22 @@ def _separation_of_judges(cells: Design, tangent: TangentBasis) -> Separation | 
     return Separation(moves, *nothing, tangent.coordinates(centred(moves)), np.zeros((0, 0)))
 
 
+def _systems(cells: Design, here: Derivatives, tangent: TangentBasis) -> tuple[ProductSystem, ProductSystem]:
+    """The information, and that of the same comparisons at even odds."""
+    possible = cells.response.even_odds(cells.n)
+    return ProductSystem(cells, here, tangent), ProductSystem(cells, possible, tangent)
+
+
+def _has_information(estimated: ProductSystem, possible: ProductSystem) -> bool:
+    """Whether even the least informed direction certainly has some."""
+    return estimated.least_share(possible) > VANISHED
+
+
 def _separation_of_many(
     cells: Design, here: Derivatives, tangent: TangentBasis, *, diverges: bool
 ) -> Separation | None:
-    """The same question answered by products with the information: a bound, and the next step where it does not suffice."""
-    system, possible = (
-        ProductSystem(cells, here, tangent),
-        ProductSystem(cells, cells.response.even_odds(cells.n), tangent),
-    )
-    if not diverges and system.least_share(possible) > VANISHED:
-        return None
+    """The same question answered by products with the information, where a bound did not suffice: by the next step."""
+    system, possible = _systems(cells, here, tangent)
     slopes = gradient(cells, here)
     # Enough damping to keep the step where information vanished from drowning in rounding error.
     damping = 1e-12 * max(float(diagonal.max(initial=0.0)) for diagonal in possible.diagonals())

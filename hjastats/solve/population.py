@@ -245,7 +245,7 @@ def _climb(
     """
     is_newton = _is_cheap(marginal)
     here = _curved(marginal, start) if is_newton or inverse is None else _Point(start, *marginal.value(start), inverse)
-    path = (here.loglike,)
+    path: tuple[float, ...] = (here.loglike,)
     for _ in range(maxiter):
         distance, step = here.distance, here.step
         if distance < tolerance:

@@ -79,8 +79,8 @@ def _pooled_and_judgewise(cells: Cells, offset: np.ndarray | float | None) -> tu
     """Both of the above in one computation: everybody is one judge more."""
     known = cells.known_odds if offset is None else offset
     judge = np.concatenate([cells.judge, np.full_like(cells.judge, cells.n_judges)])
-    twice = (np.concatenate([values] * 2) for values in (cells.first, cells.second, cells.n, cells.y))
-    everybody = Cells(judge, *twice, cells.n_judges + 1, cells.n_items)
+    first, second, n, y = (np.concatenate([values] * 2) for values in (cells.first, cells.second, cells.n, cells.y))
+    everybody = Cells(judge, first, second, n, y, cells.n_judges + 1, cells.n_items)
     scores = _newton_scores(everybody, known if np.ndim(known) == 0 else np.concatenate([known] * 2))
     return scores[-1], scores[:-1]
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
-from hjastats.data.formulas import CovariateFormula, Names
+from hjastats.data.formulas import CovariateFormula, Names, check_formula
 
 FRAME = pd.DataFrame({"x": [1.0, 2.0, 4.0], "é_1": [0.5, 1.5, 2.5], "topic": ["a", "b", "a"]})
 
@@ -21,7 +21,7 @@ FRAME = pd.DataFrame({"x": [1.0, 2.0, 4.0], "é_1": [0.5, 1.5, 2.5], "topic": ["
     ],
 )
 def test_formulas_of_names_arithmetic_and_listed_functions_pass_and_can_be_built(text):
-    assert hja.check_formula(text) == text
+    assert check_formula(text) == text
     if "df" not in text and not text.startswith("1e"):
         assert len(CovariateFormula.of(text, FRAME, Names({"np": np})).columns(FRAME)) == 3
 
@@ -58,10 +58,35 @@ def test_formulas_of_names_arithmetic_and_listed_functions_pass_and_can_be_built
         "x if y else z",
         "1(x)",
         "x # (",
+        "(x + y) ** 99",
+        "x ** 4 ** 4",
         "x" * 30_000,
         None,
     ],
 )
 def test_everything_else_of_python_is_refused(text):
     with pytest.raises(hja.OptionError):
-        hja.check_formula(text)
+        check_formula(text)
+
+
+def test_formulas_that_are_not_trusted_run_nothing_and_see_no_names_of_the_caller(tmp_path):
+    data = hja.datasets.load_panel().to_frame()
+    data["x"] = np.arange(len(data)) / len(data)
+    labels = {"judge": "judge", "item_a": "first", "item_b": "second", "trusted": False}
+    target, secret = tmp_path / "made", data["x"] ** 2
+    evil = f"x + open({str(target)!r}, 'w')"
+    for formula, options in ((f"outcome ~ {evil}", {}), ("outcome ~ x", {"judge_exog": evil})):
+        with pytest.raises(hja.OptionError, match="may not call 'open'"):
+            hja.JAModel.from_formula(formula, data, **labels, **options)
+    model = hja.JAModel.from_formula("outcome ~ np.log(x + 1) + sqrt(x)", data, **labels)
+    with pytest.raises(hja.OptionError, match="may not call 'open'"):
+        model.update(f"~ . + {evil}", trusted=False)
+    result = model.fit()
+    with pytest.raises(hja.OptionError, match="may not call 'open'"):
+        result.contrast_formula(f"gamma ~ {evil}", pd.DataFrame({"x": 1.0}, model.judges), trusted=False)
+    assert not target.exists()
+    with pytest.raises(hja.ComparisonError, match="secret"):
+        hja.JAModel.from_formula("outcome ~ x + secret", data, **labels)
+    labels["trusted"] = True
+    assert "secret" in hja.JAModel.from_formula("outcome ~ x + secret", data.assign(n=len(secret)), **labels).exog_names
+    assert model.update("~ . + x", trusted=False).exog_names[-1] == "x"

@@ -282,10 +282,11 @@ def test_ratings_become_pairs_within_judge_and_prompt():
         ["ann", "gpt", "llama", 1.0],
         ["ann", "gpt", "claude", 0.5],
         ["ann", "llama", "claude", 0.0],
-        ["bob", "gpt", "llama", 0.0],
+        # Half as much worse as the most that anything is.
+        ["bob", "gpt", "llama", 0.25],
     ]
     assert (data.has_order, data.cluster) == (False, "question_id")
-    assert data.made_of == "6 ratings: pairs within each 'judge' and 'question_id', an approximation"
+    assert data.made_of == "6 ratings: pairs within each 'judge' and 'question_id', graded by their difference"
     named = RATINGS.set_axis(["who", "task", "product x", "mark"], axis=1)
     same = read_comparisons(named, judge="who", cluster="task", item="product x", score="mark", format="ratings")
     assert rows(same) == rows(data)
@@ -293,14 +294,50 @@ def test_ratings_become_pairs_within_judge_and_prompt():
 
 def test_turns_are_rated_apart_and_repeated_ratings_count_as_their_mean():
     turns = pd.concat([RATINGS.assign(turn=1), RATINGS.assign(turn=2, score=-RATINGS["score"])])
-    assert read_comparisons(turns).outcome.tolist() == [1.0, 0.5, 0.0, 0.0, 0.0, 0.5, 1.0, 1.0]
+    assert read_comparisons(turns).outcome.tolist() == [1.0, 0.5, 0.0, 0.25, 0.0, 0.5, 1.0, 0.75]
     again = pd.concat([RATINGS, RATINGS.assign(score=[1, 7, 7, 3, 9, 1])])
-    assert read_comparisons(again).outcome.tolist() == [0.0, 0.0, 0.0, 1.0]
+    # Means of 5, 7 and 8, and of 7 and 3.5, which is the largest difference.
+    np.testing.assert_allclose(read_comparisons(again).outcome, 0.5 + np.array([-2, -3, -1, 3.5]) / 7)
 
 
 def test_failed_ratings_of_fastchat_are_left_out():
     single = RATINGS.assign(judgment="...", score=[-1, 7, 9, 3, 5, 6])
-    assert rows(read_comparisons(single)) == [["ann", "llama", "claude", 0.0], ["bob", "gpt", "llama", 0.0]]
+    assert rows(read_comparisons(single)) == [["ann", "llama", "claude", 0.0], ["bob", "gpt", "llama", 0.25]]
+
+
+def test_ratings_on_a_fine_scale_are_cut_into_as_many_strengths_as_have_thresholds():
+    rng = np.random.default_rng(0)
+    fine = pd.DataFrame(
+        {
+            "judge": "ann",
+            "question_id": np.repeat(range(60), 2),
+            "model": ["gpt", "llama"] * 60,
+            "score": rng.random(120),
+        }
+    )
+    data = read_comparisons(fine)
+    higher = fine["score"].to_numpy()[::2] - fine["score"].to_numpy()[1::2]
+    np.testing.assert_array_equal(np.sign(data.outcome - 0.5), np.sign(higher))
+    np.testing.assert_array_equal(np.unique(np.abs(data.outcome - 0.5).round(9)), [0.1, 0.2, 0.3, 0.4, 0.5])
+    assert (np.bincount(np.round(10 * np.abs(data.outcome - 0.5)).astype(int))[1:] == 12).all()
+    # The order of the differences is kept.
+    order = np.argsort(np.abs(higher))
+    assert (np.diff(np.abs(data.outcome - 0.5)[order].round(9)) >= 0).all()
+
+
+def test_of_two_items_of_a_ranking_the_one_that_was_shown_before_is_the_first():
+    table = RANKINGS.assign(shown_at=[3, 1, 2, 2, 1])
+    data = read_comparisons(table)
+    assert data.has_order
+    assert rows(data) == [
+        ["ann", "b", "a", 1.0],
+        ["ann", "c", "a", 0.5],
+        ["ann", "b", "c", 1.0],
+        ["bob", "b", "a", 0.0],
+    ]
+    swapped = read_comparisons(RANKINGS)
+    assert not swapped.has_order
+    assert sorted(data.columns.columns) == sorted(swapped.columns.columns)
 
 
 def test_ratings_that_repeat_without_a_prompt_are_asked_about():
@@ -475,6 +512,12 @@ def test_one_message_asks_who_judged_and_what_the_numbers_mean():
     data = hja.read_comparisons(table, single_judge="all", codes="1..-1")
     assert data.outcome.tolist() == [1.0, 0.5, 0.0]
     assert str(asked(table, codes="1..-1")).endswith("if one judge of that name gave all verdicts.")
+
+
+def test_who_ranked_is_asked_among_all_columns_of_a_file_that_an_engine_reads(tmp_path):
+    path = tmp_path / "rankings.parquet"
+    pd.DataFrame({"voter": ["v1", "v2"], "ranking": ["a > b > c", "b > a > c"]}).to_parquet(path)
+    assert "found among 'voter', 'ranking': pass judge='voter'" in str(asked(str(path)))
 
 
 def test_a_column_of_counts_is_asked_about_and_both_answers_are_right():

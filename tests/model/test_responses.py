@@ -12,6 +12,7 @@ from statsmodels.tools.numdiff import approx_fprime, approx_hess
 from hjastats.data.cells import Cells, collapse
 from hjastats.errors import ComparisonError, IdentificationError
 from hjastats.model.design import Design
+from hjastats.model.generalised import SCALED, SHIFTED
 from hjastats.model.response import Derivatives, draw_outcomes, expected_outcome, third_derivatives, typical
 from hjastats.model.responses import ADJACENT, BINARY, DAVIDSON, ORDINAL, RESPONSES
 from hjastats.model.structures import LowRank, Pooled
@@ -103,7 +104,9 @@ def named(response):
     return f"{response.name}{len(response.verdicts)}"
 
 
-ALL = pytest.mark.parametrize("response", [BINARY, DAVIDSON, THRESHOLD, *GRADED, *ADJACENTS], ids=named)
+ALL = pytest.mark.parametrize(
+    "response", [BINARY, DAVIDSON, SCALED, SHIFTED, THRESHOLD, *GRADED, *ADJACENTS], ids=named
+)
 OURS = pytest.mark.parametrize("response", [BINARY, DAVIDSON, *GRADED, *ADJACENTS], ids=named)
 NATURAL = pytest.mark.parametrize("response", [BINARY, DAVIDSON], ids=named)
 ORDINALS = pytest.mark.parametrize("response", GRADED, ids=named)
@@ -265,7 +268,7 @@ def test_impossible_verdicts_are_not_drawn_and_certain_ones_always():
     assert set(draw_outcomes(DAVIDSON, never, np.random.default_rng(0))) == {0.0, 1.0}
 
 
-@pytest.mark.parametrize("response", [DAVIDSON, THRESHOLD], ids=lambda response: response.name)
+@pytest.mark.parametrize("response", [DAVIDSON, SCALED, SHIFTED, THRESHOLD], ids=lambda response: response.name)
 @pytest.mark.parametrize("share", [0.05, 0.4, 0.9])
 def test_the_start_gives_the_overall_share_of_ties_among_equals(response, share):
     n = np.array([10.0, 30.0, 60.0])
@@ -313,6 +316,8 @@ def test_only_ties_are_counted_beside_wins():
         "half": "half",
         "drop": "half",
         "davidson": "davidson",
+        "davidson-scaled": "davidson-scaled",
+        "davidson-shifted": "davidson-shifted",
         "ordinal": "ordinal",
         "adjacent": "adjacent",
     }

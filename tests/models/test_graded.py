@@ -207,7 +207,7 @@ def test_findings_tell_when_judges_use_the_scale_differently(panel, own):
     drawn = common.model.simulate(common.params, rng=3)
     alike = hja.JAModel.from_comparisons(drawn, ties="ordinal").fit()
     assert not next(finding for finding in alike.findings if finding.topic == "tie rates").is_warning
-    assert any("not tested on pairs of items whose verdicts are graded" in finding.text for finding in alike.findings)
+    assert any("not tested on pairs of items with ties='ordinal'" in finding.text for finding in alike.findings)
 
 
 def test_mean_squares_of_graded_verdicts_are_about_one():
@@ -284,6 +284,20 @@ def test_grades_pass_the_front_door(panel):
     result = hja.fit(panel, ties="ordinal", tie="judge")
     assert result.model.ties == "ordinal"
     assert "threshold2[j3]" in result.params.index
+
+
+def test_the_front_door_takes_grades_as_grades_with_thresholds_per_judge_where_these_differ(panel):
+    result = hja.fit(panel)
+    assert result.choices.loc["ties", ["chosen", "number"]].tolist() == ["ordinal", 5.0]
+    assert result.choices.loc["scale", "chosen"] == "judge"
+    common = hja.fit(panel, ties="ordinal", tie="common")
+    # The number is by how much thresholds per judge lower BIC.
+    assert result.choices.loc["scale", "number"] == pytest.approx(common.bic - result.bic, rel=1e-6)
+    words = {1.0: "A>>B", 0.75: "A>B", 0.5: "A=B", 0.25: "B>A", 0.0: "B>>A"}
+    table = panel.to_frame().assign(outcome=panel.to_frame()["outcome"].map(words))
+    assert hja.fit(table).llf == pytest.approx(result.llf, rel=1e-10)
+    three = made_again(panel, np.clip(2 * panel.outcome - 0.5, 0.0, 1.0))
+    assert hja.fit(three).model.ties in ("half", "davidson")
 
 
 def missing_some(panel):
