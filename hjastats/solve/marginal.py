@@ -23,7 +23,7 @@ from ..data.cells import take
 from ..model.design import Design
 from ..model.population import Population, Space, predictors
 from ..model.response import Derivatives, third_derivatives
-from ..model.tangent import in_centred_basis
+from ..model.tangent import centred_basis, in_centred_basis
 
 # Movement of a mode, in standard deviations of an effect, below which it is found; the step that told so is still taken.
 _AT_MODE = 1e-7
@@ -490,6 +490,8 @@ def cluster_scores(
     for t, m in enumerate(design.terms.own_moves):
         columns.append((where["means"].start + t, design.judge_terms[:, t] * base[m]))
         columns.append((where["sds"].start + t, design.judge_terms[:, t] * loading[m, :, 1 + space.rank + t]))
+    if space.has_taste:
+        columns.append((where["taste"].start, _by_taste(design, loading)))
     for position, values in columns:
         result[:, position] = np.bincount(code, values, n_clusters)
     return result
@@ -513,7 +515,15 @@ def parts_of_gradient(design: Design, at: Population, slopes: Gradients) -> Popu
         np.array([base[m] @ design.shared_terms[:, t] for t, m in enumerate(terms.shared_moves)]),
         np.array([base[m] @ design.judge_terms[:, t] for t, m in enumerate(terms.own_moves)]),
         np.array([loading[m, :, 1 + r + t] @ design.judge_terms[:, t] for t, m in enumerate(terms.own_moves)]),
+        None if at.taste is None else float(_by_taste(design, loading).sum()),
     )
+
+
+def _by_taste(design: Design, loading: np.ndarray) -> np.ndarray:
+    """Gradient of every cell by the standard deviation of taste."""
+    basis = centred_basis(design.n_items)
+    own = loading[0, :, -basis.shape[1] :]
+    return np.einsum("cd,cd->c", own, basis[design.first] - basis[design.second])
 
 
 def _by_item(design: Design, values: np.ndarray) -> np.ndarray:
