@@ -37,6 +37,10 @@ BASIS_ITEMS = 60
 
 # Cells times nodes of judges whose effects are integrated out, in memory at the same time: pieces that stay in the cache.
 NODES_AT_ONCE = 500_000
+# Draws of every judge with a taste of its own: cells times draws, and the fewest and the most.
+DRAWS_IN_ALL = 20_000_000
+FEWEST_DRAWS = 64
+MOST_DRAWS = 1024
 # Cells beyond which such a fit has no random starts beside the one that looks for the next direction.
 RANDOM_STARTS_CELLS = 100_000
 # Judges below which a sample says little about how judges differ.

@@ -19,6 +19,10 @@ from ..model.tangent import centred_basis
 from .propagation import Normal, Part, Propagated
 
 _SEED = 22
+# Some draws come from a wider normal, so that no weight is large where the effects of a judge are skewed (defensive importance
+# sampling, Hesterberg 1995): which share, and how many times its variance.
+_WIDE_SHARE = 0.25
+_WIDE = 2.0
 
 
 class Drawn(NamedTuple):
@@ -95,7 +99,7 @@ class _Piece:
         self.z = normal.mean[:, None] + np.matmul(x, root.transpose(0, 2, 1))
         eta = base[:, None] + np.matmul(self.z, loading.transpose(0, 2, 1))
         stacked = eta.transpose(1, 0, 2)
-        log = marginal.verdicts(part, stacked).sum(axis=2).T + 0.5 * (np.square(x) - np.square(self.z)).sum(axis=2)
+        log = marginal.verdicts(part, stacked).sum(axis=2).T - 0.5 * np.square(self.z).sum(axis=2) - _log_density(x)
         total = logsumexp(log, axis=1)
         self.loglike = total - np.log(n_draws) + np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
         self.weight = np.exp(log - total[:, None])
@@ -166,6 +170,14 @@ class _Piece:
 
 
 def _mirrored(judge: int, n_draws: int, n_effects: int) -> np.ndarray:
-    """Standard normal vectors of a judge, each with its mirror image: what is odd in them cancels."""
+    """Vectors of a judge (n_draws, n_effects), each with its mirror image: what is odd in them cancels."""
     half = np.random.default_rng([_SEED, judge]).standard_normal((n_draws // 2, n_effects))
+    half[: round(_WIDE_SHARE * len(half))] *= np.sqrt(_WIDE)
     return np.vstack([half, -half])
+
+
+def _log_density(x: np.ndarray) -> np.ndarray:
+    """Log-density of the vectors, without the constant of a standard normal one."""
+    square = np.square(x).sum(axis=-1)
+    wide = np.log(_WIDE_SHARE) - 0.5 * square / _WIDE - 0.5 * x.shape[-1] * np.log(_WIDE)
+    return np.logaddexp(np.log(1.0 - _WIDE_SHARE) - 0.5 * square, wide)

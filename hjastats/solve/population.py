@@ -12,9 +12,11 @@ from ..data.cells import take
 from ..model.design import Design
 from ..model.population import Population, Space, predictors
 from ..model.tangent import from_centred_basis, in_centred_basis
+from .draws import Drawn
 from .marginal import Marginal, own_predictors, times
 from .pooled import maximise_pooled
 from .precision import invert_along
+from .propagation import Propagated
 
 # Standard deviations below which it is tried whether judges differ at all (the likelihood is even in each, so that zero is
 # always stationary), and log-likelihood that zero may cost.
@@ -56,6 +58,8 @@ class PopulationOptimum:
     iterations : int
     others : tuple of float
         Log-likelihoods where other starts ended.
+    drawn : Drawn, optional
+        What draws say there, if judges have tastes of their own.
     """
 
     values: np.ndarray
@@ -68,6 +72,7 @@ class PopulationOptimum:
     is_maximum: bool
     iterations: int
     others: tuple[float, ...] = ()
+    drawn: Drawn | None = None
 
 
 class _Climb(NamedTuple):
@@ -318,7 +323,7 @@ def _part_of(rows: Design, kept: np.ndarray) -> tuple[Design, np.ndarray]:
     return replace(some, judge=code, n_judges=len(judges)), judges
 
 
-def fixed_movements(marginal: Marginal, values: np.ndarray) -> np.ndarray:
+def fixed_movements(marginal: Marginal | Propagated, values: np.ndarray) -> np.ndarray:
     """Movements that are none: rotations of V, and standard deviations that are zero."""
     space = marginal.space
     effects = np.array([0, *range(1 + space.rank, space.n_effects)])
