@@ -46,7 +46,7 @@ class Drawn(NamedTuple):
     information: np.ndarray
 
 
-def draw(marginal: Propagated, values: np.ndarray, n_draws: int) -> Drawn:
+def draw(marginal: Propagated, values: np.ndarray) -> Drawn:
     """Weighted draws of the effects of every judge; always the same ones for a judge, so that results repeat.
 
     Examples
@@ -54,13 +54,13 @@ def draw(marginal: Propagated, values: np.ndarray, n_draws: int) -> Drawn:
     >>> import hjastats as hja
     >>> from hjastats.model.population import Space
     >>> design = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel()).design
-    >>> marginal = Propagated(design, Space.of(design, 0, has_taste=True), 21)
+    >>> marginal = Propagated(design, Space.of(design, 0, has_taste=True), 512)
     >>> at = np.full(marginal.space.n, 0.3)
-    >>> drawn = draw(marginal, at, 512)
+    >>> drawn = draw(marginal, at)
     >>> bool(abs(drawn.loglike - marginal.value(at)[0]) < 0.2)
     True
     """
-    at, n = marginal.space.unpack(values), marginal.space.n
+    at, n, n_draws = marginal.space.unpack(values), marginal.space.n, marginal.n_nodes
     loglike, variance, effective = 0.0, 0.0, np.zeros(marginal.design.n_judges)
     gradient, information = np.zeros(n), np.zeros((n, n))
     for part, base, loading, normal in marginal.each(at):

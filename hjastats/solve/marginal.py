@@ -8,7 +8,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -297,6 +297,21 @@ class Marginal:
             z[part.judges][:, :, self.is_free] = around.mode[:, None] + self.x @ around.root.transpose(0, 2, 1)
             weights[part.judges] = around.posterior.T
         return z[judges], weights[judges]
+
+    def average(
+        self, values: np.ndarray, rows: Design, judges: np.ndarray, summarise: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """What is expected of rows of some judges (their positions) given their verdicts: averages over effects, of any functions of
+        the predictors (p, n_rows)."""
+        base, loading = predictors(rows, self.space.unpack(values))
+        known, place = np.unique(judges, return_inverse=True)
+        z, weights = self.draws(values, known)
+        nodes = range(z.shape[1])
+        return np.asarray(sum(weights[place, q] * summarise(base + times(loading, z[place, q])) for q in nodes))
+
+    def of(self, design: Design) -> Marginal:
+        """The same likelihood of other cells."""
+        return Marginal(design, self.space.rank, self.n_nodes, self.is_free)
 
     def information(self, values: np.ndarray) -> np.ndarray:
         """Observed information by Louis' identity: expected curvature given the verdicts, less the variance of the slopes.

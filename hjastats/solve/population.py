@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,10 +11,10 @@ import numpy as np
 from .. import limits
 from ..data.cells import take
 from ..model.design import Design
-from ..model.population import Population, Space, predictors
+from ..model.population import Population, Space
 from ..model.tangent import from_centred_basis, in_centred_basis
 from .draws import Drawn
-from .marginal import Marginal, own_predictors, times
+from .marginal import Marginal, own_predictors
 from .pooled import maximise_pooled
 from .precision import invert_along
 from .propagation import Propagated
@@ -281,7 +282,12 @@ def optimum_at(marginal: Marginal, values: np.ndarray, iterations: int = 0) -> P
 # Prediction of what was held out
 
 
-def held_out_loss(rows: Design, is_test: np.ndarray, rank: int, n_nodes: int) -> float:
+def held_out_loss(
+    rows: Design,
+    is_test: np.ndarray,
+    search: Callable[[Design], PopulationOptimum],
+    likelihood: Callable[[Design, PopulationOptimum], Marginal | Propagated],
+) -> float:
     """Log-loss per comparison of held-out rows under the population fitted to the others.
 
     Verdicts of judges who are known from other rows are predicted given those. Judges who are held out whole are predicted jointly:
@@ -289,27 +295,22 @@ def held_out_loss(rows: Design, is_test: np.ndarray, rank: int, n_nodes: int) ->
     """
     train, known = _part_of(rows, ~is_test)
     test, judges = _part_of(rows, is_test)
-    found = search_population(train, rank, n_nodes, n_random=0)
+    found = search(train)
     is_known = np.isin(judges, known)[test.judge]
     losses = 0.0
     if not is_known.all():
         new, _ = _part_of(test, ~is_known)
-        losses -= float(Marginal(new, rank, n_nodes, found.is_free).loglike(found.values).sum())
+        losses -= float(likelihood(new, found).loglike(found.values).sum())
     if is_known.any():
         old = take(test, np.flatnonzero(is_known))
         place = np.searchsorted(known, judges[old.judge])
-        losses -= _predictive(Marginal(train, rank, n_nodes, found.is_free), found.values, old, place)
+        losses -= _predictive(likelihood(train, found), found.values, old, place)
     return losses / float(test.n.sum())
 
 
-def _predictive(marginal: Marginal, values: np.ndarray, rows: Design, judge: np.ndarray) -> float:
+def _predictive(marginal: Marginal | Propagated, values: np.ndarray, rows: Design, judge: np.ndarray) -> float:
     """Log-likelihood of rows by averages of their probabilities over the effects of known judges."""
-    z, weights = marginal.draws(values, np.arange(marginal.design.n_judges))
-    base, loading = predictors(rows, marginal.space.unpack(values))
-    chances: np.ndarray | float = 0.0
-    for q in range(z.shape[1]):
-        at = base + times(loading, z[judge, q])
-        chances = chances + weights[judge, q] * rows.response.probabilities(at[0], own_predictors(at))
+    chances = marginal.average(values, rows, judge, lambda at: rows.response.probabilities(at[0], own_predictors(at)))
     ties = rows.counts.sum(axis=1)
     counts = [rows.y - 0.5 * ties, *([ties] if rows.counts.shape[1] else []), rows.n - rows.y - 0.5 * ties]
     return float(np.sum(np.array(counts) * np.log(np.maximum(chances, 1e-300))))

@@ -20,6 +20,8 @@ from ..model.design import Design
 from ..model.population import Population, Space, predictors
 from .marginal import Gradients, cluster_scores, nodes, parts_of_gradient
 
+# Of the quadrature over the one linear form of a verdict.
+_NODES = 21
 # Change of a mean, in standard deviations, and of the log of a variance, at which a fixed point is found.
 _SETTLED = 1e-9
 _ROUNDS = 200
@@ -55,7 +57,7 @@ class Propagated:
         Cells in the order of the judges, with a response whose verdicts depend on log-odds alone.
     space : Space
     n_nodes : int
-        Of the quadrature over the one linear form of each verdict.
+        Draws of each judge where the approximation is not enough.
     is_free : ndarray of bool, shape (n_effects,), optional
         Effects in which judges may differ; taste is one.
     first_judge : int
@@ -68,7 +70,7 @@ class Propagated:
         self.design, self.space, self.n_nodes, self.first_judge = design, space, n_nodes, first_judge
         self.is_free = np.ones(space.n_effects, dtype=bool) if is_free is None else is_free
         self.n_latent = space.n_effects - 1 + space.n_items - 1
-        x, log_weight = nodes(n_nodes, 1)
+        x, log_weight = nodes(_NODES, 1)
         self._x, self._log_weight = x[:, 0], log_weight
         self._nu, self._tau = np.zeros(len(design.n)), np.zeros(len(design.n))
         self._parts = [self._part(judges) for judges in self._pieces()]
@@ -77,7 +79,7 @@ class Propagated:
         """Judges in pieces that fit in memory, those with as many cells together."""
         sizes = np.bincount(self.design.judge, minlength=self.design.n_judges)
         order = np.argsort(sizes, kind="stable")
-        each = np.maximum(sizes[order] * (self.n_latent + self.n_nodes), self.n_latent**2)
+        each = np.maximum(sizes[order] * (self.n_latent + _NODES), self.n_latent**2)
         ends = np.searchsorted(np.cumsum(each), np.arange(1, each.sum() // limits.NODES_AT_ONCE + 1) * limits.NODES_AT_ONCE)
         return [piece for piece in np.split(order, np.unique(ends)) if len(piece)]
 
@@ -210,6 +212,10 @@ class Propagated:
         spread = np.sqrt(np.einsum("rd,rde,re->r", loading[0], covariances[judges], loading[0], optimize=True))
         weights = np.exp(self._log_weight)
         return np.asarray(sum(w * summarise((middle + spread * x)[None]) for x, w in zip(self._x, weights, strict=True)))
+
+    def of(self, design: Design) -> Propagated:
+        """The same likelihood of other cells."""
+        return Propagated(design, self.space, self.n_nodes, self.is_free, self.first_judge)
 
     def complete_information(self, values: np.ndarray) -> np.ndarray:
         """Outer products of the judges' gradients: a first metric of the search."""

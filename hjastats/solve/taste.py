@@ -17,14 +17,12 @@ from .. import limits
 from ..model.design import Design
 from ..model.population import Space
 from ..model.tangent import centred_basis, in_centred_basis
-from .draws import Drawn, draw
+from .draws import draw
 from .pooled import maximise_pooled
 from .population import FOUND, PopulationOptimum, fixed_movements
 from .precision import invert_along
 from .propagation import Propagated
 
-# Nodes for the linear form of a verdict.
-NODES = 21
 # Standard deviations to begin with; those below which it is tried whether they are zero, and log-likelihood that may cost.
 _FIRST_SPREAD = 0.5
 _SMALL_SPREAD = 0.1
@@ -75,7 +73,7 @@ def search_taste(
         Effects in which judges may differ; taste is the last.
     """
     space, rng = Space.of(design, rank, has_taste=True), np.random.default_rng(rng)
-    make = make or (lambda space, is_free: Propagated(design, space, NODES, is_free))
+    make = make or (lambda space, is_free: Propagated(design, space, n_draws, is_free))
     is_free = np.ones(space.n_effects, dtype=bool) if is_free is None else is_free
     if start is None:
         climbs = _first_climbs(design, rank, make, is_free, n_random, rng, maxiter)
@@ -83,7 +81,7 @@ def search_taste(
     else:
         best, others = _Climb(make(space, is_free), start, -np.inf, 0), ()
     climb = _at_the_boundary(_climb(best.marginal, best.values, maxiter), make, maxiter)
-    return replace(_finish(climb, n_draws), others=others)
+    return replace(_finish(climb), others=others)
 
 
 def _first_climbs(
@@ -168,22 +166,22 @@ def _at_the_boundary(climb: _Climb, make: Likelihood, maxiter: int) -> _Climb:
     return climb
 
 
-def _finish(climb: _Climb, n_draws: int) -> PopulationOptimum:
+def _finish(climb: _Climb) -> PopulationOptimum:
     """Newton steps to where the gradient of the draws is zero; draws follow the population."""
     values, iterations = climb.values, climb.iterations
-    found = taste_optimum(climb.marginal, values, n_draws, iterations)
+    found = taste_optimum(climb.marginal, values, iterations)
     for step in range(_NEWTON_STEPS):
         if not found.is_maximum or found.distance < FOUND:
             break
         covariance = invert_along(found.information, found.fixed).covariance
         values = values + min(1.0, np.sqrt(len(values)) / found.distance) * (covariance @ found.gradient)
-        found = taste_optimum(climb.marginal, values, n_draws, iterations + step + 1)
+        found = taste_optimum(climb.marginal, values, iterations + step + 1)
     return found
 
 
-def taste_optimum(marginal: Propagated, values: np.ndarray, n_draws: int, iterations: int = 0) -> PopulationOptimum:
+def taste_optimum(marginal: Propagated, values: np.ndarray, iterations: int = 0) -> PopulationOptimum:
     """Coordinates judged by draws from where they lie."""
-    drawn: Drawn = draw(marginal, values, n_draws)
+    drawn = draw(marginal, values)
     fixed = fixed_movements(marginal, values)
     covariance = invert_along(drawn.information, fixed).covariance
     is_maximum = bool(np.isfinite(covariance).all())
