@@ -2,6 +2,8 @@
 
     python benchmarks/population.py heldout [llmfao mtbench cems germanparties]
     python benchmarks/population.py speed
+    python benchmarks/population.py coverage 500     (so many panels; intervals of fixed panels beside)
+    python benchmarks/population.py tmb              (R with TMB; processor time, by turns)
 
     python benchmarks/population.py heldout llmfao fixed(1)     (only labels that contain the last word)
 
@@ -11,6 +13,8 @@ Data and folds as in ``../shared/reference/folds.py``; fixed judges have every r
 from __future__ import annotations
 
 import resource
+import shutil
+import subprocess
 import sys
 import time
 import warnings
@@ -18,13 +22,19 @@ from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 
 import hjastats as hja
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from benchmarks.claims import population as panels
+
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+# Of automatic differentiation, TMB's default of version 1.9.2 first.
+FRAMEWORKS = ("CppAD", "TMBad")
 RIDGES = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
@@ -177,10 +187,84 @@ def speed() -> None:
         )
 
 
+def covered_by_all(seed: int) -> dict[str, tuple[float, float]]:
+    """Intervals of one panel that hold the truth, of how many: those of a population, and of models with fixed judges."""
+    data = panels.draw(np.random.default_rng(seed))
+    result = hja.PopulationHJAModel.from_comparisons(data).fit(warn_convergence=False)
+    told = {
+        "population: differences of mu": panels.differences(result),
+        "population: sd of sensitivity": panels.spread_of(result),
+        "population: new judge's probability": panels.probability_of(result),
+        "population: share of judges": panels.share_of(result),
+        "fixed BTL: differences of mu": panels.differences(hja.BTLModel.from_comparisons(data).fit()),
+    }
+    clustered = hja.BTLModel.from_comparisons(data).fit(cov_type="cluster", cov_kwds={"groups": "judge"})
+    told["fixed BTL, clustered by judge: differences of mu"] = panels.differences(clustered)
+    ridge = hja.JAModel.from_comparisons(data).fit_regularized(0.2, warn_convergence=False)
+    try:
+        told["fixed JA, ridge 0.2: differences of mu"] = panels.differences(ridge)
+    except hja.CovarianceError:
+        told["fixed JA, ridge 0.2: errors withheld"] = (1.0, 1.0)
+    return told
+
+
+def coverage(n: int) -> None:
+    """60 judges with 15 verdicts each on 8 items, drawn anew n times."""
+    total: dict[str, np.ndarray] = {}
+    for seed in range(n):
+        for name, (inside, known) in covered_by_all(seed).items():
+            total[name] = total.get(name, np.zeros(3)) + [inside / max(known, 1.0), known > 0, (inside / max(known, 1.0)) ** 2]
+    for name, (inside, panels_known, squares) in total.items():
+        share = inside / panels_known
+        error = np.sqrt(max(squares / panels_known - share**2, 0.0) / panels_known)
+        print(f"{name:50s} {share:.3f} +- {error:.3f} of {panels_known:.0f} panels", flush=True)
+
+
+def tmb(turns: int = 5) -> None:
+    """German parties by R's TMB and by us, in turns: the best processor time of each with errors, after compilation."""
+    scripts, table = DATA.parent / "oracles" / "r" / "scripts", DATA / "r" / "cv_germanparties.csv"
+    model = hja.PopulationHJAModel.from_comparisons(comparisons(_germanparties()))
+    # As TMB does: one node, one start. Then with the nodes of the default, and with its further starts.
+    ours: dict[str, dict[str, int | None]] = {
+        "one node, one start": {"n_quadrature": 1, "n_random": 0},
+        "default nodes, one start": {"n_random": 0},
+        "default": {},
+    }
+    seconds: dict[tuple[int, str], list[float]] = {}
+    with TemporaryDirectory() as folder:
+        for framework in FRAMEWORKS:
+            (Path(folder) / framework).mkdir()
+            shutil.copy(scripts / "btre.cpp", Path(folder) / framework)
+        for _ in range(turns):
+            for framework in FRAMEWORKS:
+                command = [
+                    "Rscript",
+                    Path(__file__).with_name("tmb_judges.R"),
+                    Path(folder) / framework,
+                    table,
+                    "2",
+                    framework,
+                ]
+                lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+                for mode, spent, _loglike in (line.split() for line in lines if line[:1] in ("1", "4")):
+                    seconds.setdefault((int(mode == "4"), f"TMB {framework}"), []).append(float(spent))
+            for rank, (label, how) in product((0, 1), ours.items()):
+                start = time.process_time()
+                _ = model.with_rank(rank).fit(**how, warn_convergence=False).bse  # type: ignore[arg-type]
+                seconds.setdefault((rank, label), []).append(time.process_time() - start)
+    for (rank, label), spent in sorted(seconds.items()):
+        best = {framework: min(seconds[rank, f"TMB {framework}"]) / min(spent) for framework in FRAMEWORKS}
+        middle = {
+            framework: np.median(seconds[rank, f"TMB {framework}"]) / np.median(spent) for framework in FRAMEWORKS
+        }
+        ratios = ", ".join(f"{name} {best[name]:.1f} (medians {middle[name]:.1f})" for name in FRAMEWORKS)
+        print(f"rank {rank} {label:26s} best {1e3 * min(spent):5.0f} ms, as fast as TMB times: {ratios}", flush=True)
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     task, *rest = sys.argv[1:] or ["heldout"]
     if task == "heldout":
         heldout(rest)
     else:
-        speed()
+        {"speed": speed, "tmb": tmb, "coverage": coverage}[task](*map(int, rest))

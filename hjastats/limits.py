@@ -37,6 +37,8 @@ BASIS_ITEMS = 60
 
 # Cells times nodes of judges whose effects are integrated out, in memory at the same time: pieces that stay in the cache.
 NODES_AT_ONCE = 500_000
+# Nodes of a judge up to which starts of Laplace's method climb with several nodes for each effect.
+ROUGH_NODES = 100
 # Draws of every judge with a taste of its own: cells times draws, and the fewest and the most.
 DRAWS_IN_ALL = 20_000_000
 FEWEST_DRAWS = 64

@@ -30,7 +30,7 @@ def _covered(lower: np.ndarray, truth: np.ndarray, upper: np.ndarray) -> Told:
     return float(inside[known].sum()), float(known.sum())
 
 
-def _differences(result: hja.HJAResults) -> Told:
+def differences(result: hja.HJAResults) -> Told:
     found = result.contrast([f"mu[i{a}] - mu[i{b}]" for a, b in PAIRS]).conf_int()
     return _covered(found[:, 0], np.array([MU[a] - MU[b] for a, b in PAIRS]), found[:, 1])
 
@@ -47,18 +47,22 @@ def _fit(rng: np.random.Generator) -> hja.PopulationResults:
     n_quick=100,
 )
 def consensus(rng: np.random.Generator) -> Told:
-    return _differences(_fit(rng))
+    return differences(_fit(rng))
+
+
+def spread_of(result: hja.PopulationResults) -> Told:
+    """The standard deviation of the sensitivities."""
+    table = result.population
+    return _covered(table["ci_lower"], SD, table["ci_upper"])
 
 
 @claim("P1", "coverage", "the spread of the sensitivities, on the log scale", n=2000, n_quick=150)
 def spread(rng: np.random.Generator) -> Told:
-    table = _fit(rng).population
-    return _covered(table["ci_lower"], SD, table["ci_upper"])
+    return spread_of(_fit(rng))
 
 
-@claim("P1", "coverage", "the probability that a new judge prefers an item", n=2000, n_quick=100)
-def new_judge(rng: np.random.Generator) -> Told:
-    result = _fit(rng)
+def probability_of(result: hja.PopulationResults) -> Told:
+    """A new judge's probability to prefer items."""
     table = result.get_prediction(item_a=[f"i{a}" for a, _ in PAIRS], item_b=[f"i{b}" for _, b in PAIRS])
     x, weight = np.polynomial.hermite_e.hermegauss(41)
     gaps = np.array([MU[a] - MU[b] for a, b in PAIRS])
@@ -66,12 +70,20 @@ def new_judge(rng: np.random.Generator) -> Told:
     return _covered(table["ci_lower"], truth, table["ci_upper"])
 
 
-@claim("P1", "coverage", "the share of judges who prefer an item", n=2000, n_quick=150)
-def share(rng: np.random.Generator) -> Told:
-    result = _fit(rng)
-    # With rank 0 it is the same for all pairs.
+@claim("P1", "coverage", "the probability that a new judge prefers an item", n=2000, n_quick=100)
+def new_judge(rng: np.random.Generator) -> Told:
+    return probability_of(_fit(rng))
+
+
+def share_of(result: hja.PopulationResults) -> Told:
+    """The share of judges who prefer an item; with rank 0 it is the same for all pairs."""
     table = result.share("i7", "i0")
     return _covered(table["ci_lower"], ndtr(1.0 / SD), table["ci_upper"])
+
+
+@claim("P1", "coverage", "the share of judges who prefer an item", n=2000, n_quick=150)
+def share(rng: np.random.Generator) -> Told:
+    return share_of(_fit(rng))
 
 
 @claim(

@@ -5,6 +5,7 @@ All numbers are arrays over cells; likelihoods and predictors also take stacks, 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -171,8 +172,7 @@ def typical(response: Response, here: Derivatives, n: np.ndarray) -> Derivatives
 def third_derivatives(response: Response, here: Derivatives, n: np.ndarray) -> np.ndarray:
     """Third derivatives of the negative log-likelihood by all predictors, shape (p, p, p, n_cells); of natural predictors only.
 
-    They are the third cumulants of what the verdicts add to the predictors, which the slopes of single verdicts are around their
-    mean.
+    They are the third cumulants of what the verdicts add to the predictors.
 
     Examples
     --------
@@ -181,13 +181,32 @@ def third_derivatives(response: Response, here: Derivatives, n: np.ndarray) -> n
     >>> third_derivatives(BINARY, even, np.ones(2)).ravel().round(4)
     array([ 0.    , -0.0909])
     """
-    chances, one = response.probabilities(here.eta, here.own), np.ones(len(here.eta))
-    result = np.zeros((1 + len(response.parameters),) * 3 + here.eta.shape)
-    for chance, outcome in zip(chances, response.verdicts.values(), strict=True):
-        single = response.derivatives(here.eta, here.own, one, outcome * one, response.counts(outcome * one))
-        slope = -single.slope[None] if single.own_slope is None else -np.vstack([single.slope[None], single.own_slope])
-        result += chance * slope[:, None, None] * slope[None, :, None] * slope[None, None]
+    chances, told = response.probabilities(here.eta, here.own), statistics(response)
+    result = np.zeros((told.shape[1],) * 3 + here.eta.shape)
+    away = told.T[:, :, None] - (told.T @ chances)[:, None]
+    for v, chance in enumerate(chances):
+        own = away[:, v]
+        result += chance * own[:, None, None] * own[None, :, None] * own[None, None]
     return n * result
+
+
+@lru_cache(maxsize=32)
+def statistics(response: Response) -> np.ndarray:
+    """What each verdict adds to the predictors, up to what all add, shape (n_verdicts, 1 + p); of natural predictors only.
+
+    Examples
+    --------
+    >>> from hjastats.model.responses import BINARY, DAVIDSON
+    >>> statistics(BINARY).ravel(), statistics(DAVIDSON)[:, 1].round(2)
+    (array([ 0.5, -0.5]), array([-0.33,  0.67, -0.33]))
+    """
+    even, one, own = np.zeros(1), np.ones(1), np.zeros((len(response.parameters), 1))
+    rows = []
+    for outcome in response.verdicts.values():
+        single = response.derivatives(even, own, one, outcome * one, response.counts(outcome * one))
+        rows.append(np.concatenate([single.slope, *([] if single.own_slope is None else single.own_slope)]))
+    result = -np.array(rows)
+    return result - result.mean(axis=0)
 
 
 def is_verdict(response: Response, outcome: np.ndarray) -> np.ndarray:

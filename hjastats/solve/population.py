@@ -14,7 +14,8 @@ from ..model.design import Design
 from ..model.population import Population, Space
 from ..model.tangent import from_centred_basis, in_centred_basis
 from .draws import Drawn
-from .marginal import Marginal, own_predictors
+from .integrands import own_predictors
+from .marginal import Marginal
 from .pooled import maximise_pooled
 from .precision import invert_along
 from .propagation import Propagated
@@ -26,14 +27,16 @@ _SAME = 1e-5
 # Of the starts.
 _FIRST_SPREAD = 0.5
 _FEW_NODES = 3
+# In standard errors: a step that ends the climb of a start, the longest step of each coordinate, and the distance at which a
+# maximum is found.
 _ROUGH = 0.05
-# In standard errors: a step that ends a climb, the longest step of each coordinate, and the distance at which a maximum is found.
-_NEAR = 0.03
 _LONGEST = 3.0
 FOUND = 1e-6
 # How often a step is halved, and how often the information is taken anew on the last steps.
 _HALVINGS = 30
 _LAST_ROUNDS = 6
+# Of what is missing of the complete information: all of it gives Newton's steps, none those of an EM algorithm, always uphill.
+_SHARES = (1.0, 0.9, 0.5, 0.0)
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,36 @@ class PopulationOptimum:
     drawn: Drawn | None = None
 
 
-class _Climb(NamedTuple):
+class _Point(NamedTuple):
+    """Coordinates with log-likelihood, gradient, and an inverse information, as metric of the next step."""
+
     values: np.ndarray
     loglike: float
-    iterations: int
+    gradient: np.ndarray
+    inverse: np.ndarray
+    iterations: int = 0
+
+    @property
+    def step(self) -> np.ndarray:
+        return self.inverse @ self.gradient
+
+    @property
+    def distance(self) -> float:
+        """Length of the next step in standard errors."""
+        return float(np.sqrt(max(self.gradient @ self.step, 0.0)))
+
+    def turned(self, values: np.ndarray, loglike: float, gradient: np.ndarray) -> _Point:
+        """Another point, its metric this one's, corrected for how the gradient changed between them.
+
+        By the formula of Broyden, Fletcher, Goldfarb and Shanno for the inverse.
+        """
+        step, change, inverse = values - self.values, self.gradient - gradient, self.inverse
+        along = float(step @ change)
+        if along > 1e-10 * float(step @ self.gradient):
+            moved = inverse @ change
+            inverse = inverse + (1.0 + change @ moved / along) / along * np.outer(step, step)
+            inverse -= (np.outer(step, moved) + np.outer(moved, step)) / along
+        return _Point(values, loglike, gradient, inverse)
 
 
 def search_population(
@@ -105,20 +134,24 @@ def search_population(
     is_free : ndarray of bool, shape (n_effects,), optional
         Effects in which judges may differ; all by default.
     """
-    rng = np.random.default_rng(rng)
-    few = min(n_nodes, _FEW_NODES)
-    if is_free is None:
-        is_free = np.ones(Space.of(design, rank).n_effects, dtype=bool)
+    rng, space = np.random.default_rng(rng), Space.of(design, rank)
+    is_free = np.ones(space.n_effects, dtype=bool) if is_free is None else is_free
+    few = _few_nodes(n_nodes, space)
     if start is None:
         climbs = _rough_climbs(design, rank, few, is_free, n_random, rng, maxiter)
         best, others = climbs[0], tuple(climb.loglike for climb in climbs[1:])
     else:
-        best, others = _Climb(start, -np.inf, 0), ()
-    metric = Marginal(design, rank, few, is_free).information(best.values) if few > 1 else None
-    marginal = Marginal(design, rank, n_nodes, is_free)
-    climb = _climb(marginal, best.values, maxiter, metric=metric)
-    marginal, climb = _at_the_boundary(marginal, climb, maxiter)
+        best, others = _curved(Marginal(design, rank, few, is_free), start), ()
+    climb = _climb(Marginal(design, rank, n_nodes, is_free), best.values, maxiter, FOUND, best.inverse)
+    marginal, climb = _at_the_boundary(Marginal(design, rank, n_nodes, is_free), climb, maxiter)
     return _finish(marginal, climb, maxiter, others)
+
+
+def _few_nodes(n_nodes: int, space: Space) -> int:
+    """Nodes for each effect with which starts climb: more than one, if these are not too many."""
+    if n_nodes == 1 and _FEW_NODES**space.n_effects > limits.ROUGH_NODES:
+        return 1
+    return _FEW_NODES if n_nodes == 1 else min(n_nodes, _FEW_NODES)
 
 
 def _rough_climbs(
@@ -129,7 +162,7 @@ def _rough_climbs(
     n_random: int,
     rng: np.random.Generator,
     maxiter: int,
-) -> list[_Climb]:
+) -> list[_Point]:
     """Ends of the starts with few nodes, best first."""
 
     def marginal(r: int) -> Marginal:
@@ -174,7 +207,7 @@ def next_direction(marginal: Marginal, values: np.ndarray) -> np.ndarray:
     n = design.n_items
     cells = np.concatenate([design.judge * n + design.first, design.judge * n + design.second])
     by_judge = np.bincount(cells, np.concatenate([slopes, -slopes]), design.n_judges * n).reshape(-1, n)
-    weight = marginal.complete_information(values)
+    weight = marginal.curved(values).complete
     where = marginal.space.slices["mu"]
     curvature = weight[where, where]
     items = in_centred_basis(by_judge)
@@ -195,41 +228,41 @@ def _with_direction(smaller: Marginal, values: np.ndarray, direction: np.ndarray
 
 
 def _climb(
-    marginal: Marginal, start: np.ndarray, maxiter: int, tolerance: float = _NEAR, metric: np.ndarray | None = None
-) -> _Climb:
-    """Quasi-Newton steps that begin with an information as metric, by default the complete one (Jamshidian and Jennrich 1997).
+    marginal: Marginal, start: np.ndarray, maxiter: int, tolerance: float, inverse: np.ndarray | None = None
+) -> _Point:
+    """Newton steps, or, from an inverse information, quasi-Newton ones, which ask for none (Jamshidian and Jennrich 1997).
 
     They end when the next one is shorter than the tolerance, in standard errors.
     """
-    inverse = None if metric is None else _inverse(metric, fixed_movements(marginal, start))
-    if inverse is None:
-        complete = marginal.complete_information(start)
-        # A product with nothing, as the sensitivity to no consensus is, has no information of its own.
-        inverse = np.linalg.inv(complete + 1e-3 * np.diag(complete).mean() * np.eye(len(start)))
-    values, (loglike, gradient) = start, marginal.value(start)
+    here = _curved(marginal, start) if inverse is None else _Point(start, *marginal.value(start), inverse)
     for iteration in range(maxiter):
-        step = inverse @ gradient
-        distance = np.sqrt(max(gradient @ step, 0.0))
+        distance, step = here.distance, here.step
         if distance < tolerance:
-            return _Climb(values, loglike, iteration)
-        step *= min(1.0, _LONGEST * np.sqrt(len(values)) / distance)
+            return here._replace(iterations=iteration)
+        step *= min(1.0, _LONGEST * np.sqrt(len(step)) / distance)
         for _ in range(_HALVINGS):
-            there, slope = marginal.value(values + step)
+            values = here.values + step
+            there = _curved(marginal, values) if inverse is None else here.turned(values, *marginal.value(values))
             # Up to rounding: near the maximum there is nothing more to gain.
-            if there >= loglike + 1e-4 * (gradient @ step) - 1e-12 * abs(loglike):
+            if there.loglike >= here.loglike + 1e-4 * (here.gradient @ step) - 1e-12 * abs(here.loglike):
                 break
             step = 0.5 * step
         else:
-            break
-        change = gradient - slope
-        along = float(step @ change)
-        if along > 1e-10 * distance**2:
-            # The formula of Broyden, Fletcher, Goldfarb and Shanno for the inverse.
-            moved = inverse @ change
-            inverse = inverse + (1.0 + change @ moved / along) / along * np.outer(step, step)
-            inverse -= (np.outer(step, moved) + np.outer(moved, step)) / along
-        values, loglike, gradient = values + step, there, slope
-    return _Climb(values, loglike, maxiter)
+            return here._replace(iterations=iteration)
+        here = there
+    return here._replace(iterations=maxiter)
+
+
+def _curved(marginal: Marginal, values: np.ndarray) -> _Point:
+    """A point with the metric of Newton's steps, or of some between those and an EM algorithm's that lead uphill."""
+    found, fixed = marginal.curved(values), fixed_movements(marginal, values)
+    for share in _SHARES:
+        inverse = _inverse(found.complete - share * found.missing, fixed)
+        if inverse is not None:
+            return _Point(values, found.loglike, found.gradient, inverse)
+    # A product with nothing, as the sensitivity to no consensus is, has no information of its own.
+    raised = found.complete + 1e-3 * np.diag(found.complete).mean() * np.eye(len(values))
+    return _Point(values, found.loglike, found.gradient, np.linalg.inv(raised))
 
 
 def _inverse(information: np.ndarray, fixed: np.ndarray) -> np.ndarray | None:
@@ -238,7 +271,7 @@ def _inverse(information: np.ndarray, fixed: np.ndarray) -> np.ndarray | None:
     return covariance if np.isfinite(covariance).all() else None
 
 
-def _at_the_boundary(marginal: Marginal, climb: _Climb, maxiter: int) -> tuple[Marginal, _Climb]:
+def _at_the_boundary(marginal: Marginal, climb: _Point, maxiter: int) -> tuple[Marginal, _Point]:
     """Hold standard deviations at zero that the likelihood puts there."""
     space = marginal.space
     effects = np.array([0, *range(1 + space.rank, space.n_effects)])
@@ -249,20 +282,19 @@ def _at_the_boundary(marginal: Marginal, climb: _Climb, maxiter: int) -> tuple[M
         values, is_free = climb.values.copy(), marginal.is_free.copy()
         values[position], is_free[effect] = 0.0, False
         held = Marginal(marginal.design, space.rank, marginal.n_nodes, is_free)
-        again = _climb(held, values, maxiter)
+        again = _climb(held, values, maxiter, FOUND)
         if again.loglike >= climb.loglike - _SAME:
-            again.values[position] = 0.0
-            marginal, climb = held, _Climb(again.values, again.loglike, climb.iterations + again.iterations)
+            marginal, climb = held, again._replace(iterations=climb.iterations + again.iterations)
     return marginal, climb
 
 
-def _finish(marginal: Marginal, climb: _Climb, maxiter: int, others: tuple[float, ...]) -> PopulationOptimum:
-    """Steps in the metric of the information itself to the last digits, and the information there."""
+def _finish(marginal: Marginal, climb: _Point, maxiter: int, others: tuple[float, ...]) -> PopulationOptimum:
+    """The information where a climb ended, and steps in its metric to the last digits."""
     found = optimum_at(marginal, climb.values, climb.iterations)
     for _ in range(_LAST_ROUNDS):
         if found.distance < FOUND:
             break
-        metric = found.information if found.is_maximum else None
+        metric = _inverse(found.information, found.fixed) if found.is_maximum else None
         last = _climb(marginal, found.values, maxiter, FOUND, metric)
         found = optimum_at(marginal, last.values, found.iterations + last.iterations)
     return replace(found, others=others)
@@ -270,8 +302,12 @@ def _finish(marginal: Marginal, climb: _Climb, maxiter: int, others: tuple[float
 
 def optimum_at(marginal: Marginal, values: np.ndarray, iterations: int = 0) -> PopulationOptimum:
     """Coordinates that were found before, judged again from where they lie."""
-    loglike, gradient = marginal.value(values)
-    information, fixed = marginal.information(values), fixed_movements(marginal, values)
+    if marginal.is_laplace:
+        (loglike, gradient), information = marginal.value(values), marginal.information(values)
+    else:
+        loglike, gradient, *rest = marginal.curved(values)
+        information = rest[0] - rest[1]
+    fixed = fixed_movements(marginal, values)
     inverse = _inverse(information, fixed)
     distance = np.nan if inverse is None else float(np.sqrt(max(gradient @ inverse @ gradient, 0.0)))
     return PopulationOptimum(
