@@ -213,7 +213,11 @@ def coverage(n: int) -> None:
     total: dict[str, np.ndarray] = {}
     for seed in range(n):
         for name, (inside, known) in covered_by_all(seed).items():
-            total[name] = total.get(name, np.zeros(3)) + [inside / max(known, 1.0), known > 0, (inside / max(known, 1.0)) ** 2]
+            total[name] = total.get(name, np.zeros(3)) + [
+                inside / max(known, 1.0),
+                known > 0,
+                (inside / max(known, 1.0)) ** 2,
+            ]
     for name, (inside, panels_known, squares) in total.items():
         share = inside / panels_known
         error = np.sqrt(max(squares / panels_known - share**2, 0.0) / panels_known)

@@ -21,10 +21,10 @@ from .model.population import Population, PopulationLayout, Reported
 from .model.quantities import LENGTHS, ParameterView, Quantities
 from .model.response import Response
 from .model.structures import Pooled
+from .solve.draws import TasteMarginal
 from .solve.marginal import Marginal
 from .solve.population import PopulationOptimum
 from .solve.precision import FreeCovariance, invert_along
-from .solve.propagation import Propagated
 from .solve.search import Search
 from .solve.trust import Optimum
 
@@ -148,12 +148,12 @@ class PopulationFit(Fit):
     Attributes
     ----------
     found : PopulationOptimum
-    marginal : Marginal or Propagated
+    marginal : Marginal or TasteMarginal
         The likelihood, with the nodes of its quadrature, or its draws.
     """
 
     found: PopulationOptimum = None  # type: ignore[assignment]
-    marginal: Marginal | Propagated = None  # type: ignore[assignment]
+    marginal: Marginal | TasteMarginal = None  # type: ignore[assignment]
 
     # Where it is
 
@@ -324,7 +324,7 @@ class PopulationFit(Fit):
 
 
 def assess_population(
-    layout: PopulationLayout, marginal: Marginal | Propagated, found: PopulationOptimum
+    layout: PopulationLayout, marginal: Marginal | TasteMarginal, found: PopulationOptimum
 ) -> PopulationFit:
     """The fit at the optimum of a search."""
     empty = Coefficients(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))

@@ -71,7 +71,9 @@ def _draws(fit: PopulationFit, drawn: Drawn) -> Finding:
     )
     if least < FEW_DRAWS:
         judge = fit.layout.judges[int(drawn.effective.argmin())]
-        return Finding("quadrature", True, f"{text}, those of {quoted([judge])} are worth {least:.2g} only: raise n_quadrature.")
+        return Finding(
+            "quadrature", True, f"{text}, those of {quoted([judge])} are worth {least:.2g} only: raise n_quadrature."
+        )
     return Finding("quadrature", False, f"{text}, every judge's draws are worth {least:,.0f} or more.")
 
 

@@ -340,7 +340,9 @@ class PopulationLayout(Layout):
         mu, sd = params[where["mu"]] - params[where["mu"]].mean(), params[where["sd"]]
         taste = float(sd[1 + r + e]) if self.has_taste else None
         if not r:
-            return Population(mu, np.zeros((n_items, 0)), float(sd[0]), params[:k], params[k : k + e], sd[1 : 1 + e], taste)
+            return Population(
+                mu, np.zeros((n_items, 0)), float(sd[0]), params[:k], params[k : k + e], sd[1 : 1 + e], taste
+            )
         correlations = params[where["corr"]]
         left = max(1.0 - float(correlations @ correlations), 0.0)
         V = params[where["V"]].reshape(r, n_items).T * sd[1 : 1 + r] + np.outer(mu, sd[0] * correlations)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+from joblib import effective_n_jobs
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 from .. import limits
@@ -26,10 +28,10 @@ from ..model.structures import Sampled, ScoreStructure
 from ..model.terms import Terms
 from ..population import PopulationFit, assess_population
 from ..population_results import PopulationResults
-from ..solve.draws import draw
+from ..solve.chunks import ChunkedMarginal, ChunkedTaste
+from ..solve.draws import TasteMarginal
 from ..solve.marginal import Marginal
 from ..solve.population import PopulationOptimum, held_out_loss, optimum_at, search_population
-from ..solve.propagation import Propagated
 from ..solve.taste import n_draws_for, search_taste, taste_optimum
 from ..words import quoted
 from .family import HJAModel
@@ -79,9 +81,7 @@ class PopulationHJAModel(HJAModel):
 
     results_class = PopulationResults
 
-    def __init__(
-        self, endog: Any, exog: Any = None, *, rank: int = 0, taste: bool = False, **kwargs: Any
-    ) -> None:
+    def __init__(self, endog: Any, exog: Any = None, *, rank: int = 0, taste: bool = False, **kwargs: Any) -> None:
         check_option("taste", taste, (False, True))
         self.taste = bool(taste)
         super().__init__(endog, exog, rank=rank, **kwargs)
@@ -162,6 +162,7 @@ class PopulationHJAModel(HJAModel):
         cov_kwds: dict[str, Any] | None = None,
         n_random: int = 2,
         rng: int | np.random.Generator | None = 0,
+        n_jobs: int | None = None,
         warn_convergence: bool = True,
         **kwargs: Any,
     ) -> PopulationResults:
@@ -185,6 +186,9 @@ class PopulationHJAModel(HJAModel):
             Random starts beside the one that looks for the strongest direction, with rank 1 or more.
         rng : int or numpy.random.Generator
             Their randomness.
+        n_jobs : int, optional
+            Workers that take chunks of judges, -1 for one per processor; within ``joblib.parallel_config``, those of its backend:
+            threads, processes, or the machines of a dask cluster. In this process by default.
         warn_convergence : bool
 
         Returns
@@ -209,7 +213,13 @@ class PopulationHJAModel(HJAModel):
         n_nodes = self._nodes(n_quadrature)
         start = None if start_params is None else self._coordinates(start_params)
         found = self._search(
-            self.design, n_nodes, start=start, n_random=n_random, rng=rng, maxiter=200 if maxiter is None else maxiter
+            self.design,
+            n_nodes,
+            start=start,
+            n_random=n_random,
+            rng=rng,
+            maxiter=200 if maxiter is None else maxiter,
+            **({} if effective_n_jobs(n_jobs) == 1 else {"n_jobs": n_jobs}),
         )
         fit = assess_population(self.population_layout, self._likelihood(self.design, n_nodes, found.is_free), found)
         if n_nodes == 1 and warn_convergence:
@@ -246,12 +256,14 @@ class PopulationHJAModel(HJAModel):
 
     def _search(self, design: Design, n_nodes: int, **options: Any) -> PopulationOptimum:
         """The largest marginal likelihood of some cells."""
+        if "n_jobs" in options:
+            options["make"] = partial(ChunkedTaste if self.taste else ChunkedMarginal, n_jobs=options.pop("n_jobs"))
         search = search_taste if self.taste else search_population
         return search(design, self.rank, n_nodes, **options)
 
-    def _likelihood(self, design: Design, n_nodes: int, is_free: np.ndarray | None = None) -> Marginal | Propagated:
+    def _likelihood(self, design: Design, n_nodes: int, is_free: np.ndarray | None = None) -> Marginal | TasteMarginal:
         if self.taste:
-            return Propagated(design, Space.of(design, self.rank, has_taste=True), n_nodes, is_free)
+            return TasteMarginal(design, Space.of(design, self.rank, has_taste=True), n_nodes, is_free)
         return Marginal(design, self.rank, n_nodes, is_free)
 
     def _coordinates(self, params: Any) -> np.ndarray:
@@ -263,7 +275,7 @@ class PopulationHJAModel(HJAModel):
         marginal = self._likelihood(self.design, n_quadrature, is_free)
         found = (
             taste_optimum(marginal, values, iterations)
-            if isinstance(marginal, Propagated)
+            if isinstance(marginal, TasteMarginal)
             else optimum_at(marginal, values, iterations)
         )
         return assess_population(self.population_layout, marginal, found)
@@ -338,7 +350,7 @@ class PopulationHJAModel(HJAModel):
         def search(design: Design) -> PopulationOptimum:
             return self._search(design, n_nodes, n_random=0)
 
-        def likelihood(design: Design, found: PopulationOptimum) -> Marginal | Propagated:
+        def likelihood(design: Design, found: PopulationOptimum) -> Marginal | TasteMarginal:
             return self._likelihood(design, n_nodes, found.is_free)
 
         return held_out_loss(self.row_design(), is_test, search, likelihood)
@@ -381,8 +393,8 @@ class PopulationHJAModel(HJAModel):
         True
         """
         marginal, at = self._likelihood(self.design, self._nodes(None)), self._coordinates(params)
-        if isinstance(marginal, Propagated):
-            return draw(marginal, at).loglike
+        if isinstance(marginal, TasteMarginal):
+            return marginal.drawn(at).loglike
         return float(marginal.loglike(at).sum())
 
     def _no_such(self, *args: Any, **kwargs: Any) -> NoReturn:

@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from .. import limits
 from ..model.design import Design
-from ..model.population import Population
+from ..model.population import Population, Space
 from ..model.tangent import centred_basis
 from .propagation import Normal, Part, Propagated
 
@@ -46,38 +46,42 @@ class Drawn(NamedTuple):
     information: np.ndarray
 
 
-def draw(marginal: Propagated, values: np.ndarray) -> Drawn:
-    """Weighted draws of the effects of every judge; always the same ones for a judge, so that results repeat.
+class TasteMarginal(Propagated):
+    """The marginal likelihood of one design, whose judges have tastes of their own: approximate, and by draws.
 
     Examples
     --------
     >>> import hjastats as hja
-    >>> from hjastats.model.population import Space
     >>> design = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel()).design
-    >>> marginal = Propagated(design, Space.of(design, 0, has_taste=True), 512)
+    >>> marginal = TasteMarginal(design, Space.of(design, 0, has_taste=True), 512)
     >>> at = np.full(marginal.space.n, 0.3)
-    >>> drawn = draw(marginal, at)
-    >>> bool(abs(drawn.loglike - marginal.value(at)[0]) < 0.2)
+    >>> bool(abs(marginal.drawn(at).loglike - marginal.value(at)[0]) < 0.2)
     True
     """
-    at, n, n_draws = marginal.space.unpack(values), marginal.space.n, marginal.n_nodes
-    loglike, variance, effective = 0.0, 0.0, np.zeros(marginal.design.n_judges)
-    gradient, information = np.zeros(n), np.zeros((n, n))
-    for part, base, loading, normal in marginal.each(at):
-        some = max(limits.NODES_AT_ONCE // (n_draws * max(part.n.shape[1], n)), 1)
-        for first in range(0, len(part.judges), some):
-            piece = slice(first, first + some)
-            own = Part(*(array[piece] for array in part))
-            here = Normal(*(array[piece] for array in normal))
-            seen = _Piece(marginal, at, own, base[piece], loading[piece], here, n_draws)
-            loglike += float(seen.loglike.sum())
-            effective[own.judges] = seen.effective
-            # Of the log of a mean of weights, by the delta method.
-            variance += float((1.0 / seen.effective - 1.0 / n_draws).sum())
-            more = seen.gradient_and_information()
-            gradient += more[0]
-            information += more[1]
-    return Drawn(loglike, float(np.sqrt(max(variance, 0.0))), effective, gradient, information)
+
+    def of(self, design: Design) -> TasteMarginal:
+        """The same likelihood of other cells."""
+        return TasteMarginal(design, self.space, self.n_nodes, self.is_free, self.first_judge)
+
+    def drawn(self, values: np.ndarray) -> Drawn:
+        """Weighted draws of the effects of every judge; always the same ones for a judge, so that results repeat."""
+        at, n, n_draws = self.space.unpack(values), self.space.n, self.n_nodes
+        loglike, variance, effective = 0.0, 0.0, np.zeros(self.design.n_judges)
+        gradient, information = np.zeros(n), np.zeros((n, n))
+        for part, base, loading, normal in self.each(at):
+            some = max(limits.NODES_AT_ONCE // (n_draws * max(part.n.shape[1], n)), 1)
+            for first in range(0, len(part.judges), some):
+                piece = slice(first, first + some)
+                own, here = Part(*(array[piece] for array in part)), Normal(*(array[piece] for array in normal))
+                seen = _Piece(self, at, own, base[piece], loading[piece], here)
+                loglike += float(seen.loglike.sum())
+                effective[own.judges] = seen.effective
+                # Of the log of a mean of weights, by the delta method.
+                variance += float((1.0 / seen.effective - 1.0 / n_draws).sum())
+                more = seen.gradient_and_information()
+                gradient += more[0]
+                information += more[1]
+        return Drawn(loglike, float(np.sqrt(max(variance, 0.0))), effective, gradient, information)
 
 
 class _Piece:
@@ -91,9 +95,8 @@ class _Piece:
         base: np.ndarray,
         loading: np.ndarray,
         normal: Normal,
-        n_draws: int,
     ) -> None:
-        self.space, self.at = marginal.space, at
+        self.space, self.at, n_draws = marginal.space, at, marginal.n_nodes
         root = np.linalg.cholesky(normal.covariance)
         x = np.stack([_mirrored(marginal.first_judge + int(k), n_draws, root.shape[1]) for k in part.judges])
         self.z = normal.mean[:, None] + np.matmul(x, root.transpose(0, 2, 1))

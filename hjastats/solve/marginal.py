@@ -81,7 +81,7 @@ class Marginal:
     def __init__(self, design: Design, rank: int, n_nodes: int, is_free: np.ndarray | None = None) -> None:
         self.design, self.n_nodes, self.space = design, n_nodes, Space.of(design, rank)
         self.is_free = np.ones(self.space.n_effects, dtype=bool) if is_free is None else is_free
-        self.modes = np.zeros((design.n_judges, int(self.is_free.sum())))
+        self.memory = np.zeros((design.n_judges, int(self.is_free.sum())))
         self.x, self.log_weight = nodes(n_nodes, int(self.is_free.sum()))
 
     @cached_property
@@ -91,8 +91,8 @@ class Marginal:
 
     def _around(self, part: Part, at: Population) -> Around:
         """The integrands of a piece around their modes, which are remembered: next time they are near."""
-        around = around_modes(part, at, self.is_free, self.x, self.log_weight, self.modes[part.judges])
-        self.modes[part.judges] = around.mode
+        around = around_modes(part, at, self.is_free, self.x, self.log_weight, self.memory[part.judges])
+        self.memory[part.judges] = around.mode
         return around
 
     def _gradients(self, around: Around, *, exact: bool = True) -> Gradients:

@@ -13,12 +13,11 @@ from ..data.cells import take
 from ..model.design import Design
 from ..model.population import Population, Space
 from ..model.tangent import from_centred_basis, in_centred_basis
-from .draws import Drawn
+from .draws import Drawn, TasteMarginal
 from .integrands import own_predictors
 from .marginal import Marginal
 from .pooled import maximise_pooled
 from .precision import invert_along
-from .propagation import Propagated
 
 # Standard deviations below which it is tried whether judges differ at all (the likelihood is even in each, so that zero is
 # always stationary), and log-likelihood that zero may cost.
@@ -37,6 +36,9 @@ _HALVINGS = 30
 _LAST_ROUNDS = 6
 # Of what is missing of the complete information: all of it gives Newton's steps, none those of an EM algorithm, always uphill.
 _SHARES = (1.0, 0.9, 0.5, 0.0)
+
+
+Likelihood = Callable[[Design, int, int, np.ndarray], Marginal]
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ def search_population(
     rank: int,
     n_nodes: int,
     *,
+    make: Likelihood = Marginal,
     start: np.ndarray | None = None,
     is_free: np.ndarray | None = None,
     n_random: int = 2,
@@ -129,6 +132,8 @@ def search_population(
 
     Parameters
     ----------
+    make : callable, optional
+        The likelihood, of the same arguments; in this process by default.
     start : ndarray, optional
         Coordinates that replace the starts.
     is_free : ndarray of bool, shape (n_effects,), optional
@@ -138,12 +143,13 @@ def search_population(
     is_free = np.ones(space.n_effects, dtype=bool) if is_free is None else is_free
     few = _few_nodes(n_nodes, space)
     if start is None:
-        climbs = _rough_climbs(design, rank, few, is_free, n_random, rng, maxiter)
+        climbs = _rough_climbs(design, rank, few, make, is_free, n_random, rng, maxiter)
         best, others = climbs[0], tuple(climb.loglike for climb in climbs[1:])
     else:
-        best, others = _curved(Marginal(design, rank, few, is_free), start), ()
-    climb = _climb(Marginal(design, rank, n_nodes, is_free), best.values, maxiter, FOUND, best.inverse)
-    marginal, climb = _at_the_boundary(Marginal(design, rank, n_nodes, is_free), climb, maxiter)
+        best, others = _curved(make(design, rank, few, is_free), start), ()
+    marginal = make(design, rank, n_nodes, is_free)
+    climb = _climb(marginal, best.values, maxiter, FOUND, best.inverse)
+    marginal, climb = _at_the_boundary(marginal, make, climb, maxiter)
     return _finish(marginal, climb, maxiter, others)
 
 
@@ -158,6 +164,7 @@ def _rough_climbs(
     design: Design,
     rank: int,
     n_nodes: int,
+    make: Likelihood,
     is_free: np.ndarray,
     n_random: int,
     rng: np.random.Generator,
@@ -166,7 +173,7 @@ def _rough_climbs(
     """Ends of the starts with few nodes, best first."""
 
     def marginal(r: int) -> Marginal:
-        return Marginal(design, r, n_nodes, np.concatenate([is_free[:1], np.ones(r, dtype=bool), is_free[1 + rank :]]))
+        return make(design, r, n_nodes, np.concatenate([is_free[:1], np.ones(r, dtype=bool), is_free[1 + rank :]]))
 
     first = _climb(marginal(0), _without_directions(design, marginal(0).is_free), maxiter, _ROUGH)
     for r in range(rank):
@@ -271,7 +278,7 @@ def _inverse(information: np.ndarray, fixed: np.ndarray) -> np.ndarray | None:
     return covariance if np.isfinite(covariance).all() else None
 
 
-def _at_the_boundary(marginal: Marginal, climb: _Point, maxiter: int) -> tuple[Marginal, _Point]:
+def _at_the_boundary(marginal: Marginal, make: Likelihood, climb: _Point, maxiter: int) -> tuple[Marginal, _Point]:
     """Hold standard deviations at zero that the likelihood puts there."""
     space = marginal.space
     effects = np.array([0, *range(1 + space.rank, space.n_effects)])
@@ -281,7 +288,7 @@ def _at_the_boundary(marginal: Marginal, climb: _Point, maxiter: int) -> tuple[M
             continue
         values, is_free = climb.values.copy(), marginal.is_free.copy()
         values[position], is_free[effect] = 0.0, False
-        held = Marginal(marginal.design, space.rank, marginal.n_nodes, is_free)
+        held = make(marginal.design, space.rank, marginal.n_nodes, is_free)
         again = _climb(held, values, maxiter, FOUND)
         if again.loglike >= climb.loglike - _SAME:
             marginal, climb = held, again._replace(iterations=climb.iterations + again.iterations)
@@ -322,7 +329,7 @@ def held_out_loss(
     rows: Design,
     is_test: np.ndarray,
     search: Callable[[Design], PopulationOptimum],
-    likelihood: Callable[[Design, PopulationOptimum], Marginal | Propagated],
+    likelihood: Callable[[Design, PopulationOptimum], Marginal | TasteMarginal],
 ) -> float:
     """Log-loss per comparison of held-out rows under the population fitted to the others.
 
@@ -344,7 +351,7 @@ def held_out_loss(
     return losses / float(test.n.sum())
 
 
-def _predictive(marginal: Marginal | Propagated, values: np.ndarray, rows: Design, judge: np.ndarray) -> float:
+def _predictive(marginal: Marginal | TasteMarginal, values: np.ndarray, rows: Design, judge: np.ndarray) -> float:
     """Log-likelihood of rows by averages of their probabilities over the effects of known judges."""
     chances = marginal.average(values, rows, judge, lambda at: rows.response.probabilities(at[0], own_predictors(at)))
     ties = rows.counts.sum(axis=1)
@@ -360,7 +367,7 @@ def _part_of(rows: Design, kept: np.ndarray) -> tuple[Design, np.ndarray]:
     return replace(some, judge=code, n_judges=len(judges)), judges
 
 
-def fixed_movements(marginal: Marginal | Propagated, values: np.ndarray) -> np.ndarray:
+def fixed_movements(marginal: Marginal | TasteMarginal, values: np.ndarray) -> np.ndarray:
     """Movements that are none: rotations of V, and standard deviations that are zero."""
     space = marginal.space
     effects = np.array([0, *range(1 + space.rank, space.n_effects)])

@@ -72,7 +72,8 @@ class Propagated:
         self.n_latent = space.n_effects - 1 + space.n_items - 1
         x, log_weight = nodes(_NODES, 1)
         self._x, self._log_weight = x[:, 0], log_weight
-        self._nu, self._tau = np.zeros(len(design.n)), np.zeros(len(design.n))
+        # nu and tau where they settled last.
+        self.memory = np.zeros((2, len(design.n)))
         self._parts = [self._part(judges) for judges in self._pieces()]
 
     def _pieces(self) -> list[np.ndarray]:
@@ -80,7 +81,9 @@ class Propagated:
         sizes = np.bincount(self.design.judge, minlength=self.design.n_judges)
         order = np.argsort(sizes, kind="stable")
         each = np.maximum(sizes[order] * (self.n_latent + _NODES), self.n_latent**2)
-        ends = np.searchsorted(np.cumsum(each), np.arange(1, each.sum() // limits.NODES_AT_ONCE + 1) * limits.NODES_AT_ONCE)
+        ends = np.searchsorted(
+            np.cumsum(each), np.arange(1, each.sum() // limits.NODES_AT_ONCE + 1) * limits.NODES_AT_ONCE
+        )
         return [piece for piece in np.split(order, np.unique(ends)) if len(piece)]
 
     def _part(self, judges: np.ndarray) -> Part:
@@ -97,7 +100,7 @@ class Propagated:
 
     def _settle(self, part: Part, base: np.ndarray, loading: np.ndarray) -> Normal:
         """Rounds in which all replacements are matched at once, until nothing changes."""
-        nu, tau = self._nu[part.cells] * part.is_there, self._tau[part.cells] * part.is_there
+        nu, tau = self.memory[:, part.cells] * part.is_there
         share, before = 1.0, np.inf
         for _ in range(_ROUNDS):
             normal, middle, spread = self._normal(base, loading, nu, tau)
@@ -112,8 +115,7 @@ class Propagated:
             more = -np.expm1(shrunk) / variance
             nu = nu + share * (moved / variance + middle * more)
             tau = tau + share * more
-        self._nu[part.cells[part.is_there]] = nu[part.is_there]
-        self._tau[part.cells[part.is_there]] = tau[part.is_there]
+        self.memory[:, part.cells[part.is_there]] = nu[part.is_there], tau[part.is_there]
         return normal._replace(loglike=normal.loglike + total.sum(axis=1))
 
     def _normal(
@@ -173,8 +175,8 @@ class Propagated:
         by_base, by_loading = np.zeros((1, len(self.design.n))), np.zeros((1, len(self.design.n), self.n_latent))
         for part, base, loading, normal in self.each(self.space.unpack(values)):
             loglike[part.judges] = normal.loglike
-            tau = self._tau[part.cells]
-            slope = self._nu[part.cells] - tau * (base + np.matmul(loading, normal.mean[:, :, None])[:, :, 0])
+            nu, tau = self.memory[:, part.cells]
+            slope = nu - tau * (base + np.matmul(loading, normal.mean[:, :, None])[:, :, 0])
             along = slope[:, :, None] * normal.mean[:, None] - tau[:, :, None] * np.matmul(loading, normal.covariance)
             by_base[0, part.cells[part.is_there]] = slope[part.is_there]
             by_loading[0, part.cells[part.is_there]] = along[part.is_there]
@@ -211,7 +213,9 @@ class Propagated:
         middle = base[0] + np.einsum("rd,rd->r", loading[0], means[judges])
         spread = np.sqrt(np.einsum("rd,rde,re->r", loading[0], covariances[judges], loading[0], optimize=True))
         weights = np.exp(self._log_weight)
-        return np.asarray(sum(w * summarise((middle + spread * x)[None]) for x, w in zip(self._x, weights, strict=True)))
+        return np.asarray(
+            sum(w * summarise((middle + spread * x)[None]) for x, w in zip(self._x, weights, strict=True))
+        )
 
     def of(self, design: Design) -> Propagated:
         """The same likelihood of other cells."""

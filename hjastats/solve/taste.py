@@ -17,11 +17,10 @@ from .. import limits
 from ..model.design import Design
 from ..model.population import Space
 from ..model.tangent import centred_basis, in_centred_basis
-from .draws import draw
+from .draws import TasteMarginal
 from .pooled import maximise_pooled
 from .population import FOUND, PopulationOptimum, fixed_movements
 from .precision import invert_along
-from .propagation import Propagated
 
 # Standard deviations to begin with; those below which it is tried whether they are zero, and log-likelihood that may cost.
 _FIRST_SPREAD = 0.5
@@ -32,11 +31,11 @@ _ROUGH = 0.3
 _NEAR = 0.03
 _NEWTON_STEPS = 25
 
-Likelihood = Callable[[Space, np.ndarray], Propagated]
+Likelihood = Callable[[Design, Space, int, np.ndarray], TasteMarginal]
 
 
 class _Climb(NamedTuple):
-    marginal: Propagated
+    marginal: TasteMarginal
     values: np.ndarray
     loglike: float
     iterations: int
@@ -52,7 +51,7 @@ def search_taste(
     rank: int,
     n_draws: int,
     *,
-    make: Likelihood | None = None,
+    make: Likelihood = TasteMarginal,
     start: np.ndarray | None = None,
     is_free: np.ndarray | None = None,
     n_random: int = 2,
@@ -66,20 +65,19 @@ def search_taste(
     Parameters
     ----------
     make : callable, optional
-        The likelihood of a space and its free effects; in this process by default.
+        The likelihood, of the same arguments; in this process by default.
     start : ndarray, optional
         Coordinates that replace the starts.
     is_free : ndarray of bool, shape (n_effects,), optional
         Effects in which judges may differ; taste is the last.
     """
     space, rng = Space.of(design, rank, has_taste=True), np.random.default_rng(rng)
-    make = make or (lambda space, is_free: Propagated(design, space, n_draws, is_free))
     is_free = np.ones(space.n_effects, dtype=bool) if is_free is None else is_free
     if start is None:
-        climbs = _first_climbs(design, rank, make, is_free, n_random, rng, maxiter)
+        climbs = _first_climbs(design, rank, n_draws, make, is_free, n_random, rng, maxiter)
         best, others = climbs[0], tuple(climb.loglike for climb in climbs[1:])
     else:
-        best, others = _Climb(make(space, is_free), start, -np.inf, 0), ()
+        best, others = _Climb(make(design, space, n_draws, is_free), start, -np.inf, 0), ()
     climb = _at_the_boundary(_climb(best.marginal, best.values, maxiter), make, maxiter)
     return replace(_finish(climb), others=others)
 
@@ -87,6 +85,7 @@ def search_taste(
 def _first_climbs(
     design: Design,
     rank: int,
+    n_draws: int,
     make: Likelihood,
     is_free: np.ndarray,
     n_random: int,
@@ -95,9 +94,9 @@ def _first_climbs(
 ) -> list[_Climb]:
     """Ends of the starts, best first."""
 
-    def likelihood(r: int) -> Propagated:
+    def likelihood(r: int) -> TasteMarginal:
         some = np.concatenate([is_free[:1], np.ones(r, dtype=bool), is_free[1 + rank :]])
-        return make(Space.of(design, r, has_taste=True), some)
+        return make(design, Space.of(design, r, has_taste=True), n_draws, some)
 
     marginal = likelihood(0)
     climb = _climb(marginal, _without_directions(design, marginal), maxiter, _ROUGH)
@@ -114,7 +113,7 @@ def _first_climbs(
     return sorted(climbs, key=lambda one: -one.loglike)
 
 
-def _without_directions(design: Design, marginal: Propagated) -> np.ndarray:
+def _without_directions(design: Design, marginal: TasteMarginal) -> np.ndarray:
     """Coordinates to begin with: pooled scores, and some spread of all that judges may differ in."""
     space = marginal.space
     values = np.zeros(space.n)
@@ -134,10 +133,12 @@ def _with_direction(climb: _Climb, space: Space) -> np.ndarray:
     size, vectors = np.linalg.eigh(second)
     taste = at.taste or _FIRST_SPREAD
     direction = taste * np.sqrt(size[-1]) * centred_basis(space.n_items) @ vectors[:, -1]
-    return space.pack(replace(at, V=np.column_stack([at.V, direction]), taste=taste if climb.marginal.is_free[-1] else 0.0))
+    return space.pack(
+        replace(at, V=np.column_stack([at.V, direction]), taste=taste if climb.marginal.is_free[-1] else 0.0)
+    )
 
 
-def _climb(marginal: Propagated, start: np.ndarray, maxiter: int, tolerance: float = _NEAR) -> _Climb:
+def _climb(marginal: TasteMarginal, start: np.ndarray, maxiter: int, tolerance: float = _NEAR) -> _Climb:
     """Quasi-Newton steps of scipy's BFGS in standard errors, as the outer products of gradients at the start tell them."""
     metric = marginal.complete_information(start)
     scale = np.linalg.cholesky(metric + 0.05 * np.diag(np.diag(metric)) + 1e-6 * np.trace(metric) * np.eye(len(metric)))
@@ -146,7 +147,9 @@ def _climb(marginal: Propagated, start: np.ndarray, maxiter: int, tolerance: flo
         value, gradient = marginal.value(start + solve_triangular(scale.T, x))
         return -value, -solve_triangular(scale, gradient, lower=True)
 
-    found = minimize(function, np.zeros(len(start)), jac=True, method="BFGS", options={"gtol": tolerance, "maxiter": maxiter})
+    found = minimize(
+        function, np.zeros(len(start)), jac=True, method="BFGS", options={"gtol": tolerance, "maxiter": maxiter}
+    )
     return _Climb(marginal, start + solve_triangular(scale.T, found.x), -float(found.fun), int(found.nit))
 
 
@@ -157,9 +160,10 @@ def _at_the_boundary(climb: _Climb, make: Likelihood, maxiter: int) -> _Climb:
     for position, effect in zip(space.spreads, effects, strict=True):
         if not climb.marginal.is_free[effect] or abs(climb.values[position]) > _SMALL_SPREAD:
             continue
-        values, is_free = climb.values.copy(), climb.marginal.is_free.copy()
+        was = climb.marginal
+        values, is_free = climb.values.copy(), was.is_free.copy()
         values[position], is_free[effect] = 0.0, False
-        held = _climb(make(space, is_free), values, maxiter)
+        held = _climb(make(was.design, space, was.n_nodes, is_free), values, maxiter)
         if held.loglike >= climb.loglike - _SAME:
             held.values[position] = 0.0
             climb = held._replace(iterations=climb.iterations + held.iterations)
@@ -179,9 +183,9 @@ def _finish(climb: _Climb) -> PopulationOptimum:
     return found
 
 
-def taste_optimum(marginal: Propagated, values: np.ndarray, iterations: int = 0) -> PopulationOptimum:
+def taste_optimum(marginal: TasteMarginal, values: np.ndarray, iterations: int = 0) -> PopulationOptimum:
     """Coordinates judged by draws from where they lie."""
-    drawn = draw(marginal, values)
+    drawn = marginal.drawn(values)
     fixed = fixed_movements(marginal, values)
     covariance = invert_along(drawn.information, fixed).covariance
     is_maximum = bool(np.isfinite(covariance).all())
