@@ -248,9 +248,9 @@ class PopulationHJAModel(HJAModel):
 
     def _draws(self, n_quadrature: int | None) -> int:
         chosen = n_draws_for(self.design) if n_quadrature is None else n_quadrature
-        if isinstance(chosen, bool) or not isinstance(chosen, (int, np.integer)) or chosen < limits.FEWEST_DRAWS:
+        if isinstance(chosen, bool) or not isinstance(chosen, (int, np.integer)) or chosen < limits.FEWEST_TASTE_DRAWS:
             raise OptionError(
-                f"n_quadrature must be a number of draws, {limits.FEWEST_DRAWS} or more, with taste=True, got {n_quadrature!r}."
+                f"n_quadrature must be a number of draws, {limits.FEWEST_TASTE_DRAWS} or more, with taste=True, got {n_quadrature!r}."
             )
         return int(chosen)
 

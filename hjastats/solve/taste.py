@@ -43,7 +43,7 @@ class _Climb(NamedTuple):
 
 def n_draws_for(design: Design) -> int:
     """Draws of every judge, fewer where there are many verdicts."""
-    return int(np.clip(limits.DRAWS_IN_ALL // len(design.n), limits.FEWEST_DRAWS, limits.MOST_DRAWS))
+    return int(np.clip(limits.TASTE_DRAWS_IN_ALL // len(design.n), limits.FEWEST_TASTE_DRAWS, limits.MOST_TASTE_DRAWS))
 
 
 def search_taste(
