@@ -111,5 +111,5 @@ class ChunkedTaste(TasteMarginal):
         """Weighted draws of the effects of every judge."""
         answers: list[Drawn] = self._chunks.ask("drawn", values)
         effective = np.concatenate([answer.effective for answer in answers])
-        sums = _sums([(one.loglike, one.error**2, one.gradient, one.information) for one in answers])
-        return Drawn(sums[0], float(np.sqrt(sums[1])), effective, *sums[2:])
+        loglike, variance, gradient = _sums([(one.loglike, one.error**2, one.gradient) for one in answers])
+        return Drawn(loglike, float(np.sqrt(variance)), effective, gradient)

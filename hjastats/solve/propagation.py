@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from .. import limits
+from ..data.cells import take
 from ..model.design import Design
 from ..model.population import Population, Space, predictors
 from .marginal import Gradients, cluster_scores, nodes, parts_of_gradient
@@ -25,6 +26,10 @@ _NODES = 21
 # Change of a mean, in standard deviations, and of the log of a variance, at which a fixed point is found.
 _SETTLED = 1e-9
 _ROUNDS = 200
+# Steps of the differences of the gradient that make the information.
+_STEP = 1e-3
+# Share of the complete information in a first metric.
+_COMPLETE = 0.02
 # Variance of a linear form below which it is a number: a verdict that is not there, or judges who are all alike.
 _NO_VARIANCE = 1e-10
 
@@ -153,10 +158,10 @@ class Propagated:
         flat = eta.reshape(len(eta), -1)
         return self.design.response.loglike(flat, None, *_flat(part)).reshape(eta.shape)
 
-    def derivatives(self, part: Part, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Slopes and curvatures of its negative, (q, k, m)."""
+    def slopes(self, part: Part, eta: np.ndarray) -> np.ndarray:
+        """Its derivative, (q, k, m)."""
         here = self.design.response.derivatives(eta.reshape(len(eta), -1), None, *_flat(part))
-        return here.slope.reshape(eta.shape), here.curvature.reshape(eta.shape)
+        return -here.slope.reshape(eta.shape)
 
     def each(self, at: Population) -> list[tuple[Part, np.ndarray, np.ndarray, Normal]]:
         """Pieces with base, loading and normal approximation."""
@@ -222,10 +227,35 @@ class Propagated:
         return Propagated(design, self.space, self.n_nodes, self.is_free, self.first_judge)
 
     def complete_information(self, values: np.ndarray) -> np.ndarray:
-        """Outer products of the judges' gradients: a first metric of the search."""
+        """A first metric of the search: outer products of the judges' gradients, and a little of the information if effects were seen.
+
+        The latter is there for what few judges leave open; it is much more than there is.
+        """
         design, at = self.design, self.space.unpack(values)
         by_judge = cluster_scores(design, self.space, at, self.rows(values), design.judge, design.n_judges)
-        return by_judge.T @ by_judge
+        result, means = by_judge.T @ by_judge, self.posterior(values)[0]
+        at_once = max(limits.NODES_AT_ONCE // self.n_latent, 1)
+        for first in range(0, len(design.n), at_once):
+            rows = take(design, np.arange(first, min(first + at_once, len(design.n))))
+            moves = np.array([self._along(rows, means, values, unit) for unit in np.eye(len(values))])
+            result += _COMPLETE * (moves * self.memory[1, first : first + at_once]) @ moves.T
+        return result
+
+    def information(self, values: np.ndarray) -> np.ndarray:
+        """Observed information, by differences of the exact gradient."""
+        columns = [
+            (self.value(values - _STEP * unit)[1] - self.value(values + _STEP * unit)[1]) / (2.0 * _STEP)
+            for unit in np.eye(len(values))
+        ]
+        return 0.5 * (np.array(columns) + np.array(columns).T)
+
+    def _along(self, rows: Design, means: np.ndarray, values: np.ndarray, unit: np.ndarray) -> np.ndarray:
+        """Derivative of the linear forms by a coordinate: of a quadratic function, whose differences are exact."""
+        ends = []
+        for side in (0.5, -0.5):
+            base, loading = predictors(rows, self.space.unpack(values + side * unit))
+            ends.append(base[0] + np.einsum("rd,rd->r", loading[0], means[rows.judge]))
+        return ends[0] - ends[1]
 
 
 def _flat(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,6 +1,6 @@
 """The population of judges with tastes of their own: where its marginal likelihood is largest.
 
-Expectation propagation leads near the maximum, Newton steps on the likelihood of draws to it.
+Expectation propagation leads near the maximum, steps along the gradient of the draws to it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from .precision import invert_along
 _FIRST_SPREAD = 0.5
 _SMALL_SPREAD = 0.1
 _SAME = 1e-4
-# Slopes, in standard errors, at which a first and a last climb end; Newton steps after it.
+# Slopes, in standard errors, at which a first and a last climb end; steps after it.
 _ROUGH = 0.3
 _NEAR = 0.03
-_NEWTON_STEPS = 25
+_LAST_STEPS = 60
 
 Likelihood = Callable[[Design, Space, int, np.ndarray], TasteMarginal]
 
@@ -139,9 +139,9 @@ def _with_direction(climb: _Climb, space: Space) -> np.ndarray:
 
 
 def _climb(marginal: TasteMarginal, start: np.ndarray, maxiter: int, tolerance: float = _NEAR) -> _Climb:
-    """Quasi-Newton steps of scipy's BFGS in standard errors, as the outer products of gradients at the start tell them."""
+    """Quasi-Newton steps of scipy's BFGS in standard errors, as a first metric tells them."""
     metric = marginal.complete_information(start)
-    scale = np.linalg.cholesky(metric + 0.05 * np.diag(np.diag(metric)) + 1e-6 * np.trace(metric) * np.eye(len(metric)))
+    scale = np.linalg.cholesky(metric + 1e-3 * np.trace(metric) / len(metric) * np.eye(len(metric)))
 
     def function(x: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = marginal.value(start + solve_triangular(scale.T, x))
@@ -171,34 +171,39 @@ def _at_the_boundary(climb: _Climb, make: Likelihood, maxiter: int) -> _Climb:
 
 
 def _finish(climb: _Climb) -> PopulationOptimum:
-    """Newton steps to where the gradient of the draws is zero; draws follow the population."""
-    values, iterations = climb.values, climb.iterations
-    found = taste_optimum(climb.marginal, values, iterations)
-    for step in range(_NEWTON_STEPS):
-        if not found.is_maximum or found.distance < FOUND:
+    """Steps, in the metric of the information where they begin, to where the gradient of the draws is zero."""
+    marginal, values = climb.marginal, climb.values
+    information, fixed = marginal.information(values), fixed_movements(marginal, values)
+    inverse = invert_along(information, fixed).covariance
+    if not np.isfinite(inverse).all():
+        inverse = invert_along(marginal.complete_information(values), fixed).covariance
+    steps = 0
+    while steps < _LAST_STEPS and np.isfinite(inverse).all():
+        gradient = marginal.drawn(values).gradient
+        move = inverse @ gradient
+        distance = float(np.sqrt(max(gradient @ move, 0.0)))
+        if distance < 0.5 * FOUND:
             break
-        covariance = invert_along(found.information, found.fixed).covariance
-        values = values + min(1.0, np.sqrt(len(values)) / found.distance) * (covariance @ found.gradient)
-        found = taste_optimum(climb.marginal, values, iterations + step + 1)
-    return found
+        values, steps = values + min(1.0, np.sqrt(len(values)) / distance) * move, steps + 1
+    return taste_optimum(marginal, values, climb.iterations + steps)
 
 
 def taste_optimum(marginal: TasteMarginal, values: np.ndarray, iterations: int = 0) -> PopulationOptimum:
     """Coordinates judged by draws from where they lie."""
-    drawn = marginal.drawn(values)
-    fixed = fixed_movements(marginal, values)
-    covariance = invert_along(drawn.information, fixed).covariance
+    drawn, information, fixed = marginal.drawn(values), marginal.information(values), fixed_movements(marginal, values)
+    covariance = invert_along(information, fixed).covariance
     is_maximum = bool(np.isfinite(covariance).all())
     distance = float(np.sqrt(max(drawn.gradient @ covariance @ drawn.gradient, 0.0))) if is_maximum else np.nan
     return PopulationOptimum(
         values,
         drawn.loglike,
         drawn.gradient,
-        drawn.information,
+        information,
         fixed,
         marginal.is_free,
         distance,
         is_maximum,
         iterations,
-        drawn=drawn,
+        (),
+        drawn,
     )
