@@ -193,10 +193,9 @@ def speed() -> None:
 def cluster(n_judges: int = 100_000) -> None:
     from distributed import Client
 
-    data = many_judges(n_judges, n_each=10, n_items=10)
     found = {}
-    for taste, rank in ((False, 1), (True, 0)):
-        model = hja.PopulationHJAModel.from_comparisons(data, rank=rank, taste=taste)
+    for taste, n in ((False, n_judges), (True, n_judges // 50)):
+        model = hja.PopulationHJAModel.from_comparisons(many_judges(n, n_each=10, n_items=10), taste=taste)
         for where in ("one process", "dask"):
             wall, cpu = time.perf_counter(), time.process_time()
             if where == "dask":
@@ -208,7 +207,7 @@ def cluster(n_judges: int = 100_000) -> None:
             else:
                 found[where] = model.fit(n_random=0)
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-            print(f"{model.layout.description:28s} {where:12s} {wall:5.0f} s, {cpu:5.0f} s of CPU here", flush=True)
+            print(f"{n:,d} judges, {model.layout.description:28s} {where:12s} {wall:5.0f} s, {cpu:5.0f} s of CPU here", flush=True)
         one, other = found["one process"], found["dask"]
         print(
             f"log-likelihoods {one.llf:.6f} and {other.llf:.6f}, parameters differ by "
