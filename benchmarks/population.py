@@ -3,7 +3,7 @@
     python benchmarks/population.py heldout [llmfao mtbench cems germanparties]
     python benchmarks/population.py speed
     python benchmarks/population.py coverage 500     (so many panels; intervals of fixed panels beside)
-    python benchmarks/population.py tmb              (R with TMB; processor time, by turns)
+    python benchmarks/population.py tmb [CppAD]      (R with TMB; processor time, by turns)
     python benchmarks/population.py cluster 100000   (so many judges on a local dask cluster, and in one process)
 
     python benchmarks/population.py heldout llmfao fixed(1)     (only labels that contain the last word)
@@ -23,7 +23,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 
 import joblib
 import numpy as np
@@ -190,11 +190,11 @@ def speed() -> None:
         )
 
 
-def cluster(n_judges: int = 100_000) -> None:
+def cluster(n_judges: str = "100000") -> None:
     from distributed import Client
 
     found = {}
-    for taste, n in ((False, n_judges), (True, n_judges // 50)):
+    for taste, n in ((False, int(n_judges)), (True, int(n_judges) // 50)):
         model = hja.PopulationHJAModel.from_comparisons(many_judges(n, n_each=10, n_items=10), taste=taste)
         for where in ("one process", "dask"):
             wall, cpu = time.perf_counter(), time.process_time()
@@ -237,10 +237,10 @@ def covered_by_all(seed: int) -> dict[str, tuple[float, float]]:
     return told
 
 
-def coverage(n: int) -> None:
+def coverage(n: str) -> None:
     """60 judges with 15 verdicts each on 8 items, drawn anew n times."""
     total: dict[str, np.ndarray] = {}
-    for seed in range(n):
+    for seed in range(int(n)):
         for name, (inside, known) in covered_by_all(seed).items():
             total[name] = total.get(name, np.zeros(3)) + [
                 inside / max(known, 1.0),
@@ -253,8 +253,9 @@ def coverage(n: int) -> None:
         print(f"{name:50s} {share:.3f} +- {error:.3f} of {panels_known:.0f} panels", flush=True)
 
 
-def tmb(turns: int = 5) -> None:
+def tmb(*frameworks: str, turns: int = 5) -> None:
     """German parties by R's TMB and by us, in turns: the best processor time of each with errors, after compilation."""
+    frameworks = frameworks or FRAMEWORKS
     scripts, table = DATA.parent / "oracles" / "r" / "scripts", DATA / "r" / "cv_germanparties.csv"
     model = hja.PopulationHJAModel.from_comparisons(comparisons(_germanparties()))
     # As TMB does: one node, one start. Then with the nodes of the default, and with its further starts.
@@ -264,33 +265,25 @@ def tmb(turns: int = 5) -> None:
         "default": {},
     }
     seconds: dict[tuple[int, str], list[float]] = {}
-    with TemporaryDirectory() as folder:
-        for framework in FRAMEWORKS:
-            (Path(folder) / framework).mkdir()
-            shutil.copy(scripts / "btre.cpp", Path(folder) / framework)
-        for _ in range(turns):
-            for framework in FRAMEWORKS:
-                command = [
-                    "Rscript",
-                    Path(__file__).with_name("tmb_judges.R"),
-                    Path(folder) / framework,
-                    table,
-                    "2",
-                    framework,
-                ]
-                lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-                for mode, spent, _loglike in (line.split() for line in lines if line[:1] in ("1", "4")):
-                    seconds.setdefault((int(mode == "4"), f"TMB {framework}"), []).append(float(spent))
-            for rank, (label, how) in product((0, 1), ours.items()):
-                start = time.process_time()
-                _ = model.with_rank(rank).fit(**how, warn_convergence=False).bse  # type: ignore[arg-type]
-                seconds.setdefault((rank, label), []).append(time.process_time() - start)
+    for _, framework in product(range(turns), frameworks):
+        # Where it stays compiled.
+        folder = Path(gettempdir()) / "hjastats-tmb" / framework
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(scripts / "btre.cpp", folder)
+        command = ["Rscript", Path(__file__).with_name("tmb_judges.R"), folder, table, "2", framework]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        for mode, spent, _loglike in (line.split() for line in lines if line[:1] in ("1", "4")):
+            seconds.setdefault((int(mode == "4"), f"TMB {framework}"), []).append(float(spent))
+        for rank, (label, how) in product((0, 1), ours.items()):
+            start = time.process_time()
+            _ = model.with_rank(rank).fit(**how, warn_convergence=False).bse  # type: ignore[arg-type]
+            seconds.setdefault((rank, label), []).append(time.process_time() - start)
     for (rank, label), spent in sorted(seconds.items()):
-        best = {framework: min(seconds[rank, f"TMB {framework}"]) / min(spent) for framework in FRAMEWORKS}
+        best = {framework: min(seconds[rank, f"TMB {framework}"]) / min(spent) for framework in frameworks}
         middle = {
-            framework: np.median(seconds[rank, f"TMB {framework}"]) / np.median(spent) for framework in FRAMEWORKS
+            framework: np.median(seconds[rank, f"TMB {framework}"]) / np.median(spent) for framework in frameworks
         }
-        ratios = ", ".join(f"{name} {best[name]:.1f} (medians {middle[name]:.1f})" for name in FRAMEWORKS)
+        ratios = ", ".join(f"{name} {best[name]:.1f} (medians {middle[name]:.1f})" for name in frameworks)
         print(f"rank {rank} {label:26s} best {1e3 * min(spent):5.0f} ms, as fast as TMB times: {ratios}", flush=True)
 
 
@@ -300,4 +293,4 @@ if __name__ == "__main__":
     if task == "heldout":
         heldout(rest)
     else:
-        {"speed": speed, "tmb": tmb, "coverage": coverage, "cluster": cluster}[task](*map(int, rest))
+        {"speed": speed, "tmb": tmb, "coverage": coverage, "cluster": cluster}[task](*rest)

@@ -39,6 +39,8 @@ BASIS_ITEMS = 60
 NODES_AT_ONCE = 500_000
 # Nodes of a judge up to which starts of Laplace's method climb with several nodes for each effect.
 ROUGH_NODES = 100
+# Squared coordinates of such a fit for every cell of a judge up to which each of its steps has an information of its own.
+CHEAP_INFORMATION = 500
 # Cells of a chunk of judges that a worker takes at a time, if there are more than one for each worker.
 CELLS_IN_CHUNK = 200_000
 # Draws of every judge with a taste of its own: cells times draws, and the fewest and the most.

@@ -139,7 +139,7 @@ class PopulationView(ParameterView):
         self.V = pd.DataFrame(directions, self.mu.index, range(1, layout.rank + 1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PopulationFit(Fit):
     """Everything that is known after a fit of judges as a sample.
 

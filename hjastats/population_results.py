@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .data.arrays import check_option
-from .diagnostics.findings import Finding
+from .diagnostics.findings import Findings
 from .diagnostics.population import find_population
 from .errors import ComparisonError, OptionError
 from .export import checksum, to_document
@@ -349,7 +349,7 @@ class PopulationResults(HJAResults):
         return type(self)(self.model, fit, self.choices.drop(index="errors", errors="ignore"))
 
     @cached_property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> Findings:
         """What to know before believing the fit, in words."""
         return find_population(self.fit, self.model.observations)
 

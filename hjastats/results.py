@@ -24,7 +24,7 @@ from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 
 from .data.arrays import check_alpha, check_option
 from .diagnostics.diagnosis import Diagnosis, judge_facts
-from .diagnostics.findings import Finding, find
+from .diagnostics.findings import Findings, find
 from .diagnostics.fragility import Fragility, fragility
 from .diagnostics.order import has_order
 from .diagnostics.residuals import deviance_residuals, pearson_residuals
@@ -105,9 +105,7 @@ class HJAResults(GenericLikelihoodModelResults):
 
     def __init__(self, model: HJAModel, fit: Fit, choices: pd.DataFrame | None = None) -> None:
         self.model, self.fit = model, fit
-        self._choices = (
-            pd.DataFrame(columns=[*CHOICES], index=pd.Index([], name="what")) if choices is None else choices
-        )
+        self._choices = choices
         # Scores without a consensus, or with fewer directions than the rank, have no parameters: refused here, not later.
         _ = fit.parts
         LikelihoodModelResults.__init__(self, model, None, None, scale=1.0, use_t=False)
@@ -421,6 +419,8 @@ class HJAResults(GenericLikelihoodModelResults):
         model HJA(1): asked for
         errors nonrobust: verdicts are decided, and no prompt repeats
         """
+        if self._choices is None:
+            return pd.DataFrame(columns=[*CHOICES], index=pd.Index([], name="what"))
         return self._choices
 
     @property
@@ -1380,16 +1380,15 @@ class HJAResults(GenericLikelihoodModelResults):
     # Words and figures
 
     @cached_property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> Findings:
         """What the data and the fit give reason to say, each checked condition either way.
 
         Examples
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> for finding in result.findings:
-        ...     if finding.is_warning:
-        ...         print(finding)
+        >>> for text in result.findings.warnings:
+        ...     print(text)
         'judge-first' picks the first item in 87.2% of its comparisons (87.2% of the decided ones, 95% interval 83.6% to 90.4%).
         Disagreement is dominated by 'judge-5' (h = 2.65), against a median h of 0.88: refit without to see.
         """
@@ -1726,7 +1725,7 @@ def _in_three_lines(results: HJAResults) -> str:
     if ahead:
         others = others if first == "no item" else [first, *others]
         first = f"{' and '.join(ahead[:2])}{' and others' if len(ahead) > 2 else ''} (no finite score)"
-    n_warnings = sum(finding.is_warning for finding in results.findings)
+    n_warnings = len(results.findings.warnings)
     told = {0: "no warnings", 1: "1 warning"}.get(n_warnings, f"{n_warnings} warnings")
     errors = fit.choice.description.split(". The ")[0].rstrip(".")
     errors = errors[:1].lower() + errors[1:]

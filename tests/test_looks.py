@@ -95,6 +95,7 @@ OBJECTS = {
     "models": lambda fit: hja.compare(fit, fit.model.with_rank(0).fit()),
     "selection": lambda fit: hja.select_rank(fit.model.comparisons, ranks=[0, 1]),
     "diagnosis": lambda fit: fit.diagnose(),
+    "findings": lambda fit: fit.findings,
     "card": lambda fit: fit.judges.card(HOSTILE["judge-1"]),
     "panel of judges": lambda fit: fit.judges.panel(keep="ranking"),
     "redundancy": lambda fit: fit.judges.redundancy(),

@@ -203,7 +203,7 @@ class _LabelTable:
         # A label that is no item, or that the user's codes settle, is item -2 and equals none of the row's items.
         label_item = np.array([item_index.get(spelled(_text(label)), -2) for label in self.labels], dtype=np.intp)
         label_item[self.is_settled] = -2
-        outcome = np.take(self.meaning, self.index)
+        outcome = self.meaning.take(self.index, mode="clip")
         if (label_item >= 0).any():
             row_item = label_item[self.index]
             named = np.where(row_item == pairs.second_index, 0.0, _UNKNOWN)

@@ -21,11 +21,11 @@ def _found(names: Names, given: Given, **needed: Any) -> Found | None:
     """The needed columns with judge and weight; None unless all are there, and where the user names items or verdicts."""
     if names_pairs(given):
         return None
-    columns = {
-        role: names.find(*((aliases,) if isinstance(aliases, str) else aliases)) for role, aliases in needed.items()
-    }
-    if None in columns.values():
-        return None
+    columns: Found = {}
+    for role, aliases in needed.items():
+        columns[role] = names.find(*((aliases,) if isinstance(aliases, str) else aliases))
+        if columns[role] is None:
+            return None
     return columns | {"judge": find_judge(names, given), "weight": find_weight(names, given)}
 
 

@@ -117,8 +117,13 @@ class Names:
 
     def find(self, *aliases: str) -> Hashable | None:
         """The first of some names that one column has, and no other."""
-        found = (_matches(self.folded, [alias]) for alias in aliases)
-        return next((same[0] for same in found if len(same) == 1), None)
+        for alias in aliases:
+            same = self.folded.get(alias, [])
+            if alias in same:
+                return alias
+            if len(same) == 1:
+                return same[0]
+        return None
 
     def numbered(self) -> dict[str, list[Hashable]]:
         """Columns whose names differ in a last letter or number only, by what they share: ``model_a``, ``model_b``, ...

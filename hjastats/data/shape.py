@@ -117,7 +117,7 @@ def find_pair(names: Names) -> tuple[Hashable, Hashable] | None:
 def names_pairs(given: Given) -> bool:
     """Whether the user has named columns that only a table of pairs has."""
     roles = given.roles
-    return any(column is not None for column in (roles.first, roles.second, roles.outcome, roles.first_wins))
+    return not (roles.first is roles.second is roles.outcome is roles.first_wins is None)
 
 
 def find_judge(names: Names, given: Given) -> Hashable | None:

@@ -171,27 +171,28 @@ class Reader:
 
     def _of_frame(self, frame: pd.DataFrame) -> Table:
         names: list[Hashable] = [*frame.columns]
-        recognised = recognise(names, self.given, self.shape) or self._by_content(frame)
+        recognised = recognise(names, self.given, self.shape) or self._by_content(frame, Names(names))
         if recognised is not None:
             shape, found = recognised
             laid = shape.lay(frame, found, self.given)
         else:
-            count = self._count_column(frame)
+            count = self._count_column(frame, names)
             laid = Laid(frame, find_roles(names, self.given.roles, self.given.has_judge, count))
             laid = replace(laid, has_order=laid.roles.outcome is not None or laid.roles.first_wins is not None)
         if self.given.cluster is not None and laid.cluster is None:
             laid = replace(laid, cluster=named_column(names, self.given.cluster, "cluster"))
         if self.given.has_judge and laid.roles.judge is None and laid.judge is None:
             refuse_no_judge(names)
-        if laid.is_own and laid.roles.weight is None and (count := self._count_column(frame)) is not None:
-            raise ComparisonError("pass ", *ask_count(count)[1], ".")
+        if recognised is not None and laid.is_own and laid.roles.weight is None:
+            count = self._count_column(frame, names)
+            if count is not None:
+                raise ComparisonError("pass ", *ask_count(count)[1], ".")
         kept = _kept(laid, self.keep)
         return Table(laid, kept, None if laid.is_own else np.ones(len(laid.frame), dtype=np.int64))
 
-    def _by_content(self, frame: pd.DataFrame) -> Any:
+    def _by_content(self, frame: pd.DataFrame, names: Names) -> Any:
         """A table with a column for each judge, known by the verdicts in them."""
-        names, given = Names(list(frame.columns)), self.given
-        pair = find_pair(names)
+        given, pair = self.given, find_pair(names)
         if self.shape == PAIRS or pair is None or names_pairs(given) or names.find(*OUTCOME_COLUMNS) is not None:
             return None
         columns = verdict_columns(frame, [*pair])
@@ -205,10 +206,10 @@ class Reader:
             )
         return SHAPES["wide"], {"first": pair[0], "second": pair[1], "verdicts": columns, "weight": None}
 
-    def _count_column(self, frame: pd.DataFrame) -> Hashable | None:
+    def _count_column(self, frame: pd.DataFrame, names: list[Hashable]) -> Hashable | None:
         """A column that may say how often each verdict was given, if nothing was said of weights."""
         roles = self.given.roles
-        name = Names(list(frame.columns)).find(*COUNT_COLUMNS)
+        name = Names(names).find(*COUNT_COLUMNS)
         if name is None or name in roles.taken() or roles.weight is not None or roles.first_wins is not None:
             return None
         if frame[name].dtype.kind not in "iuf":

@@ -10,8 +10,8 @@ import pandas as pd
 from .. import limits
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column, swap_report
-from ..looks import Piece, Shown, Table, Warned
-from .findings import Finding
+from ..looks import Piece, Shown, Table
+from .findings import Findings
 from .order import decided_shares, has_order
 
 
@@ -21,7 +21,7 @@ class Diagnosis(Shown):
 
     Attributes
     ----------
-    findings : list of Finding
+    findings : Findings
         Every condition that was checked, each stated either way.
     judges : pandas.DataFrame
         Per judge: comparisons, tie_rate, dropped, first_share with an exact 95% interval, position (from a fit with position
@@ -30,19 +30,17 @@ class Diagnosis(Shown):
         Likelihood-ratio test of the position effects the model lacks; None if it has them or they cannot be fitted.
     """
 
-    findings: list[Finding]
+    findings: Findings
     judges: pd.DataFrame
     position_test: Any
 
     @property
     def warnings(self) -> list[str]:
         """The findings that should make one hesitate."""
-        return [finding.text for finding in self.findings if finding.is_warning]
+        return self.findings.warnings
 
     def _shown(self) -> list[Piece]:
-        pieces: list[Piece] = [Warned(text) for text in self.warnings]
-        pieces = pieces or ["Nothing was found that speaks against the fit."]
-        pieces += [f"  {finding.text}" for finding in self.findings if not finding.is_warning]
+        pieces: list[Piece] = [*self.findings._shown()]
         if self.position_test is not None:
             statistic, p_value, df = self.position_test
             pieces.append(

@@ -15,6 +15,7 @@ from ..errors import SizeError, spelled
 from ..fitted import Fit, Observations
 from ..inference.estimates import leverage, sensitivity
 from ..inference.score_tests import ScoreTest, judge_term_test
+from ..looks import Piece, Shown, Warned
 from ..model.grades import points_of_scale
 from ..model.response import Response, is_soft
 from ..model.terms import Term
@@ -64,10 +65,28 @@ class Finding:
         return self.text
 
 
-def find(fit: Fit, observed: Observations) -> list[Finding]:
+class Findings(Shown, list[Finding]):
+    """Everything that was checked, which prints what warns first."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What should make one hesitate."""
+        return [finding.text for finding in self if finding.is_warning]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was checked and found fine, or is as it should be."""
+        return [finding.text for finding in self if not finding.is_warning]
+
+    def _shown(self) -> list[Piece]:
+        warned: list[Piece] = [Warned(text) for text in self.warnings]
+        return [*(warned or ["Nothing was found that speaks against the fit."]), *(f"  {text}" for text in self.notes)]
+
+
+def find(fit: Fit, observed: Observations) -> Findings:
     """Check everything that can be checked from a fit and its data."""
     data, together = observed.data, _dependence(fit, observed)
-    return [
+    found = [
         _convergence(fit),
         Finding("optima", len(fit.search.values) != 1 or is_below_supremum(fit), optima_text(fit)),
         *([Finding("errors", True, _sentence(fit.why_no_errors))] if fit.why_no_errors else []),
@@ -85,6 +104,7 @@ def find(fit: Fit, observed: Observations) -> list[Finding]:
         *_leverages(fit),
         *_misfit(fit, observed),
     ]
+    return Findings(found)
 
 
 def _misfit(fit: Fit, observed: Observations) -> list[Finding]:

@@ -10,7 +10,7 @@ from ..fitted import Observations
 from ..population import PopulationFit
 from ..solve.draws import Drawn
 from ..words import counted, quoted
-from .findings import NEARLY_SINGULAR, Finding
+from .findings import NEARLY_SINGULAR, Finding, Findings
 
 # Standard deviation of a loading, in log-odds, below which a direction is hardly one.
 SLIGHT = 0.05
@@ -20,9 +20,10 @@ FEW_DRAWS = 10.0
 LARGE = 10.0
 
 
-def find_population(fit: PopulationFit, observed: Observations) -> list[Finding]:
+def find_population(fit: PopulationFit, observed: Observations) -> Findings:
     """Check everything that can be checked of a sample of judges."""
-    return [_convergence(fit), _quadrature(fit), _sample(fit, observed), *_zero(fit), *_taste(fit), *_separated(fit)]
+    found = [_convergence(fit), _quadrature(fit), _sample(fit, observed), *_zero(fit), *_taste(fit), *_separated(fit)]
+    return Findings(found)
 
 
 def _convergence(fit: PopulationFit) -> Finding:

@@ -178,8 +178,8 @@ def _root(matrices: np.ndarray) -> np.ndarray:
 def new_judge_probabilities(fit: PopulationFit, rows: Design, alpha: float = 0.05) -> pd.DataFrame:
     """Expected preference of a judge nobody has seen yet for the first item, with intervals on the logit scale.
 
-    By Stein's identity the expectation moves with the covariance of the predictors by half its expected second derivatives, and with
-    their loadings by those derivatives times the loading.
+    By Stein's identity the expectation moves with the covariance of the predictors by half its expected second derivatives, and
+    with their loadings by those derivatives times the loading.
     """
     at, response = fit.population, rows.response
     worth = np.array(list(response.verdicts.values()))

@@ -71,7 +71,7 @@ class Population:
 
 @dataclass(frozen=True)
 class Space:
-    """Coordinates of populations: shared, means, sds, mu and V in a basis of centred item vectors, sensitivity, and taste if it has one.
+    """Coordinates of populations: shared, means, sds, mu and V in a basis of centred item vectors, sensitivity, and taste.
 
     Examples
     --------

@@ -250,7 +250,8 @@ class PopulationHJAModel(HJAModel):
         chosen = n_draws_for(self.design) if n_quadrature is None else n_quadrature
         if isinstance(chosen, bool) or not isinstance(chosen, (int, np.integer)) or chosen < limits.FEWEST_TASTE_DRAWS:
             raise OptionError(
-                f"n_quadrature must be a number of draws, {limits.FEWEST_TASTE_DRAWS} or more, with taste=True, got {n_quadrature!r}."
+                f"n_quadrature must be a number of draws, {limits.FEWEST_TASTE_DRAWS} or more, with taste=True, "
+                f"got {n_quadrature!r}."
             )
         return int(chosen)
 
@@ -321,8 +322,8 @@ class PopulationHJAModel(HJAModel):
         --------
         >>> import hjastats as hja
         >>> model = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel())
-        >>> model.with_taste().fit().population.loc["sd[taste]", "estimate"].round(1)
-        np.float64(0.5)
+        >>> model.with_taste().fit().population["estimate"].round(1).to_dict()
+        {'sd[gamma]': 0.6, 'sd[taste]': 0.5}
         """
         return PopulationHJAModel(**self._same_data(), rank=self.rank, taste=taste)
 

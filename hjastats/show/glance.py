@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from .. import limits
-from ..diagnostics.findings import Finding
+from ..diagnostics.findings import Findings
 from ..fitted import Fit
 from ..inference.estimates import estimates
 from ..inference.ranks import leading_places
@@ -15,7 +15,7 @@ from ..looks import Piece, Table, Title, Warned
 from ..words import number
 
 
-def at_a_glance(fit: Fit, findings: Sequence[Finding], told: Sequence[str]) -> list[Piece]:
+def at_a_glance(fit: Fit, findings: Findings, told: Sequence[str]) -> list[Piece]:
     """Its lines of text, with the leading items and the warnings between them.
 
     Places are worked out where that is quick; further items have scores and standard errors.
@@ -24,7 +24,7 @@ def at_a_glance(fit: Fit, findings: Sequence[Finding], told: Sequence[str]) -> l
     places = leading_places(fit) if n <= limits.RANKED_OF_MANY else None
     table = _scores(fit) if places is None else _places(places)
     more = [f"and {n - len(table):,} more items in .consensus"] if len(table) < n else []
-    warned = [Warned(finding.text) for finding in findings if finding.is_warning]
+    warned = [Warned(text) for text in findings.warnings]
     return [Title(told[0]), told[1], Table(table, missing="–"), *more, *warned, *told[2:]]
 
 

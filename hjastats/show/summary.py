@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_params
 
 from .. import words
-from ..diagnostics.findings import Finding
+from ..diagnostics.findings import Findings
 from ..fitted import Fit
 from ..inference.estimates import estimates, leverage
 from ..inference.population import population_table
@@ -42,9 +42,7 @@ class Heading:
     title: str | None = None
 
 
-def summarise(
-    fit: Fit, findings: Sequence[Finding], heading: Heading, *, alpha: float = 0.05, max_rows: int = 60
-) -> Summary:
+def summarise(fit: Fit, findings: Findings, heading: Heading, *, alpha: float = 0.05, max_rows: int = 60) -> Summary:
     """Header, one table for every block of ``BLOCKS``, and the findings in words."""
     title = heading.title or f"{fit.layout.structure.title} results"
     # No results object is needed: everything is given.
@@ -240,12 +238,10 @@ def _table(labels: list[str], rows: list[list[str]], header: list[str], name: st
     return SimpleTable(rows, header, labels, title=name, txt_fmt=look)
 
 
-def _notes(fit: Fit, findings: Sequence[Finding]) -> dict[str, list[str]]:
-    warnings = [finding.text for finding in findings if finding.is_warning]
-    fine = [finding.text for finding in findings if not finding.is_warning]
+def _notes(fit: Fit, findings: Findings) -> dict[str, list[str]]:
     held = [] if fit.restriction is None else [f"Fitted under the constraints {', '.join(fit.restriction.labels)}."]
-    heading = "Warnings:" if warnings else "Warnings: none."
-    return {heading: warnings, "Notes:": [*fine, *held, fit.choice.description, _constraints(fit)]}
+    heading = "Warnings:" if findings.warnings else "Warnings: none."
+    return {heading: findings.warnings, "Notes:": [*findings.notes, *held, fit.choice.description, _constraints(fit)]}
 
 
 def _constraints(fit: Fit) -> str:

@@ -7,6 +7,7 @@ judges; threads, processes or the workers of a dask cluster, joblib's backends, 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def chunks_of(design: Design, n_jobs: int | None) -> list[tuple[Design, slice]]:
     cuts = np.searchsorted(ends, ends[-1] * np.arange(1, n) / n, side="left") + 1
     bounds = np.unique([0, *np.minimum(cuts, design.n_judges), design.n_judges]).tolist()
     result = []
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, last in pairwise(bounds):
         cells = np.arange(ends[first - 1] if first else 0, ends[last - 1])
         own = take(design, cells)
         result.append((replace(own, judge=own.judge - first, n_judges=last - first), slice(first, last)))

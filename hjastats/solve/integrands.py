@@ -22,7 +22,7 @@ from ..model.response import Derivatives, statistics
 # Movement of a mode, in standard deviations of an effect, below which it is found: the step that told so is still taken, and
 # steps are quadratic.
 _AT_MODE = 1e-7
-_MODE_STEPS = 200
+_MODE_STEPS = 2000
 
 
 class Part(NamedTuple):

@@ -21,8 +21,8 @@ from ..model.tangent import centred_basis, in_centred_basis
 from .integrands import Around, Part, around_modes, curvatures_of, parts_of, slopes_of, times
 from .louis import by_item, complete_and_missing
 
-# Of the differences of the gradient that make the information of Laplace's method.
-_STEP = 1e-4
+# Of the differences of the gradient that make the information of Laplace's method; they are right to as many digits.
+_STEP = 1e-5
 
 
 @lru_cache(maxsize=16)
@@ -180,7 +180,7 @@ class Marginal:
     def average(
         self, values: np.ndarray, rows: Design, judges: np.ndarray, summarise: Callable[[np.ndarray], np.ndarray]
     ) -> np.ndarray:
-        """Averages over the effects of some judges (their positions) given their verdicts, of functions of predictors (p, n_rows)."""
+        """Averages over the effects of some judges (their positions) given their verdicts, of functions of predictors (p, n)."""
         base, loading = predictors(rows, self.space.unpack(values))
         known, place = np.unique(judges, return_inverse=True)
         z, weights = self.draws(values, known)
@@ -198,11 +198,9 @@ class Marginal:
         """
         if not self.is_laplace:
             return self.curved(values).information
-        columns = [
-            (self.value(values - _STEP * unit)[1] - self.value(values + _STEP * unit)[1]) / (2.0 * _STEP)
-            for unit in np.eye(len(values))
-        ]
-        return 0.5 * (np.array(columns) + np.array(columns).T)
+        here, steps = self.value(values)[1], _STEP * np.eye(len(values))
+        columns = np.array([here - self.value(values + step)[1] for step in steps]) / _STEP
+        return 0.5 * (columns + columns.T)
 
     @property
     def is_laplace(self) -> bool:

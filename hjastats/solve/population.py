@@ -25,10 +25,10 @@ _SMALL_SPREAD = 0.1
 _SAME = 1e-5
 # Of the starts.
 _FIRST_SPREAD = 0.5
-_FEW_NODES = 3
+_FEW_NODES = 2
 # In standard errors: a step that ends the climb of a start, the longest step of each coordinate, and the distance at which a
 # maximum is found.
-_ROUGH = 0.05
+_ROUGH = 0.3
 _LONGEST = 3.0
 FOUND = 1e-6
 # How often a step is halved, and how often the information is taken anew on the last steps.
@@ -82,12 +82,13 @@ class PopulationOptimum:
 
 
 class _Point(NamedTuple):
-    """Coordinates with log-likelihood, gradient, and an inverse information, as metric of the next step."""
+    """Coordinates with log-likelihood, gradient, an inverse information as metric of the next step, and the information if known."""
 
     values: np.ndarray
     loglike: float
     gradient: np.ndarray
     inverse: np.ndarray
+    information: np.ndarray | None = None
     iterations: int = 0
 
     @property
@@ -98,6 +99,11 @@ class _Point(NamedTuple):
     def distance(self) -> float:
         """Length of the next step in standard errors."""
         return float(np.sqrt(max(self.gradient @ self.step, 0.0)))
+
+    @property
+    def promise(self) -> float:
+        """Log-likelihood that the next step is to reach."""
+        return self.loglike + 0.5 * self.distance**2
 
     def turned(self, values: np.ndarray, loglike: float, gradient: np.ndarray) -> _Point:
         """Another point, its metric this one's, corrected for how the gradient changed between them.
@@ -186,7 +192,7 @@ def _rough_climbs(
         for _ in range(n_random):
             begin = replace(at, V=size * rng.standard_normal(at.V.shape))
             climbs.append(_climb(marginal(rank), marginal(rank).space.pack(begin), maxiter, _ROUGH))
-    return sorted(climbs, key=lambda climb: -climb.loglike)
+    return sorted(climbs, key=lambda climb: -climb.promise)
 
 
 def _without_directions(design: Design, is_free: np.ndarray) -> np.ndarray:
@@ -237,11 +243,13 @@ def _with_direction(smaller: Marginal, values: np.ndarray, direction: np.ndarray
 def _climb(
     marginal: Marginal, start: np.ndarray, maxiter: int, tolerance: float, inverse: np.ndarray | None = None
 ) -> _Point:
-    """Newton steps, or, from an inverse information, quasi-Newton ones, which ask for none (Jamshidian and Jennrich 1997).
+    """Steps uphill, until the next one is shorter than the tolerance, in standard errors.
 
-    They end when the next one is shorter than the tolerance, in standard errors.
+    They are Newton's where the information is cheap, quasi-Newton ones from an inverse information elsewhere (Jamshidian and
+    Jennrich 1997).
     """
-    here = _curved(marginal, start) if inverse is None else _Point(start, *marginal.value(start), inverse)
+    is_newton = _is_cheap(marginal)
+    here = _curved(marginal, start) if is_newton or inverse is None else _Point(start, *marginal.value(start), inverse)
     for iteration in range(maxiter):
         distance, step = here.distance, here.step
         if distance < tolerance:
@@ -249,7 +257,7 @@ def _climb(
         step *= min(1.0, _LONGEST * np.sqrt(len(step)) / distance)
         for _ in range(_HALVINGS):
             values = here.values + step
-            there = _curved(marginal, values) if inverse is None else here.turned(values, *marginal.value(values))
+            there = _curved(marginal, values) if is_newton else here.turned(values, *marginal.value(values))
             # Up to rounding: near the maximum there is nothing more to gain.
             if there.loglike >= here.loglike + 1e-4 * (here.gradient @ step) - 1e-12 * abs(here.loglike):
                 break
@@ -260,16 +268,22 @@ def _climb(
     return here._replace(iterations=maxiter)
 
 
+def _is_cheap(marginal: Marginal) -> bool:
+    """Whether the information costs little beside the likelihood; of Laplace's method it does not."""
+    per_judge = len(marginal.design.n) / marginal.design.n_judges
+    return not marginal.is_laplace and marginal.space.n**2 <= limits.CHEAP_INFORMATION * per_judge
+
+
 def _curved(marginal: Marginal, values: np.ndarray) -> _Point:
     """A point with the metric of Newton's steps, or of some between those and an EM algorithm's that lead uphill."""
     found, fixed = marginal.curved(values), fixed_movements(marginal, values)
     for share in _SHARES:
         inverse = _inverse(found.complete - share * found.missing, fixed)
         if inverse is not None:
-            return _Point(values, found.loglike, found.gradient, inverse)
+            return _Point(values, found.loglike, found.gradient, inverse, found.information)
     # A product with nothing, as the sensitivity to no consensus is, has no information of its own.
     raised = found.complete + 1e-3 * np.diag(found.complete).mean() * np.eye(len(values))
-    return _Point(values, found.loglike, found.gradient, np.linalg.inv(raised))
+    return _Point(values, found.loglike, found.gradient, np.linalg.inv(raised), found.information)
 
 
 def _inverse(information: np.ndarray, fixed: np.ndarray) -> np.ndarray | None:
@@ -297,29 +311,30 @@ def _at_the_boundary(marginal: Marginal, make: Likelihood, climb: _Point, maxite
 
 def _finish(marginal: Marginal, climb: _Point, maxiter: int, others: tuple[float, ...]) -> PopulationOptimum:
     """The information where a climb ended, and steps in its metric to the last digits."""
-    found = optimum_at(marginal, climb.values, climb.iterations)
+    found = _judged(marginal, climb)
     for _ in range(_LAST_ROUNDS):
         if found.distance < FOUND:
             break
         metric = _inverse(found.information, found.fixed) if found.is_maximum else None
         last = _climb(marginal, found.values, maxiter, FOUND, metric)
-        found = optimum_at(marginal, last.values, found.iterations + last.iterations)
+        found = _judged(marginal, last._replace(iterations=found.iterations + last.iterations))
     return replace(found, others=others)
+
+
+def _judged(marginal: Marginal, at: _Point) -> PopulationOptimum:
+    """Whether a point is a maximum."""
+    known = None if marginal.is_laplace else at.information
+    information = marginal.information(at.values) if known is None else known
+    fixed = fixed_movements(marginal, at.values)
+    inverse = _inverse(information, fixed)
+    left = np.nan if inverse is None else at._replace(inverse=inverse).distance
+    ends = left, inverse is not None, at.iterations
+    return PopulationOptimum(at.values, at.loglike, at.gradient, information, fixed, marginal.is_free, *ends)
 
 
 def optimum_at(marginal: Marginal, values: np.ndarray, iterations: int = 0) -> PopulationOptimum:
     """Coordinates that were found before, judged again from where they lie."""
-    if marginal.is_laplace:
-        (loglike, gradient), information = marginal.value(values), marginal.information(values)
-    else:
-        loglike, gradient, *rest = marginal.curved(values)
-        information = rest[0] - rest[1]
-    fixed = fixed_movements(marginal, values)
-    inverse = _inverse(information, fixed)
-    distance = np.nan if inverse is None else float(np.sqrt(max(gradient @ inverse @ gradient, 0.0)))
-    return PopulationOptimum(
-        values, loglike, gradient, information, fixed, marginal.is_free, distance, inverse is not None, iterations
-    )
+    return _judged(marginal, _curved(marginal, values)._replace(iterations=iterations))
 
 
 # Prediction of what was held out

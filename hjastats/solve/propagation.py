@@ -227,7 +227,7 @@ class Propagated:
         return Propagated(design, self.space, self.n_nodes, self.is_free, self.first_judge)
 
     def complete_information(self, values: np.ndarray) -> np.ndarray:
-        """A first metric of the search: outer products of the judges' gradients, and a little of the information if effects were seen.
+        """A first metric of the search: outer products of judges' gradients, and a little of the information if effects were seen.
 
         The latter is there for what few judges leave open; it is much more than there is.
         """

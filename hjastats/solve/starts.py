@@ -75,6 +75,16 @@ def judgewise_scores(cells: Cells, offset: np.ndarray | float | None = None) -> 
     return _newton_scores(cells, cells.known_odds if offset is None else offset)
 
 
+def _pooled_and_judgewise(cells: Cells, offset: np.ndarray | float | None) -> tuple[np.ndarray, np.ndarray]:
+    """Both of the above in one computation: everybody is one judge more."""
+    known = cells.known_odds if offset is None else offset
+    judge = np.concatenate([cells.judge, np.full_like(cells.judge, cells.n_judges)])
+    twice = (np.concatenate([values] * 2) for values in (cells.first, cells.second, cells.n, cells.y))
+    everybody = Cells(judge, *twice, cells.n_judges + 1, cells.n_items)
+    scores = _newton_scores(everybody, known if np.ndim(known) == 0 else np.concatenate([known] * 2))
+    return scores[-1], scores[:-1]
+
+
 class Quadratic:
     """What every judge's comparisons tell about its scores: a quadratic function around scores of its own.
 
@@ -146,7 +156,7 @@ class Quadratic:
             blocks = (directions.reshape(-1, n_items) @ self._side_by_side).reshape(
                 *stack, -1, n_items
             ) @ directions.swapaxes(-1, -2)
-            return np.moveaxis(blocks.reshape(*stack, q, cells.n_judges, q), -2, -3)
+            return blocks.reshape(*stack, q, cells.n_judges, q).swapaxes(-2, -3)
         blocks = np.empty((*stack, cells.n_judges, q, q))
         # One number per cell at a time: tables of all of them would be larger than the cells themselves.
         for which in np.ndindex(*stack):
@@ -221,8 +231,8 @@ def _with_ridge(blocks: np.ndarray, ridge: float) -> np.ndarray:
 
 def initialise(cells: Cells, rank: int) -> np.ndarray:
     """Scores of alg:initialize: pooled consensus plus the strongest judge-centred residual directions."""
-    pooled = pooled_scores(cells)
-    residual = _residual(pooled, judgewise_scores(cells))
+    pooled, judgewise = _pooled_and_judgewise(cells, None)
+    residual = _residual(pooled, judgewise)
     directions = leading_directions(residual, rank)
     return pooled + residual @ directions.T @ directions
 
@@ -354,7 +364,7 @@ def _judgewise_starts(
 def _low_rank_starts(
     cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator, offset: np.ndarray | float | None
 ) -> np.ndarray:
-    pooled, judgewise = pooled_scores(cells, offset), judgewise_scores(cells, offset)
+    pooled, judgewise = _pooled_and_judgewise(cells, offset)
     panels = np.stack([_residual(pooled, judgewise), equal_strength(judgewise)[:, None] * judgewise, judgewise])
     panels = np.concatenate([panels, _random_panels(judgewise, n_random, rng)])
     directions = leading_directions(panels, structure.rank + 1)

@@ -12,10 +12,11 @@ from statsmodels.tools.numdiff import approx_fprime, approx_hess
 from hjastats.data.cells import Cells, collapse
 from hjastats.errors import ComparisonError, IdentificationError
 from hjastats.model.design import Design
-from hjastats.model.response import Derivatives, draw_outcomes, expected_outcome, typical
+from hjastats.model.response import Derivatives, draw_outcomes, expected_outcome, third_derivatives, typical
 from hjastats.model.responses import ADJACENT, BINARY, DAVIDSON, ORDINAL, RESPONSES
 from hjastats.model.structures import LowRank, Pooled
 from hjastats.model.terms import Term, TermKind, Terms
+from hjastats.solve.integrands import curvatures_of
 from hjastats.solve.search import no_terms, search
 
 # Central first and second differences of sums of a few terms of order one to ten.
@@ -153,6 +154,23 @@ def test_derivatives_are_those_of_finite_differences_in_all_predictors(response,
         for q in range(n_own):
             hessian[1 + p, which, 1 + q, which] = here.own_curvature[p, q]
     np.testing.assert_allclose(hessian.reshape(len(at), len(at)), approx_hess(at, value), atol=SECOND)
+
+
+@pytest.mark.parametrize("response", [BINARY, DAVIDSON, ADJACENT.check(np.array([0.0, 0.25, 0.5, 1.0]))])
+def test_third_derivatives_are_those_of_finite_differences(response):
+    rng = np.random.default_rng(4)
+    p, n = len(response.parameters), np.array([3.0, 1.0])
+    at, y = rng.standard_normal((1 + p, 2)), np.zeros(2)
+    counts = response.counts(np.array([0.0, 1.0])) * n[:, None]
+
+    def here(predictors):
+        return response.derivatives(predictors[0], predictors[1:] if p else None, n, y, counts)
+
+    step = 1e-5
+    for i in range(1 + p):
+        moved = step * (np.arange(1 + p) == i)[:, None]
+        expected = (curvatures_of(here(at + moved)) - curvatures_of(here(at - moved))) / (2.0 * step)
+        np.testing.assert_allclose(third_derivatives(response, here(at), n)[i], expected, atol=1e-8)
 
 
 @ALL

@@ -52,6 +52,10 @@ def test_the_fit_is_a_maximum_of_the_marginal_likelihood(result):
             assert fit.marginal.value(fit.found.values + side * unit)[0] <= fit.loglike + 1e-9
 
 
+def test_the_first_line_says_what_was_fitted(data, result):
+    assert repr(result).splitlines()[0].startswith(f"population HJA(1) + position: {len(data):,} comparisons of ")
+
+
 def test_swapping_the_two_items_turns_the_position_effect_only(data, result):
     frame = data.to_frame()
     swapped = hja.Comparisons.from_arrays(frame.judge, frame["second"], frame["first"], 1.0 - frame.outcome)
@@ -468,7 +472,9 @@ def test_a_file_with_taste_gives_the_same_results(tasteful, tmp_path):
 def test_summary_and_report_speak_of_draws(tasteful):
     result, _ = tasteful
     text = str(result.summary())
-    assert "sd[taste]" in text and "tastes of their own" in text and "expectation propagation" in text
+    assert "sd[taste]" in text
+    assert "tastes of their own" in text
+    assert "expectation propagation" in text
     assert "sd[taste]" in result.report()
 
 

@@ -10,8 +10,9 @@ from scipy.special import expit, logsumexp
 
 import hjastats as hja
 from hjastats.model.population import Population, Space, predictors
+from hjastats.solve.integrands import around_modes, parts_of
 from hjastats.solve.marginal import Marginal, nodes
-from hjastats.solve.population import search_population
+from hjastats.solve.population import FOUND, search_population
 
 # Differences of the log-likelihood in single steps of 1e-5.
 BY_DIFFERENCES = 1e-7
@@ -65,6 +66,34 @@ def test_the_information_of_two_directions_and_ties_is_right_too():
     at = 0.2 * np.random.default_rng(3).standard_normal(marginal.space.n)
     found = -differences(lambda values: marginal.value(values)[1], at)
     np.testing.assert_allclose(marginal.information(at), found, atol=1e-5)
+
+
+def test_modes_are_found_from_far_away_however_steep_the_integrand():
+    design = small_panel(8, n_rows=200)
+    space = Space.of(design, 1)
+    at = space.unpack(8.0 * np.random.default_rng(9).standard_normal(space.n))
+    x, log_weight = nodes(1, 3)
+    (part,) = parts_of(design, 1)
+    far = 30.0 * np.random.default_rng(10).standard_normal((design.n_judges, 3))
+    free = np.ones(3, dtype=bool)
+    ends = [around_modes(part, at, free, x, log_weight, near) for near in (far, np.zeros_like(far))]
+    np.testing.assert_allclose(ends[0].mode, ends[1].mode, atol=1e-8)
+    # Where the slope is that of the prior.
+    base, loading = predictors(design, at)
+    odds = base[0] + np.einsum("rd,rd->r", loading[0], ends[0].mode[design.judge])
+    pull = (design.y - design.n * expit(odds))[:, None] * loading[0]
+    total = np.array([np.bincount(design.judge, column, design.n_judges) for column in pull.T]).T
+    np.testing.assert_allclose(total, ends[0].mode, atol=1e-5)
+
+
+def test_newton_and_quasi_newton_steps_end_at_the_same_maximum(set_limits):
+    design = small_panel(6, n_judges=30, n_rows=400)
+    newton = search_population(design, 1, 5)
+    set_limits(CHEAP_INFORMATION=0)
+    quasi = search_population(design, 1, 5)
+    assert quasi.iterations > newton.iterations
+    assert quasi.loglike == pytest.approx(newton.loglike, abs=1e-6)
+    assert max(quasi.distance, newton.distance) < FOUND
 
 
 def test_held_effects_change_neither_value_nor_gradient_where_their_spread_is_zero():

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ... import limits
 from ...diagnostics.cards import judge_cards
-from ...diagnostics.findings import Finding
+from ...diagnostics.findings import Findings
 from ...fitted import Fit, Observations
 from ...inference.estimates import consensus
 from ...inference.ranks import leading_places
@@ -75,7 +75,7 @@ class Subject:
     ----------
     fit : Fit
     observed : Observations
-    findings : sequence of Finding
+    findings : Findings
     heading : Heading
     relatives : pandas.DataFrame or None
         The comparison with neighbouring models, if they were fitted.
@@ -85,7 +85,7 @@ class Subject:
 
     fit: Fit
     observed: Observations
-    findings: Sequence[Finding]
+    findings: Findings
     heading: Heading
     relatives: pd.DataFrame | None
     choices: Sequence[tuple[str, str, str]] = ()
@@ -118,8 +118,8 @@ def _content(subject: Subject, title: str | None) -> dict[str, Any]:
     return {
         "title": title or "Ranking report",
         "verdict": verdict(observed.data, ranking, fit.ahead, doubts),
-        "warnings": [finding.text for finding in findings if finding.is_warning],
-        "checks": [finding.text for finding in findings if not finding.is_warning],
+        "warnings": findings.warnings,
+        "checks": findings.notes,
         "choices": list(subject.choices),
         "ranking": _ranking_table(fit, ranking),
         "judges": table(cards, "What the data and the model say about each judge", JUDGES, "judge"),
