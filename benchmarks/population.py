@@ -207,7 +207,10 @@ def cluster(n_judges: str = "100000") -> None:
             else:
                 found[where] = model.fit(n_random=0)
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-            print(f"{n:,d} judges, {model.layout.description:28s} {where:12s} {wall:5.0f} s, {cpu:5.0f} s of CPU here", flush=True)
+            print(
+                f"{n:,d} judges, {model.layout.description:28s} {where:12s} {wall:5.0f} s, {cpu:5.0f} s of CPU here",
+                flush=True,
+            )
         one, other = found["one process"], found["dask"]
         print(
             f"log-likelihoods {one.llf:.6f} and {other.llf:.6f}, parameters differ by "
@@ -242,11 +245,8 @@ def coverage(n: str) -> None:
     total: dict[str, np.ndarray] = {}
     for seed in range(int(n)):
         for name, (inside, known) in covered_by_all(seed).items():
-            total[name] = total.get(name, np.zeros(3)) + [
-                inside / max(known, 1.0),
-                known > 0,
-                (inside / max(known, 1.0)) ** 2,
-            ]
+            share = inside / max(known, 1.0)
+            total[name] = total.get(name, np.zeros(3)) + np.array([share, known > 0, share**2])
     for name, (inside, panels_known, squares) in total.items():
         share = inside / panels_known
         error = np.sqrt(max(squares / panels_known - share**2, 0.0) / panels_known)

@@ -323,7 +323,7 @@ class PopulationHJAModel(HJAModel):
         >>> import hjastats as hja
         >>> model = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel())
         >>> model.with_taste().fit().population["estimate"].round(1).to_dict()
-        {'sd[gamma]': 0.6, 'sd[taste]': 0.5}
+        {'sd[gamma]': 0.7, 'sd[taste]': 0.5}
         """
         return PopulationHJAModel(**self._same_data(), rank=self.rank, taste=taste)
 

@@ -82,7 +82,7 @@ class PopulationOptimum:
 
 
 class _Point(NamedTuple):
-    """Coordinates with log-likelihood, gradient, an inverse information as metric of the next step, and the information if known."""
+    """Coordinates with log-likelihood, gradient, an inverse information as metric of the next step, the information if known."""
 
     values: np.ndarray
     loglike: float
