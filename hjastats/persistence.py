@@ -220,6 +220,8 @@ def _model(options: dict[str, Any], stored: dict[str, Any]) -> HJAModel:
     arguments["ties"] = "half" if options["ties"] == "drop" else options["ties"]
     if cls.takes_rank:
         arguments["rank"] = int(options["rank"])
+    if options.get("taste"):
+        arguments["taste"] = True
     # Files written before there were offsets have none.
     offset = stored.get("offset")
     arguments["offset"] = None if offset is None else pd.Series(offset, name=options.get("offset_name"))
