@@ -4,6 +4,7 @@
     python benchmarks/population.py speed
     python benchmarks/population.py coverage 500     (so many panels; intervals of fixed panels beside)
     python benchmarks/population.py tmb [CppAD]      (R with TMB; processor time, by turns)
+    python benchmarks/population.py cluster 100000   (so many judges on a local dask cluster, and in one process)
 
     python benchmarks/population.py heldout llmfao fixed(1)     (only labels that contain the last word)
 
@@ -24,6 +25,7 @@ from itertools import product
 from pathlib import Path
 from tempfile import gettempdir
 
+import joblib
 import numpy as np
 import pandas as pd
 
@@ -106,8 +108,8 @@ def candidates(
 ) -> dict[str, Callable[[hja.Comparisons], hja.HJAResults]]:
     """What is compared, under its label."""
 
-    def population(data: hja.Comparisons, rank: int) -> hja.HJAResults:
-        model = hja.PopulationHJAModel.from_comparisons(data, rank=rank, position=position)
+    def population(data: hja.Comparisons, rank: int, taste: bool = False) -> hja.HJAResults:
+        model = hja.PopulationHJAModel.from_comparisons(data, rank=rank, position=position, taste=taste)
         return model.fit(warn_convergence=False)
 
     def fixed(data: hja.Comparisons, rank: int, alpha: float, terms: bool) -> hja.HJAResults:
@@ -119,6 +121,7 @@ def candidates(
 
     fits: dict[str, Callable[[hja.Comparisons], hja.HJAResults]] = {"BTL": pooled}
     fits |= {f"population({r})": partial(population, rank=r) for r in ranks}
+    fits |= {f"taste({r})": partial(population, rank=r, taste=True) for r in ranks[:2]}
     for r, terms, alpha in product(range(highest + 1), (False, True) if position else (False,), RIDGES):
         label = f"fixed({r}) ridge {alpha}" + (" with terms" if terms else "")
         fits[label] = partial(fixed, rank=r, alpha=alpha, terms=terms)
@@ -183,6 +186,35 @@ def speed() -> None:
             f"{label:16s} {len(model.judges):6,d} judges, rank 1 with errors: {cpu:.1f} s of CPU, {wall:.1f} s; peak "
             f"{memory:.2f} GB; "
             f"log-likelihood {result.llf:.3f}, converged {result.converged}",
+            flush=True,
+        )
+
+
+def cluster(n_judges: str = "100000") -> None:
+    from distributed import Client
+
+    found = {}
+    for taste, n in ((False, int(n_judges)), (True, int(n_judges) // 50)):
+        model = hja.PopulationHJAModel.from_comparisons(many_judges(n, n_each=10, n_items=10), taste=taste)
+        for where in ("one process", "dask"):
+            wall, cpu = time.perf_counter(), time.process_time()
+            if where == "dask":
+                with (
+                    Client(n_workers=2, threads_per_worker=1, dashboard_address=None),
+                    joblib.parallel_config("dask"),
+                ):
+                    found[where] = model.fit(n_random=0)
+            else:
+                found[where] = model.fit(n_random=0)
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            print(
+                f"{n:,d} judges, {model.layout.description:28s} {where:12s} {wall:5.0f} s, {cpu:5.0f} s of CPU here",
+                flush=True,
+            )
+        one, other = found["one process"], found["dask"]
+        print(
+            f"log-likelihoods {one.llf:.6f} and {other.llf:.6f}, parameters differ by "
+            f"{np.abs(one.params - other.params).max():.1e}, errors by {np.abs(one.bse - other.bse).max():.1e}",
             flush=True,
         )
 
@@ -261,4 +293,4 @@ if __name__ == "__main__":
     if task == "heldout":
         heldout(rest)
     else:
-        {"speed": speed, "tmb": tmb, "coverage": coverage}[task](*rest)
+        {"speed": speed, "tmb": tmb, "coverage": coverage, "cluster": cluster}[task](*rest)

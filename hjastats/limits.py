@@ -42,6 +42,12 @@ ROUGH_NODES = 100
 # Squared coordinates of such a fit for every cell of a judge up to which each of its steps has an information of its own: 2.0
 # times for rank 2 on 192 respondents of German parties. Beyond, informations cost more than likelihoods.
 CHEAP_INFORMATION = 500
+# Cells of a chunk of judges that a worker takes at a time, if there are more than one for each worker.
+CELLS_IN_CHUNK = 200_000
+# Draws of every judge with a taste of its own: cells times draws, and the fewest and the most.
+TASTE_DRAWS_IN_ALL = 20_000_000
+FEWEST_TASTE_DRAWS = 64
+MOST_TASTE_DRAWS = 1024
 # Cells beyond which such a fit has no random starts beside the one that looks for the next direction.
 RANDOM_STARTS_CELLS = 100_000
 # Judges below which a sample says little about how judges differ.

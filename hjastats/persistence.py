@@ -60,7 +60,9 @@ def load_results(source: str | Path) -> HJAResults:
     """
     document = _read(source)
     try:
-        return _rebuild(document)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # What cannot be is infinite, and refused.
+            return _rebuild(document)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, OverflowError, np.linalg.LinAlgError) as error:
         if isinstance(error, ComparisonError):
             raise
@@ -134,9 +136,7 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
     shape = (len(layout.judges), len(layout.terms.own)), (len(layout.terms.shared),)
     if at.scores.shape != (len(layout.judges), len(layout.items)) or (at.judge.shape, at.shared.shape) != shape:
         raise ComparisonError("the estimate in the file does not have the shape of its model: not loaded.")
-    with np.errstate(over="ignore", invalid="ignore"):
-        # What cannot be is infinite here, and refused below.
-        loglike = -evaluate(design, at).value
+    loglike = -evaluate(design, at).value
     if not abs(loglike - stored["loglike"]) <= 1e-8 * max(1.0, abs(loglike)):
         raise ComparisonError(
             f"the file claims a log-likelihood of {stored['loglike']:.6f}, its data and estimate give {loglike:.6f}: not loaded."
@@ -232,6 +232,8 @@ def _model(options: dict[str, Any], stored: dict[str, Any]) -> HJAModel:
     arguments["ties"] = "half" if options["ties"] == "drop" else options["ties"]
     if cls.takes_rank:
         arguments["rank"] = int(options["rank"])
+    if options.get("taste"):
+        arguments["taste"] = True
     # Files written before there were offsets have none.
     offset = stored.get("offset")
     arguments["offset"] = None if offset is None else pd.Series(offset, name=options.get("offset_name"))

@@ -16,11 +16,12 @@ import pandas as pd
 from .errors import ContrastError
 from .fitted import DISTINCT_STRENGTHS, CovarianceChoice, Fit
 from .model.decomposition import Decomposition
-from .model.design import Coefficients, Design
+from .model.design import Coefficients
 from .model.population import Population, PopulationLayout, Reported
 from .model.quantities import LENGTHS, ParameterView, Quantities
 from .model.response import Response
 from .model.structures import Pooled
+from .solve.draws import TasteMarginal
 from .solve.marginal import Marginal
 from .solve.population import PopulationOptimum
 from .solve.precision import FreeCovariance, invert_along
@@ -147,12 +148,12 @@ class PopulationFit(Fit):
     Attributes
     ----------
     found : PopulationOptimum
-    marginal : Marginal
-        The likelihood, with the nodes of its quadrature.
+    marginal : Marginal or TasteMarginal
+        The likelihood, with the nodes of its quadrature, or its draws.
     """
 
     found: PopulationOptimum = None  # type: ignore[assignment]
-    marginal: Marginal = None  # type: ignore[assignment]
+    marginal: Marginal | TasteMarginal = None  # type: ignore[assignment]
 
     # Where it is
 
@@ -301,9 +302,8 @@ class PopulationFit(Fit):
     def score_errors(self) -> np.ndarray:
         """Conditional standard errors of the judges' predicted scores, shape (n_judges, n_items)."""
         at = self.population
-        weights = np.hstack([at.sensitivity * at.mu[:, None], at.V])
-        inner = self.predicted[1][:, : 1 + at.rank, : 1 + at.rank]
-        return np.sqrt(np.einsum("id,kde,ie->ki", weights, inner, weights, optimize=True))
+        weights = at.score_loading
+        return np.sqrt(np.einsum("id,kde,ie->ki", weights, self.predicted[1], weights, optimize=True))
 
     @cached_property
     def is_ambiguous(self) -> np.ndarray:
@@ -324,16 +324,16 @@ class PopulationFit(Fit):
 
 
 def assess_population(
-    layout: PopulationLayout, design: Design, found: PopulationOptimum, n_nodes: int
+    layout: PopulationLayout, marginal: Marginal | TasteMarginal, found: PopulationOptimum
 ) -> PopulationFit:
     """The fit at the optimum of a search."""
-    marginal = Marginal(design, layout.rank, n_nodes, found.is_free)
     empty = Coefficients(np.zeros((0, 0)), np.zeros((0, 0)), np.zeros(0))
     value, path = -found.loglike, tuple(-loglike for loglike in found.path or (found.loglike,))
     best = Optimum(empty, value, value, found.distance, found.is_maximum, found.iterations, path)
     n_starts = 1 + len(found.others)
     search = Search(best, (value,), (n_starts,), 0)
     tangent = Pooled().tangent(np.zeros((len(layout.judges), len(layout.items))))
+    method = "draws" if layout.has_taste else "quadrature"
     return PopulationFit(
-        layout, design, search, tangent, None, "quadrature", "observed", found=found, marginal=marginal
+        layout, marginal.design, search, tangent, None, method, "observed", found=found, marginal=marginal
     )

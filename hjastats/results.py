@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -22,7 +22,7 @@ from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults, t_test_pairwise
 from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 
-from .data.arrays import check_alpha, check_option
+from .data.arrays import check_alpha, check_option, check_type
 from .data.formulas import SAFE_NAMES, refuse_code
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Findings, find
@@ -1497,6 +1497,8 @@ class HJAResults(GenericLikelihoodModelResults):
         model-J            10    -1.1374     0.0870    -1.3078     -0.9669
         ==================================================================
         """
+        check_type("yname", yname, (str, NoneType), "a text")
+        check_type("title", title, (str, NoneType), "a text")
         check_alpha(alpha)
         if not isinstance(max_rows, int | np.integer) or max_rows < 0:
             raise OptionError(f"max_rows must be a whole number from 0, got {max_rows!r}.")
@@ -1520,6 +1522,8 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> result.summary2().tables[1].iloc[0].round(3).to_dict()
         {'Coef.': 0.313, 'Std.Err.': 0.039, 'z': 7.961, 'P>|z|': 0.0, '[0.025': 0.236, '0.975]': 0.39}
         """
+        check_type("yname", yname, (str, NoneType), "a text")
+        check_type("title", title, (str, NoneType), "a text")
         check_alpha(alpha)
         table = Summary2()
         table.add_base(self, alpha, float_format, title, xname or list(self._names), yname)

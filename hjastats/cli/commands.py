@@ -26,7 +26,6 @@ from ..front.search import possible_positions
 from ..inference.decisions import SCALES
 from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
-from ..model.structures import Sampled
 from ..models import BTLModel, HJAModel, JAModel, PopulationHJAModel
 from ..results import HJAResults, compare
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
@@ -312,11 +311,6 @@ def run_plan(chosen: argparse.Namespace) -> None:
     write = _by_ending(PLANS, chosen.output)
     with said(chosen):
         result = options.fit(chosen, options.read(chosen))
-        if result.fit.layout.structure.kind == Sampled.kind:
-            raise options.UsageError(
-                "a plan says which judge to ask, and judges who are a sample have no parameters of their own: "
-                "--judges pooled gives parameters to those with many verdicts."
-            )
         enough = result.plan.stopping(chosen.goal)
         asked = result.plan.next(
             chosen.budget, chosen.goal, cost=_prices(chosen.cost), batch=chosen.batch, rng=chosen.seed

@@ -63,7 +63,8 @@ def _one_thread() -> AbstractContextManager[object]:
         return nullcontext()
     from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(1)
+    single: AbstractContextManager[object] = threadpool_limits(1)
+    return single
 
 
 def _with_dashes(arguments: Sequence[str]) -> list[str]:

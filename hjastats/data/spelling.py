@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 
 from ..words import and_more
 
-# Zero width (space, joiners, word joiner, byte order mark), soft hyphen, marks of direction.
-_INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e]")
+# Control characters but white space, zero width (space, joiners, word joiner, byte order mark), soft hyphen, marks of direction.
+_INVISIBLE = re.compile("[\\x00-\\x08\\x0e-\\x1b\\x7f\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e]")
 
 
 def tidy(label: str) -> str:

@@ -8,11 +8,14 @@ from .. import limits
 from ..data.graph import levels_of_wins
 from ..fitted import Observations
 from ..population import PopulationFit
+from ..solve.draws import Drawn
 from ..words import counted, quoted
 from .findings import NEARLY_SINGULAR, Finding, Findings
 
 # Standard deviation of a loading, in log-odds, below which a direction is hardly one.
 SLIGHT = 0.05
+# Number of equally weighted draws below which a judge's likelihood is little more than noise.
+FEW_DRAWS = 10.0
 # Spread of sensitivities, whose mean is one, at which that mean is next to zero.
 LARGE = 10.0
 
@@ -51,12 +54,28 @@ def _has_no_consensus(fit: PopulationFit) -> bool:
 
 
 def _quadrature(fit: PopulationFit) -> Finding:
+    if fit.found.drawn is not None:
+        return _draws(fit, fit.found.drawn)
     nodes, effects = fit.marginal.n_nodes, int(fit.found.is_free.sum())
     if nodes == 1:
         text = "Judges are integrated out by Laplace's method (one node), which is biased where they have few verdicts."
         return Finding("quadrature", True, text)
     what = f"{nodes} nodes for each of {counted(effects, 'effect')}"
     return Finding("quadrature", False, f"Judges are integrated out by adaptive Gauss-Hermite quadrature with {what}.")
+
+
+def _draws(fit: PopulationFit, drawn: Drawn) -> Finding:
+    n, least = fit.marginal.n_nodes, float(drawn.effective.min())
+    text = (
+        f"Judges are integrated out by {n:,} draws each around expectation propagation; the Monte-Carlo error of the "
+        f"log-likelihood is {drawn.error:.2g}"
+    )
+    if least < FEW_DRAWS:
+        judge = fit.layout.judges[int(drawn.effective.argmin())]
+        return Finding(
+            "quadrature", True, f"{text}, those of {quoted([judge])} are worth {least:.2g} only: raise n_quadrature."
+        )
+    return Finding("quadrature", False, f"{text}, every judge's draws are worth {least:,.0f} or more.")
 
 
 def _sample(fit: PopulationFit, observed: Observations) -> Finding:

@@ -95,8 +95,10 @@ class SampleSearch(Search):
             return
         self.step(f"population of rank {candidate[1]}, position {candidate[0] or 'none'}")
         # The direction along which judges differ most is a start that needs no others; two may be mixed.
-        self.fits[candidate] = self._population(candidate).fit(
-            n_quadrature=NODES, n_random=max(int(candidate[1]) - 1, 0), rng=self.asked.seed, warn_convergence=False
+        n_random = max(int(candidate[1]) - 1, 0)
+        model = self._population(candidate)
+        self.fits[candidate] = model.fit(
+            n_quadrature=NODES, n_random=n_random, rng=self.asked.seed, warn_convergence=False
         )
 
     def _fit_all(self) -> None:

@@ -138,8 +138,10 @@ def is_regular(small: Candidate, large: Candidate) -> bool:
     scopes = {term.name: term.scope for term in small.fit.layout.terms}
     if isinstance(large.fit, PopulationFit):
         # Variances against zero lie on the boundary: spread_test and rank_test are about them.
-        own = [[term.name for term in fit.layout.terms.own] for fit in (small.fit, large.fit)]
-        return isinstance(small.fit, PopulationFit) and low == high and own[0] == own[1]
+        if not isinstance(small.fit, PopulationFit):
+            return False
+        own = [fit.space_layout.effects[1 + fit.layout.rank :] for fit in (small.fit, large.fit)]
+        return low == high and own[0] == own[1]
     if any(term.held and scopes.get(term.name) != term.scope for term in layout.terms):
         return False
     return low == high or (low, high) == (-1, 0) or high == max_rank(len(layout.judges), len(layout.items))

@@ -20,7 +20,7 @@ from ..model.design import Design
 from ..model.population import Population, predictors
 from ..model.response import expected_outcome, verdict_slopes
 from ..population import PopulationFit
-from ..solve.marginal import Gradients, Marginal, cluster_scores, nodes, parts_of_gradient
+from ..solve.marginal import Gradients, cluster_scores, nodes, parts_of_gradient
 from ..solve.precision import DenseCovariance
 from .clusters import Clusters, read_clusters
 from .hypotheses import wald_test
@@ -83,7 +83,7 @@ def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 
     """
     (a, b), at, space = _pairs(fit, first, second), fit.population, fit.marginal.space
     gap, taste = at.mu[a] - at.mu[b], at.V[a] - at.V[b]
-    spread = np.sqrt((at.sensitivity * gap) ** 2 + np.square(taste).sum(axis=1))
+    spread = np.sqrt(np.square(at.score_loading[a] - at.score_loading[b]).sum(axis=1))
     table = pd.DataFrame(index=_pair_index(fit, a, b))
     with np.errstate(divide="ignore", invalid="ignore"):
         probit = np.where(spread > 0, gap / spread, np.inf * np.sign(gap))
@@ -97,6 +97,7 @@ def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 
             mu=by_gap * items,
             V=-gap[i] / spread[i] ** 3 * np.outer(items, taste[i]),
             sensitivity=-at.sensitivity * gap[i] ** 3 / spread[i] ** 3,
+            taste=None if at.taste is None else -2.0 * at.taste * gap[i] / spread[i] ** 3,
         )
         errors[i] = np.sqrt(fit.covariance.variances(space.gradient(by)[None])[0])
     table["share"], table["std_err"] = ndtr(probit), stats.norm.pdf(probit) * errors
@@ -123,13 +124,14 @@ def _nothing(at: Population) -> Population:
         np.zeros_like(at.shared),
         np.zeros_like(at.means),
         np.zeros_like(at.sds),
+        None if at.taste is None else 0.0,
     )
 
 
 def new_judge_scores(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
     """Prediction intervals of the scores of a judge nobody has seen yet: spread of judges and error of the estimate together."""
     at, layout = fit.population, fit.layout
-    spread = (at.sensitivity * at.mu) ** 2 + np.square(at.V).sum(axis=1)
+    spread = np.square(at.score_loading).sum(axis=1)
     where = layout.slices["mu"]
     error = fit.errors(np.arange(where.start, where.stop))
     half = stats.norm.ppf(1.0 - alpha / 2.0) * np.sqrt(spread + error**2)
@@ -154,14 +156,7 @@ def predict_known(fit: PopulationFit, rows: Design, summarise: Callable[[np.ndar
     summarise : callable
         Of the predictors (p, n_cells), such as probabilities of verdicts; the last axis is that of the cells.
     """
-    base, loading = predictors(rows, fit.population)
-    known, place = np.unique(rows.judge, return_inverse=True)
-    z, weights = fit.marginal.draws(fit.found.values, known)
-    total: Any = 0.0
-    for q in range(z.shape[1]):
-        at = base + np.einsum("prd,rd->pr", loading, z[place, q])
-        total = total + weights[place, q] * summarise(at)
-    return np.asarray(total)
+    return fit.marginal.average(fit.found.values, rows, rows.judge, summarise)
 
 
 def predict_new(fit: PopulationFit, rows: Design, summarise: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -184,23 +179,25 @@ def _root(matrices: np.ndarray) -> np.ndarray:
 def new_judge_probabilities(fit: PopulationFit, rows: Design, alpha: float = 0.05) -> pd.DataFrame:
     """Expected preference of a judge nobody has seen yet for the first item, with intervals on the logit scale.
 
-    By Stein's identity the expectation moves with the covariance of the predictors by half its expected second derivatives; in
-    terms of
-    loadings, by the expected slope times the effect.
+    By Stein's identity the expectation moves with the covariance of the predictors by half its expected second derivatives, and
+    with their loadings by those derivatives times the loading.
     """
     at, response = fit.population, rows.response
     worth = np.array(list(response.verdicts.values()))
-    x, log_weight = nodes(11 if fit.marginal.space.n_effects <= 3 else 7, fit.marginal.space.n_effects)
-    weight = np.exp(log_weight)
     base, loading = predictors(rows, at)
-    mean, by_base, by_loading = 0.0, np.zeros_like(base), np.zeros_like(loading)
-    for point, w in zip(x, weight, strict=True):
-        there = base + loading @ point
+    x, log_weight = nodes(_NODES_OF_NEW, len(base))
+    root = _root(np.einsum("prd,qrd->rpq", loading, loading))
+    mean, by_base, by_root = 0.0, np.zeros_like(base), np.zeros_like(root)
+    for point, w in zip(x, np.exp(log_weight), strict=True):
+        there = base + (root @ point).T
         chances, by_odds, by_own = verdict_slopes(response, there[0], there[1:] if len(there) > 1 else None)
         mean = mean + w * expected_outcome(response, chances)
         slopes = np.stack([worth @ by_odds, *(worth @ own for own in by_own)])
         by_base += w * slopes
-        by_loading += w * slopes[:, :, None] * point
+        by_root += w * slopes.T[:, :, None] * point
+    # Expected slopes times the root's normal vector are the second derivatives times the root.
+    second = np.matmul(by_root, np.linalg.pinv(root))
+    by_loading = np.einsum("rpq,qrd->prd", second, loading)
     p = np.asarray(mean)
     gradients = np.array(
         [
@@ -277,7 +274,7 @@ def _meat(fit: PopulationFit, observed: Observations, clusters: Clusters, correc
     """Outer products of the expected gradients of clusters, given the verdicts of their judges; corrected, times n / (n - 1)."""
     order = np.argsort(observed.rows.judge, kind="stable")
     rows = take(observed.rows, order)
-    marginal = Marginal(rows, fit.layout.rank, fit.marginal.n_nodes, fit.found.is_free)
+    marginal = fit.marginal.of(rows)
     slopes = marginal.rows(fit.found.values)
     code = clusters.code[order]
     scores = cluster_scores(rows, marginal.space, fit.population, slopes, code, clusters.n)
@@ -328,6 +325,11 @@ def check_spread(fit: PopulationFit, effect: str) -> int:
         For what is no effect, or for sensitivities where there is no consensus, or with directions that take part in them.
     """
     layout = fit.space_layout
+    if layout.has_taste:
+        raise ContrastError(
+            "with individual taste the likelihood is known up to the noise of draws, which a likelihood ratio does not stand: test "
+            "without it, .with_taste(False)."
+        )
     testable = ["gamma", *layout.terms.own_names]
     if not isinstance(effect, str) or effect not in testable:
         raise ContrastError(

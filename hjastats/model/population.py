@@ -1,7 +1,8 @@
 """Judges as a sample: what is assumed about the judges they are drawn from, and the coordinates it is estimated in.
 
 Scores of judge k are ``S_k = gamma_k mu + V U_k``; ``gamma_k ~ N(1, sd^2)``, ``U_k ~ N(0, I)``, and the coefficients of terms that
-judges have for themselves are independent normal. All of it is a vector ``z_k ~ N(0, I)`` of effects, linear in every predictor.
+judges have for themselves are independent normal. With individual taste, ``e_k ~ N(0, sd^2 (I - 11'/n_items))`` is added. All of it
+is a vector ``z_k ~ N(0, I)`` of effects, linear in every predictor; taste is its last ``n_items - 1`` entries.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 from .decomposition import Decomposition
 from .design import Coefficients, Design
 from .layout import Layout
-from .tangent import from_centred_basis, in_centred_basis
+from .structures import Sampled
+from .tangent import centred_basis, from_centred_basis, in_centred_basis
 from .terms import LOG_ODDS
 
 
@@ -34,6 +36,8 @@ class Population:
         Coefficients of the terms common to all judges.
     means, sds : ndarray, shape (e,)
         Of the coefficients that judges have for themselves.
+    taste : float, optional
+        Standard deviation of a judge's own taste along every direction of items; None if there is none in the model.
     """
 
     mu: np.ndarray
@@ -42,25 +46,32 @@ class Population:
     shared: np.ndarray
     means: np.ndarray
     sds: np.ndarray
+    taste: float | None = None
 
     @property
     def rank(self) -> int:
         """Number of disagreement directions."""
         return self.V.shape[1]
 
+    @cached_property
+    def score_loading(self) -> np.ndarray:
+        """What one standard deviation of each effect adds to the scores, shape (n_items, n_effects)."""
+        own = np.zeros((len(self.mu), len(self.means)))
+        taste = [] if self.taste is None else [self.taste * centred_basis(len(self.mu))]
+        return np.hstack([self.sensitivity * self.mu[:, None], self.V, own, *taste])
+
     def scores(self, effects: np.ndarray) -> np.ndarray:
         """Scores of judges with some effects (..., n_effects), shape (..., n_items)."""
-        gamma = 1.0 + self.sensitivity * effects[..., :1]
-        return gamma * self.mu + effects[..., 1 : 1 + self.rank] @ self.V.T
+        return self.mu + effects @ self.score_loading.T
 
     def coefficients(self, effects: np.ndarray) -> np.ndarray:
         """Own coefficients of judges with some effects (..., n_effects), shape (..., e)."""
-        return self.means + self.sds * effects[..., 1 + self.rank :]
+        return self.means + self.sds * effects[..., 1 + self.rank : 1 + self.rank + len(self.means)]
 
 
 @dataclass(frozen=True)
 class Space:
-    """Coordinates of populations: shared, means, sds, mu and V in a basis of centred item vectors, and the sensitivity.
+    """Coordinates of populations: shared, means, sds, mu and V in a basis of centred item vectors, sensitivity, and taste.
 
     Examples
     --------
@@ -75,40 +86,44 @@ class Space:
     rank: int
     n_shared: int
     n_own: int
+    has_taste: bool = False
 
     @classmethod
-    def of(cls, design: Design, rank: int) -> Space:
+    def of(cls, design: Design, rank: int, has_taste: bool = False) -> Space:
         """That of a model for some data."""
-        return cls(design.n_items, rank, design.n_shared_terms, design.n_judge_terms)
+        return cls(design.n_items, rank, design.n_shared_terms, design.n_judge_terms, has_taste)
 
     @property
     def n_effects(self) -> int:
-        """Effects of one judge: sensitivity, loadings, own coefficients."""
-        return 1 + self.rank + self.n_own
+        """Effects of one judge: sensitivity, loadings, own coefficients, and taste as one."""
+        return 1 + self.rank + self.n_own + self.has_taste
 
     @property
     def n(self) -> int:
         """Number of coordinates, with those that only rotate V."""
-        return self.n_shared + 2 * self.n_own + 1 + (1 + self.rank) * (self.n_items - 1)
+        return self.n_shared + 2 * self.n_own + 1 + self.has_taste + (1 + self.rank) * (self.n_items - 1)
 
     @cached_property
     def slices(self) -> dict[str, slice]:
         """Where each part stands."""
         free = self.n_items - 1
         sizes = {"shared": self.n_shared, "means": self.n_own, "sds": self.n_own, "mu": free, "sensitivity": 1}
+        sizes["taste"] = int(self.has_taste)
         ends = np.cumsum([*sizes.values(), free * self.rank]).tolist()
         return {k: slice(a, b) for k, a, b in zip([*sizes, "V"], [0, *ends[:-1]], ends, strict=True)}
 
     @property
     def spreads(self) -> np.ndarray:
-        """Positions of the standard deviations: of the sensitivities, then of the own coefficients."""
-        own = self.slices["sds"]
-        return np.array([self.slices["sensitivity"].start, *range(own.start, own.stop)], dtype=int)
+        """Positions of the standard deviations: of the sensitivities, then of the own coefficients and of taste."""
+        own, taste = self.slices["sds"], self.slices["taste"]
+        at = [self.slices["sensitivity"].start, *range(own.start, own.stop), *range(taste.start, taste.stop)]
+        return np.array(at, dtype=int)
 
     def pack(self, at: Population) -> np.ndarray:
         """Coordinates of a population."""
         items = in_centred_basis(np.vstack([at.mu, at.V.T]))
-        return np.concatenate([at.shared, at.means, at.sds, items[0], [at.sensitivity], items[1:].ravel()])
+        taste = [] if at.taste is None else [at.taste]
+        return np.concatenate([at.shared, at.means, at.sds, items[0], [at.sensitivity], taste, items[1:].ravel()])
 
     def unpack(self, values: np.ndarray) -> Population:
         """The population at some coordinates."""
@@ -122,6 +137,7 @@ class Space:
             values[where["shared"]],
             values[where["means"]],
             values[where["sds"]],
+            float(values[where["taste"]][0]) if self.has_taste else None,
         )
 
     def gradient(self, by: Population) -> np.ndarray:
@@ -144,11 +160,10 @@ def predictors(design: Design, at: Population) -> tuple[np.ndarray, np.ndarray]:
     """Every predictor of every cell is ``base + loading . z``; shapes (p, n_cells) and (p, n_cells, n_effects)."""
     n_predictors, n_cells = 1 + len(design.response.parameters), len(design.n)
     base = np.zeros((n_predictors, n_cells))
-    loading = np.zeros((n_predictors, n_cells, 1 + at.rank + len(at.means)))
-    gap = at.mu[design.first] - at.mu[design.second]
-    base[LOG_ODDS] = gap + design.known_odds
-    loading[LOG_ODDS, :, 0] = at.sensitivity * gap
-    loading[LOG_ODDS, :, 1 : 1 + at.rank] = at.V[design.first] - at.V[design.second]
+    of_scores = at.score_loading
+    loading = np.zeros((n_predictors, n_cells, of_scores.shape[1]))
+    base[LOG_ODDS] = at.mu[design.first] - at.mu[design.second] + design.known_odds
+    loading[LOG_ODDS] = of_scores[design.first] - of_scores[design.second]
     for t, moves in enumerate(design.terms.shared_moves):
         base[moves] += at.shared[t] * design.shared_terms[:, t]
     for t, moves in enumerate(design.terms.own_moves):
@@ -261,12 +276,18 @@ class PopulationLayout(Layout):
     @property
     def space(self) -> Space:
         """The coordinates it is estimated in."""
-        return Space(len(self.items), self.rank, len(self.terms.shared), len(self.terms.own))
+        return Space(len(self.items), self.rank, len(self.terms.shared), len(self.terms.own), self.has_taste)
+
+    @property
+    def has_taste(self) -> bool:
+        """Whether judges have tastes of their own beyond the directions."""
+        return isinstance(self.structure, Sampled) and self.structure.has_taste
 
     @property
     def effects(self) -> tuple[str, ...]:
         """What judges differ in."""
-        return ("gamma", *(f"U{d + 1}" for d in range(self.rank)), *self.terms.own_names)
+        loadings = (f"U{d + 1}" for d in range(self.rank))
+        return ("gamma", *loadings, *self.terms.own_names, *(["taste"] if self.has_taste else []))
 
     @cached_property
     def blocks(self) -> dict[str, list[str]]:
@@ -288,7 +309,7 @@ class PopulationLayout(Layout):
     def report(self, at: Population) -> np.ndarray:
         """Reported parameters of a population."""
         told = Reported.of(at)
-        sds = [[told.sensitivity], told.loadings, np.abs(at.sds)]
+        sds = [[told.sensitivity], told.loadings, np.abs([*at.sds, *([] if at.taste is None else [at.taste])])]
         return np.concatenate([at.shared, at.means, told.mu, told.V.T.ravel(), *sds, told.correlations])
 
     def report_jacobian(self, at: Population) -> np.ndarray:
@@ -304,9 +325,8 @@ class PopulationLayout(Layout):
         result[where["mu"]] = mu.T
         sd = where["sd"].start
         result[sd] = by_sd
-        own = space.slices["sds"]
-        for t in range(space.n_own):
-            result[sd + 1 + self.rank + t, own.start + t] = np.sign(at.sds[t])
+        for t, position in enumerate(space.spreads[1:]):
+            result[sd + 1 + self.rank + t, position] = np.sign(space.pack(at)[position])
         if self.rank:
             result[where["V"]] = by_V.transpose(2, 1, 0).reshape(-1, n)
             result[sd + 1 : sd + 1 + self.rank] = by_loading.T
@@ -318,12 +338,16 @@ class PopulationLayout(Layout):
         where, r, n_items = self.slices, self.rank, len(self.items)
         k, e = len(self.terms.shared), len(self.terms.own)
         mu, sd = params[where["mu"]] - params[where["mu"]].mean(), params[where["sd"]]
+        taste = float(sd[1 + r + e]) if self.has_taste else None
         if not r:
-            return Population(mu, np.zeros((n_items, 0)), float(sd[0]), params[:k], params[k : k + e], sd[1:])
+            return Population(
+                mu, np.zeros((n_items, 0)), float(sd[0]), params[:k], params[k : k + e], sd[1 : 1 + e], taste
+            )
         correlations = params[where["corr"]]
         left = max(1.0 - float(correlations @ correlations), 0.0)
         V = params[where["V"]].reshape(r, n_items).T * sd[1 : 1 + r] + np.outer(mu, sd[0] * correlations)
-        return Population(mu, V, float(sd[0] * np.sqrt(left)), params[:k], params[k : k + e], sd[1 + r :])
+        size, own = float(sd[0] * np.sqrt(left)), sd[1 + r : 1 + r + e]
+        return Population(mu, V, size, params[:k], params[k : k + e], own, taste)
 
     def decompose(self, at: Coefficients) -> Decomposition:
         """Refuse what scores of the judges do not tell."""

@@ -505,15 +505,17 @@ class Sampled(LowRank):
     maximum in ``solve/population.py``.
     """
 
+    has_taste: bool = False
+
     kind = "sampled"
     has_sensitivities = False
 
     @property
     def name(self) -> str:
         """JA or HJA with its rank, of judges who are a sample."""
-        return f"population {super().name}"
+        return f"population {super().name}" + (" with taste" if self.has_taste else "")
 
     @property
     def title(self) -> str:
         """That of the same scores, with judges as a sample."""
-        return f"{super().title}, judges as a sample"
+        return f"{super().title}, judges as a sample" + (" with tastes of their own" if self.has_taste else "")

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
+from joblib import effective_n_jobs
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 from .. import limits
-from ..data.arrays import generator
+from ..data.arrays import check_option, generator
 from ..data.cells import take
 from ..data.comparisons import Comparisons
 from ..errors import CovarianceWarning, IdentificationError, OptionError
 from ..fitted import Fit
 from ..inference.clusters import Clusters
 from ..inference.population import choose_population_covariance, simulate_population
+from ..model.design import Design
 from ..model.layout import Layout
-from ..model.population import PopulationLayout
+from ..model.population import PopulationLayout, Space
 from ..model.response import draw_outcomes
 from ..model.structures import Sampled, ScoreStructure
 from ..model.terms import Terms
 from ..population import PopulationFit, assess_population
 from ..population_results import PopulationResults
+from ..solve.chunks import ChunkedMarginal, ChunkedTaste
+from ..solve.draws import TasteMarginal
 from ..solve.marginal import Marginal
-from ..solve.population import held_out_loss, optimum_at, search_population
+from ..solve.population import PopulationOptimum, held_out_loss, optimum_at, search_population
+from ..solve.taste import n_draws_for, search_taste, taste_optimum
 from ..words import quoted
 from .family import HJAModel
 
@@ -52,6 +58,9 @@ class PopulationHJAModel(HJAModel):
         Log-odds bonus of the item shown first: none, the same for all judges, or drawn for each.
     tie : {"common", "judge"}
         The tie propensity of ``ties="davidson"`` is the same for all judges, or drawn for each.
+    taste : bool
+        Every judge has a taste of its own beyond the directions: ``e_k`` is added to its scores, independent over items with one
+        standard deviation, sd[taste]. Predicts best where each judge compared everything. With ties as half wins or dropped.
 
     See Also
     --------
@@ -72,7 +81,9 @@ class PopulationHJAModel(HJAModel):
 
     results_class = PopulationResults
 
-    def __init__(self, endog: Any, exog: Any = None, *, rank: int = 0, **kwargs: Any) -> None:
+    def __init__(self, endog: Any, exog: Any = None, *, rank: int = 0, taste: bool = False, **kwargs: Any) -> None:
+        check_option("taste", taste, (False, True))
+        self.taste = bool(taste)
         super().__init__(endog, exog, rank=rank, **kwargs)
 
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
@@ -80,7 +91,15 @@ class PopulationHJAModel(HJAModel):
             raise IdentificationError(
                 "one judge is no sample: how judges differ takes two or more. BTLModel ranks the items for this one."
             )
-        return Sampled(super()._make_structure(rank, data).rank)
+        structure = Sampled(super()._make_structure(rank, data).rank, self.taste)
+        if self.taste and self.response.parameters:
+            raise OptionError(f"taste is not available with ties={self.ties!r}: use 'half' or 'drop'.")
+        if self.taste and data.n_items - 2 <= structure.rank:
+            raise IdentificationError(
+                f"with {data.n_items} items and rank {structure.rank} a taste of their own cannot be told from the rest: "
+                f"use taste=False, or a rank below {data.n_items - 2}."
+            )
+        return structure
 
     def _make_layout(self, terms: Terms) -> Layout:
         # Judges who never tie have a propensity like any other: low, not none.
@@ -143,6 +162,7 @@ class PopulationHJAModel(HJAModel):
         cov_kwds: dict[str, Any] | None = None,
         n_random: int = 2,
         rng: int | np.random.Generator | None = 0,
+        n_jobs: int | None = None,
         warn_convergence: bool = True,
         **kwargs: Any,
     ) -> PopulationResults:
@@ -155,6 +175,7 @@ class PopulationHJAModel(HJAModel):
         n_quadrature : int, optional
             Nodes of the adaptive Gauss-Hermite quadrature for each effect of a judge; by default 11 for one effect, 7 for two, 5
             for three and four, 3 for more. One is Laplace's method, which is quick and, with few verdicts, biased.
+            With individual taste, draws for each judge; by default 1,024, fewer for large data.
         maxiter : int, optional
             Steps of each start (default 200).
         cov_type : {"nonrobust", "cluster"}
@@ -165,6 +186,9 @@ class PopulationHJAModel(HJAModel):
             Random starts beside the one that looks for the strongest direction, with rank 1 or more.
         rng : int or numpy.random.Generator
             Their randomness.
+        n_jobs : int, optional
+            Workers that take chunks of judges, -1 for one per processor; within ``joblib.parallel_config``, those of its backend:
+            threads, processes, or the machines of a dask cluster. In this process by default.
         warn_convergence : bool
 
         Returns
@@ -188,16 +212,16 @@ class PopulationHJAModel(HJAModel):
             )
         n_nodes = self._nodes(n_quadrature)
         start = None if start_params is None else self._coordinates(start_params)
-        found = search_population(
+        found = self._search(
             self.design,
-            self.rank,
             n_nodes,
             start=start,
             n_random=n_random,
             rng=rng,
             maxiter=200 if maxiter is None else maxiter,
+            **({} if effective_n_jobs(n_jobs) == 1 else {"n_jobs": n_jobs}),
         )
-        fit = assess_population(self.population_layout, self.design, found, n_nodes)
+        fit = assess_population(self.population_layout, self._likelihood(self.design, n_nodes, found.is_free), found)
         if n_nodes == 1 and warn_convergence:
             warnings.warn(
                 CovarianceWarning(
@@ -208,6 +232,8 @@ class PopulationHJAModel(HJAModel):
         return self.with_errors(fit, cov_type, cov_kwds, warn_convergence=warn_convergence)
 
     def _nodes(self, n_quadrature: int | None) -> int:
+        if self.taste:
+            return self._draws(n_quadrature)
         n_effects = self.population_layout.space.n_effects
         chosen = NODES[min(n_effects, max(NODES))] if n_quadrature is None else n_quadrature
         if isinstance(chosen, bool) or not isinstance(chosen, (int, np.integer)) or chosen < 1:
@@ -220,14 +246,40 @@ class PopulationHJAModel(HJAModel):
             )
         return int(chosen)
 
+    def _draws(self, n_quadrature: int | None) -> int:
+        chosen = n_draws_for(self.design) if n_quadrature is None else n_quadrature
+        if isinstance(chosen, bool) or not isinstance(chosen, (int, np.integer)) or chosen < limits.FEWEST_TASTE_DRAWS:
+            raise OptionError(
+                f"n_quadrature must be a number of draws, {limits.FEWEST_TASTE_DRAWS} or more, with taste=True, "
+                f"got {n_quadrature!r}."
+            )
+        return int(chosen)
+
+    def _search(self, design: Design, n_nodes: int, **options: Any) -> PopulationOptimum:
+        """The largest marginal likelihood of some cells."""
+        if "n_jobs" in options:
+            options["make"] = partial(ChunkedTaste if self.taste else ChunkedMarginal, n_jobs=options.pop("n_jobs"))
+        search = search_taste if self.taste else search_population
+        return search(design, self.rank, n_nodes, **options)
+
+    def _likelihood(self, design: Design, n_nodes: int, is_free: np.ndarray | None = None) -> Marginal | TasteMarginal:
+        if self.taste:
+            return TasteMarginal(design, Space.of(design, self.rank, has_taste=True), n_nodes, is_free)
+        return Marginal(design, self.rank, n_nodes, is_free)
+
     def _coordinates(self, params: Any) -> np.ndarray:
         layout = self.population_layout
         return layout.space.pack(layout.population(self._checked(params)))
 
     def fit_at(self, values: np.ndarray, is_free: np.ndarray, n_quadrature: int, iterations: int = 0) -> PopulationFit:
         """The record of a fit whose coordinates are known."""
-        found = optimum_at(Marginal(self.design, self.rank, n_quadrature, is_free), values, iterations)
-        return assess_population(self.population_layout, self.design, found, n_quadrature)
+        marginal = self._likelihood(self.design, n_quadrature, is_free)
+        found = (
+            taste_optimum(marginal, values, iterations)
+            if isinstance(marginal, TasteMarginal)
+            else optimum_at(marginal, values, iterations)
+        )
+        return assess_population(self.population_layout, marginal, found)
 
     def with_errors(
         self, fit: PopulationFit, cov_type: str, cov_kwds: dict[str, Any] | None, *, warn_convergence: bool = False
@@ -247,8 +299,9 @@ class PopulationHJAModel(HJAModel):
         """The fit in which judges do not differ in one of their effects, for a test of it."""
         is_free = np.ones(self.population_layout.space.n_effects, dtype=bool)
         is_free[effect] = False
-        found = search_population(self.design, self.rank, fit.marginal.n_nodes, is_free=is_free)
-        return assess_population(self.population_layout, self.design, found, fit.marginal.n_nodes)
+        n_nodes = fit.marginal.n_nodes
+        found = self._search(self.design, n_nodes, is_free=is_free)
+        return assess_population(self.population_layout, self._likelihood(self.design, n_nodes, found.is_free), found)
 
     def with_rank(self, rank: int) -> PopulationHJAModel:
         """The model of another rank for the same data and terms.
@@ -260,7 +313,27 @@ class PopulationHJAModel(HJAModel):
         >>> [round(model.with_rank(rank).fit().bic) for rank in (0, 1)]
         [3809, 3598]
         """
-        return PopulationHJAModel(**self._same_data(), rank=rank)
+        return PopulationHJAModel(**self._same_data(), rank=rank, taste=self.taste)
+
+    def with_taste(self, taste: bool = True) -> PopulationHJAModel:
+        """The model of the same data and terms in which judges have tastes of their own, or none.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> model = hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel())
+        >>> model.with_taste().fit().population["estimate"].round(1).to_dict()
+        {'sd[gamma]': 0.7, 'sd[taste]': 0.5}
+        """
+        return PopulationHJAModel(**self._same_data(), rank=self.rank, taste=taste)
+
+    def _own_rank(self) -> dict[str, Any]:
+        return super()._own_rank() | {"taste": self.taste}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the model was made with beside the data, under the names of its arguments."""
+        return super().options | {"taste": self.taste}
 
     def row_folds(self, groups: Any, n_folds: int, rng: np.random.Generator) -> list[np.ndarray]:
         """Rows to hold out, fold by fold, as masks; what hangs together is held out together."""
@@ -273,7 +346,15 @@ class PopulationHJAModel(HJAModel):
 
     def held_out(self, is_test: np.ndarray) -> float:
         """Log-loss per comparison of some rows, predicted from the others; whole judges by their joint likelihood."""
-        return held_out_loss(self.row_design(), is_test, self.rank, self._nodes(None))
+        n_nodes = self._nodes(None)
+
+        def search(design: Design) -> PopulationOptimum:
+            return self._search(design, n_nodes, n_random=0)
+
+        def likelihood(design: Design, found: PopulationOptimum) -> Marginal | TasteMarginal:
+            return self._likelihood(design, n_nodes, found.is_free)
+
+        return held_out_loss(self.row_design(), is_test, search, likelihood)
 
     def fit_like(self, fit: Fit) -> PopulationResults:
         """Fit with as many nodes as another fit, without warnings."""
@@ -312,7 +393,10 @@ class PopulationHJAModel(HJAModel):
         >>> bool(abs(model.loglike(result.params) - result.llf) < 1e-6)
         True
         """
-        return float(Marginal(self.design, self.rank, self._nodes(None)).loglike(self._coordinates(params)).sum())
+        marginal, at = self._likelihood(self.design, self._nodes(None)), self._coordinates(params)
+        if isinstance(marginal, TasteMarginal):
+            return marginal.drawn(at).loglike
+        return float(marginal.loglike(at).sum())
 
     def _no_such(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(

@@ -7,6 +7,7 @@ method. Gradients are those of this very approximation: nodes move with the para
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -14,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.design import Design
-from ..model.population import Population, Space
+from ..model.population import Population, Space, predictors
 from ..model.response import third_derivatives
-from ..model.tangent import in_centred_basis
+from ..model.tangent import centred_basis, in_centred_basis
 from .integrands import Around, Part, around_modes, curvatures_of, parts_of, slopes_of, times
 from .louis import by_item, complete_and_missing
 
@@ -80,7 +81,7 @@ class Marginal:
     def __init__(self, design: Design, rank: int, n_nodes: int, is_free: np.ndarray | None = None) -> None:
         self.design, self.n_nodes, self.space = design, n_nodes, Space.of(design, rank)
         self.is_free = np.ones(self.space.n_effects, dtype=bool) if is_free is None else is_free
-        self.modes = np.zeros((design.n_judges, int(self.is_free.sum())))
+        self.memory = np.zeros((design.n_judges, int(self.is_free.sum())))
         self.x, self.log_weight = nodes(n_nodes, int(self.is_free.sum()))
 
     @cached_property
@@ -90,8 +91,8 @@ class Marginal:
 
     def _around(self, part: Part, at: Population) -> Around:
         """The integrands of a piece around their modes, which are remembered: next time they are near."""
-        around = around_modes(part, at, self.is_free, self.x, self.log_weight, self.modes[part.judges])
-        self.modes[part.judges] = around.mode
+        around = around_modes(part, at, self.is_free, self.x, self.log_weight, self.memory[part.judges])
+        self.memory[part.judges] = around.mode
         return around
 
     def _gradients(self, around: Around, *, exact: bool = True) -> Gradients:
@@ -176,6 +177,20 @@ class Marginal:
             weights[part.judges] = around.posterior.T
         return z[judges], weights[judges]
 
+    def average(
+        self, values: np.ndarray, rows: Design, judges: np.ndarray, summarise: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """Averages over the effects of some judges (their positions) given their verdicts, of functions of predictors (p, n)."""
+        base, loading = predictors(rows, self.space.unpack(values))
+        known, place = np.unique(judges, return_inverse=True)
+        z, weights = self.draws(values, known)
+        nodes = range(z.shape[1])
+        return np.asarray(sum(weights[place, q] * summarise(base + times(loading, z[place, q])) for q in nodes))
+
+    def of(self, design: Design) -> Marginal:
+        """The same likelihood of other cells."""
+        return Marginal(design, self.space.rank, self.n_nodes, self.is_free)
+
     def information(self, values: np.ndarray) -> np.ndarray:
         """Observed information of the integral, which the quadrature approximates.
 
@@ -243,6 +258,8 @@ def cluster_scores(
     for t, m in enumerate(design.terms.own_moves):
         columns.append((where["means"].start + t, design.judge_terms[:, t] * base[m]))
         columns.append((where["sds"].start + t, design.judge_terms[:, t] * loading[m, :, 1 + space.rank + t]))
+    if space.has_taste:
+        columns.append((where["taste"].start, _by_taste(design, loading)))
     for position, values in columns:
         result[:, position] = np.bincount(code, values, n_clusters)
     return result
@@ -261,7 +278,15 @@ def parts_of_gradient(design: Design, at: Population, slopes: Gradients) -> Popu
         np.array([base[m] @ design.shared_terms[:, t] for t, m in enumerate(terms.shared_moves)]),
         np.array([base[m] @ design.judge_terms[:, t] for t, m in enumerate(terms.own_moves)]),
         np.array([loading[m, :, 1 + r + t] @ design.judge_terms[:, t] for t, m in enumerate(terms.own_moves)]),
+        None if at.taste is None else float(_by_taste(design, loading).sum()),
     )
+
+
+def _by_taste(design: Design, loading: np.ndarray) -> np.ndarray:
+    """Gradient of every cell by the standard deviation of taste."""
+    basis = centred_basis(design.n_items)
+    own = loading[0, :, -basis.shape[1] :]
+    return np.einsum("cd,cd->c", own, basis[design.first] - basis[design.second])
 
 
 def _through(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,9 +11,10 @@ import numpy as np
 from .. import limits
 from ..data.cells import take
 from ..model.design import Design
-from ..model.population import Population, Space, predictors
+from ..model.population import Population, Space
 from ..model.tangent import from_centred_basis, in_centred_basis
-from .integrands import own_predictors, times
+from .draws import Drawn, TasteMarginal
+from .integrands import own_predictors
 from .marginal import Marginal
 from .pooled import maximise_pooled
 from .precision import invert_along
@@ -34,6 +36,9 @@ _HALVINGS = 30
 _LAST_ROUNDS = 6
 # Of what is missing of the complete information: all of it gives Newton's steps, none those of an EM algorithm, always uphill.
 _SHARES = (1.0, 0.9, 0.5, 0.0)
+
+
+Likelihood = Callable[[Design, int, int, np.ndarray], Marginal]
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class PopulationOptimum:
         Log-likelihoods where other starts ended.
     path : tuple of float
         Log-likelihood after every step with all nodes.
+    drawn : Drawn, optional
+        What draws say there, if judges have tastes of their own.
     """
 
     values: np.ndarray
@@ -74,6 +81,7 @@ class PopulationOptimum:
     iterations: int
     others: tuple[float, ...] = ()
     path: tuple[float, ...] = ()
+    drawn: Drawn | None = None
 
 
 class _Point(NamedTuple):
@@ -124,6 +132,7 @@ def search_population(
     rank: int,
     n_nodes: int,
     *,
+    make: Likelihood = Marginal,
     start: np.ndarray | None = None,
     is_free: np.ndarray | None = None,
     n_random: int = 2,
@@ -137,6 +146,8 @@ def search_population(
 
     Parameters
     ----------
+    make : callable, optional
+        The likelihood, of the same arguments; in this process by default.
     start : ndarray, optional
         Coordinates that replace the starts.
     is_free : ndarray of bool, shape (n_effects,), optional
@@ -146,12 +157,13 @@ def search_population(
     is_free = np.ones(space.n_effects, dtype=bool) if is_free is None else is_free
     few = _few_nodes(n_nodes, space)
     if start is None:
-        climbs = _rough_climbs(design, rank, few, is_free, n_random, rng, maxiter)
+        climbs = _rough_climbs(design, rank, few, make, is_free, n_random, rng, maxiter)
         best, others = climbs[0], tuple(climb.loglike for climb in climbs[1:])
     else:
-        best, others = _curved(Marginal(design, rank, few, is_free), start), ()
-    marginal = Marginal(design, rank, n_nodes, is_free)
-    marginal, climb = _at_the_boundary(marginal, _climb(marginal, best.values, maxiter, FOUND, best.inverse), maxiter)
+        best, others = _curved(make(design, rank, few, is_free), start), ()
+    marginal = make(design, rank, n_nodes, is_free)
+    climb = _climb(marginal, best.values, maxiter, FOUND, best.inverse)
+    marginal, climb = _at_the_boundary(marginal, make, climb, maxiter)
     return _finish(marginal, climb, maxiter, others)
 
 
@@ -166,6 +178,7 @@ def _rough_climbs(
     design: Design,
     rank: int,
     n_nodes: int,
+    make: Likelihood,
     is_free: np.ndarray,
     n_random: int,
     rng: np.random.Generator,
@@ -174,7 +187,7 @@ def _rough_climbs(
     """Ends of the starts with few nodes, best first."""
 
     def marginal(r: int) -> Marginal:
-        return Marginal(design, r, n_nodes, np.concatenate([is_free[:1], np.ones(r, dtype=bool), is_free[1 + rank :]]))
+        return make(design, r, n_nodes, np.concatenate([is_free[:1], np.ones(r, dtype=bool), is_free[1 + rank :]]))
 
     first = _climb(marginal(0), _without_directions(design, marginal(0).is_free), maxiter, _ROUGH)
     for r in range(rank):
@@ -288,7 +301,7 @@ def _inverse(information: np.ndarray, fixed: np.ndarray) -> np.ndarray | None:
     return covariance if np.isfinite(covariance).all() else None
 
 
-def _at_the_boundary(marginal: Marginal, climb: _Point, maxiter: int) -> tuple[Marginal, _Point]:
+def _at_the_boundary(marginal: Marginal, make: Likelihood, climb: _Point, maxiter: int) -> tuple[Marginal, _Point]:
     """Hold standard deviations at zero that the likelihood puts there."""
     space = marginal.space
     effects = np.array([0, *range(1 + space.rank, space.n_effects)])
@@ -298,7 +311,7 @@ def _at_the_boundary(marginal: Marginal, climb: _Point, maxiter: int) -> tuple[M
             continue
         values, is_free = climb.values.copy(), marginal.is_free.copy()
         values[position], is_free[effect] = 0.0, False
-        held = Marginal(marginal.design, space.rank, marginal.n_nodes, is_free)
+        held = make(marginal.design, space.rank, marginal.n_nodes, is_free)
         again = _climb(held, values, maxiter, FOUND)
         if again.loglike >= climb.loglike - _SAME:
             marginal, climb = held, climb.then(again)
@@ -338,7 +351,12 @@ def optimum_at(marginal: Marginal, values: np.ndarray, iterations: int = 0) -> P
 # Prediction of what was held out
 
 
-def held_out_loss(rows: Design, is_test: np.ndarray, rank: int, n_nodes: int) -> float:
+def held_out_loss(
+    rows: Design,
+    is_test: np.ndarray,
+    search: Callable[[Design], PopulationOptimum],
+    likelihood: Callable[[Design, PopulationOptimum], Marginal | TasteMarginal],
+) -> float:
     """Log-loss per comparison of held-out rows under the population fitted to the others.
 
     Verdicts of judges who are known from other rows are predicted given those. Judges who are held out whole are predicted jointly:
@@ -346,27 +364,22 @@ def held_out_loss(rows: Design, is_test: np.ndarray, rank: int, n_nodes: int) ->
     """
     train, known = _part_of(rows, ~is_test)
     test, judges = _part_of(rows, is_test)
-    found = search_population(train, rank, n_nodes, n_random=0)
+    found = search(train)
     is_known = np.isin(judges, known)[test.judge]
     losses = 0.0
     if not is_known.all():
         new, _ = _part_of(test, ~is_known)
-        losses -= float(Marginal(new, rank, n_nodes, found.is_free).loglike(found.values).sum())
+        losses -= float(likelihood(new, found).loglike(found.values).sum())
     if is_known.any():
         old = take(test, np.flatnonzero(is_known))
         place = np.searchsorted(known, judges[old.judge])
-        losses -= _predictive(Marginal(train, rank, n_nodes, found.is_free), found.values, old, place)
+        losses -= _predictive(likelihood(train, found), found.values, old, place)
     return losses / float(test.n.sum())
 
 
-def _predictive(marginal: Marginal, values: np.ndarray, rows: Design, judge: np.ndarray) -> float:
+def _predictive(marginal: Marginal | TasteMarginal, values: np.ndarray, rows: Design, judge: np.ndarray) -> float:
     """Log-likelihood of rows by averages of their probabilities over the effects of known judges."""
-    z, weights = marginal.draws(values, np.arange(marginal.design.n_judges))
-    base, loading = predictors(rows, marginal.space.unpack(values))
-    chances: np.ndarray | float = 0.0
-    for q in range(z.shape[1]):
-        at = base + times(loading, z[judge, q])
-        chances = chances + weights[judge, q] * rows.response.probabilities(at[0], own_predictors(at))
+    chances = marginal.average(values, rows, judge, lambda at: rows.response.probabilities(at[0], own_predictors(at)))
     ties = rows.counts.sum(axis=1)
     counts = [rows.y - 0.5 * ties, *([ties] if rows.counts.shape[1] else []), rows.n - rows.y - 0.5 * ties]
     return float(np.sum(np.array(counts) * np.log(np.maximum(chances, 1e-300))))
@@ -380,7 +393,7 @@ def _part_of(rows: Design, kept: np.ndarray) -> tuple[Design, np.ndarray]:
     return replace(some, judge=code, n_judges=len(judges)), judges
 
 
-def fixed_movements(marginal: Marginal, values: np.ndarray) -> np.ndarray:
+def fixed_movements(marginal: Marginal | TasteMarginal, values: np.ndarray) -> np.ndarray:
     """Movements that are none: rotations of V, and standard deviations that are zero."""
     space = marginal.space
     effects = np.array([0, *range(1 + space.rank, space.n_effects)])

@@ -1,5 +1,6 @@
 """Judges as a sample, from the data to what a user holds."""
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -400,3 +401,149 @@ def test_the_front_door_takes_judges_as_a_sample(data):
     assert hja.fit(data, judges="sample", rank=0, position=None).model.position is None
     with pytest.raises(hja.OptionError, match="no effect"):
         hja.fit(data, judges="sample", model="ja")
+
+
+# Individual taste
+
+
+@pytest.fixture(scope="module")
+def tasteful():
+    """Each judge sees every pair twice; tastes of standard deviation one."""
+    rng = np.random.default_rng(3)
+    pairs = np.array([(a, b) for a in range(5) for b in range(5) if a != b])
+    judge = np.repeat(np.arange(60), len(pairs))
+    first, second = np.tile(pairs, (60, 1)).T
+    scores = np.linspace(-1.0, 1.0, 5) + rng.standard_normal((60, 5))
+    wins = (rng.random(len(judge)) < expit(scores[judge, first] - scores[judge, second])).astype(float)
+    names = ([f"{name}{i:02d}" for i in code] for name, code in (("j", judge), ("i", first), ("i", second)))
+    data = hja.Comparisons.from_arrays(*names, wins)
+    return hja.PopulationHJAModel.from_comparisons(data, taste=True).fit(n_quadrature=256), scores
+
+
+def test_taste_is_estimated_and_judges_are_predicted_by_it(tasteful):
+    result, scores = tasteful
+    assert result.converged
+    row = result.population.loc["sd[taste]"]
+    assert row.ci_lower < 1.0 < row.ci_upper
+    assert row.std_err < 0.2
+    own = (scores - scores.mean(axis=1, keepdims=True)).ravel()
+    without = result.model.with_taste(False).fit()
+    near, far = (np.square(each.scores.to_numpy().ravel() - own).mean() for each in (result, without))
+    assert near < 0.5 * far
+    # Most of the prediction errors of single scores lie within two conditional standard errors.
+    inside = np.abs(result.scores.to_numpy().ravel() - own) < 1.96 * result.score_errors.to_numpy().ravel()
+    assert 0.9 < inside.mean() < 0.99
+
+
+def test_shares_and_new_judges_count_taste(tasteful):
+    result, _ = tasteful
+    at = result.fit.population
+    order = list(result.fit.layout.items)
+    gap = at.mu[order.index("i04")] - at.mu[order.index("i03")]
+    spread = np.sqrt((at.sensitivity * gap) ** 2 + 2.0 * at.taste**2)
+    assert result.share("i04", "i03").share.iloc[0] == pytest.approx(ndtr(gap / spread), abs=1e-12)
+    sd = np.sqrt((at.sensitivity * at.mu) ** 2 + 0.8 * at.taste**2)
+    np.testing.assert_allclose(result.new_judge().sd[order], sd, atol=1e-12)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(61)
+    chance = weights @ expit(gap + spread * nodes) / weights.sum()
+    found = result.get_prediction(item_a="i04", item_b="i03")
+    assert found.predicted.iloc[0] == pytest.approx(chance, abs=1e-8)
+    assert result.predict(item_a="i04", item_b="i03")[0] == pytest.approx(chance, abs=1e-8)
+
+
+@pytest.mark.parametrize("what", ["share", "chance"])
+def test_errors_with_taste_agree_with_differences(tasteful, what):
+    result, _ = tasteful
+    fit = result.fit
+
+    def value(free):
+        at = fit.marginal.space.unpack(free)
+        gap = at.mu[4] - at.mu[1]
+        spread = np.sqrt((at.sensitivity * gap) ** 2 + 2.0 * at.taste**2)
+        nodes, weights = np.polynomial.hermite_e.hermegauss(61)
+        return ndtr(gap / spread) if what == "share" else weights @ expit(gap + spread * nodes) / weights.sum()
+
+    free = fit.found.values
+    gradient = np.array([(value(free + 1e-5 * u) - value(free - 1e-5 * u)) / 2e-5 for u in np.eye(len(free))])
+    expected = np.sqrt(fit.covariance.variances(gradient[None])[0])
+    table = result.share("i04", "i01") if what == "share" else result.get_prediction(item_a="i04", item_b="i01")
+    assert table[{"share": "std_err", "chance": "se"}[what]].iloc[0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_file_with_taste_gives_the_same_results(tasteful, tmp_path):
+    result, _ = tasteful
+    result.to_json(tmp_path / "fit.json")
+    again = hja.load_results(tmp_path / "fit.json")
+    assert again.model.taste
+    assert again.llf == pytest.approx(result.llf, abs=1e-7)
+    np.testing.assert_allclose(again.bse, result.bse, atol=1e-8)
+
+
+def test_summary_and_report_speak_of_draws(tasteful):
+    result, _ = tasteful
+    text = str(result.summary())
+    assert "sd[taste]" in text
+    assert "tastes of their own" in text
+    assert "expectation propagation" in text
+    assert "sd[taste]" in result.report()
+
+
+def test_judges_drawn_with_taste_have_it(tasteful):
+    result, _ = tasteful
+    model = result.model
+    params = result.params.copy()
+    params["sd[taste]"] = 2.0
+    drawn = hja.PopulationHJAModel.from_comparisons(model.simulate(params, rng=1), taste=True).fit(n_quadrature=64)
+    row = drawn.population.loc["sd[taste]"]
+    assert abs(row.estimate - 2.0) < 3.0 * row.std_err
+
+
+def test_taste_is_zero_where_judges_are_alike():
+    data = panel(n_judges=40, sd=0.0, seed=4)
+    result = hja.PopulationHJAModel.from_comparisons(data, taste=True).fit()
+    assert result.population.loc["sd[taste]", "estimate"] < 0.3
+
+
+def test_chunks_of_judges_give_the_serial_result(tasteful):
+    result, _ = tasteful
+    with joblib.parallel_config("threading", n_jobs=2):
+        chunked = result.model.fit(n_quadrature=256)
+    np.testing.assert_allclose(chunked.params, result.params, atol=1e-8)
+    np.testing.assert_allclose(chunked.bse, result.bse, atol=1e-8)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_a_population_in_chunks_is_that_of_one_process(result, backend):
+    with joblib.parallel_config(backend, n_jobs=3):
+        chunked = result.model.fit()
+    assert chunked.llf == pytest.approx(result.llf, abs=1e-9)
+    np.testing.assert_allclose(chunked.params, result.params, atol=1e-7)
+
+
+def test_a_dask_cluster_gives_the_serial_result(result):
+    distributed = pytest.importorskip("distributed", reason="the cluster of this test is dask's")
+    with (
+        distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None),
+        joblib.parallel_config("dask"),
+    ):
+        chunked = result.model.fit()
+    np.testing.assert_allclose(chunked.params, result.params, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"ties": "davidson"}, "taste is not available with ties='davidson'"),
+        ({"rank": 3}, "a taste of their own cannot be told from the rest"),
+    ],
+)
+def test_where_taste_cannot_be_it_is_refused(tasteful, change, words):
+    with pytest.raises(ValueError, match=words):
+        hja.PopulationHJAModel.from_comparisons(tasteful[0].model.comparisons, taste=True, **change)
+
+
+def test_likelihood_ratios_of_noisy_likelihoods_are_refused(tasteful):
+    with pytest.raises(hja.ContrastError, match="noise of draws"):
+        tasteful[0].spread_test("gamma")
+    with pytest.raises(hja.OptionError, match="number of draws"):
+        tasteful[0].model.fit(n_quadrature=7)
