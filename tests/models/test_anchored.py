@@ -190,3 +190,17 @@ def test_any_weights_of_judges_are_a_contrast_of_the_same_fit():
         fit.ranking(judge={"judge-99": 1.0})
     with pytest.raises(hja.OptionError, match="positive sum"):
         fit.ranking(judge={"judge-1": 0.0})
+
+
+def test_the_same_verdicts_twice_are_no_second_opinion():
+    """A judge who copies the target makes the same errors: their covariance is that of the target, as far as one is possible."""
+    panel = hja.datasets.load_panel()
+    one = panel.subset(panel.judge_index == panel.judges.index("judge-2")).to_frame()
+    one["prompt"] = np.arange(len(one))
+    both = pd.concat([one, one.assign(judge="copy")])
+    data = hja.read_comparisons(both, first="first", second="second", outcome="outcome", codes="unit")
+    found = hja.anchor(data, "judge-2", auxiliary_position=None)
+    seen = found.anchor.seen
+    np.testing.assert_allclose(seen.direct, seen.auxiliary[0], atol=1e-6)
+    np.testing.assert_allclose(seen.between, 0.95 * seen.direct_errors, atol=0.01 * np.trace(seen.direct_errors))
+    assert found.anchor.gain < 1.1
