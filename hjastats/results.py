@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 # What is told of each choice of hjastats.fitted.
 CHOICES = ("chosen", "reason", "number")
 # What statsmodels' base classes give that holds here; the rest of theirs is not shown.
-INHERITED = ("aic", "bic", "df_model", "model", "nobs", "params", "save", "tvalues")
+INHERITED = ("aic", "bic", "model", "nobs", "params", "tvalues")
 
 
 class HJAResults(GenericLikelihoodModelResults):
@@ -123,7 +123,7 @@ class HJAResults(GenericLikelihoodModelResults):
 
     def __dir__(self) -> list[str]:
         own = [name for name in vars(HJAResults) if not name.startswith("_") and name not in HIDDEN]
-        return sorted({*own, *INHERITED, "cov_type", "fit"})
+        return sorted({*own, *INHERITED, "fit"})
 
     def __repr__(self) -> str:
         return visible(_in_three_lines(self))
@@ -1701,8 +1701,8 @@ CRITERIA = {"aic": aic, "bic": bic, "aicc": aicc, "hqic": hqic}
 HIDDEN = {
     *("bsejac", "bsejhj", "covjac", "covjhj", "cov_params_default", "df_modelwc", "normalized_cov_params"),
     *("llnull", "llr", "llr_pvalue", "mle_retvals", "mle_settings", "prsquared", "t_test_pairwise"),
-    *("drop_terms", "fittedvalues", "remove_data", "resid", "score_test", "wald_test_terms"),
-    *("get_nlfun", "info_criteria", "pseudo_rsquared", "resid_dev", "resid_pearson", "summary2"),
+    *("drop_terms", "fittedvalues", "remove_data", "resid", "scale_tests", "score_test", "wald_test_terms"),
+    *("get_nlfun", "get_prediction", "info_criteria", "pseudo_rsquared", "resid_dev", "resid_pearson", "summary2"),
 }
 
 
