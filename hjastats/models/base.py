@@ -168,7 +168,6 @@ class ComparisonModel(GenericLikelihoodModel):
         tie: str = "common",
         judge_exog: Any = None,
         offset: Any = None,
-        **own: Any,
     ) -> Self:
         """Build the model from comparisons, or from anything :func:`read_comparisons` reads.
 
@@ -182,7 +181,7 @@ class ComparisonModel(GenericLikelihoodModel):
             Number of disagreement directions of HJA, 1 by default.
         offset : str or array_like, optional
             Known addition to the log-odds of the first item: a column of ``data.columns``, or one number per comparison.
-        position, ties, tie, judge_exog, **own
+        position, ties, tie, judge_exog
             As in the class.
 
         Examples
@@ -195,7 +194,7 @@ class ComparisonModel(GenericLikelihoodModel):
         data = data if isinstance(data, Comparisons) else read_comparisons(data)
         for name, covariates in (("exog", exog), ("judge_exog", judge_exog), ("offset", offset)):
             check_rows(name, covariates, data)
-        options = own if rank is None else own | {"rank": rank}
+        options: dict[str, Any] = {} if rank is None else {"rank": rank}
         return cls(
             data.outcome,
             exog,

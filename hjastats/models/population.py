@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import pandas as pd
@@ -85,6 +85,27 @@ class PopulationHJAModel(HJAModel):
         check_option("taste", taste, (False, True))
         self.taste = bool(taste)
         super().__init__(endog, exog, rank=rank, **kwargs)
+
+    @classmethod
+    def from_comparisons(cls, data: Any, exog: Any = None, *, taste: bool = False, **options: Any) -> Self:
+        """Build the model from comparisons, or from anything :func:`read_comparisons` reads.
+
+        Parameters
+        ----------
+        data, exog
+            As of :meth:`HJAModel.from_comparisons`.
+        taste : bool
+        **options
+            Its others: ``rank``, ``position``, ``ties``, ``tie``, ``judge_exog``, ``offset``.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> hja.PopulationHJAModel.from_comparisons(hja.datasets.load_panel(), position="common").param_names[:2]
+        ['position', 'mu[model-A]']
+        """
+        model = super().from_comparisons(data, exog, **options)
+        return model if taste is False else cls(**model._same_data(), rank=model.rank, taste=taste)
 
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
         if data.n_judges < 2:
