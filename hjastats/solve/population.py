@@ -12,6 +12,7 @@ from .. import limits
 from ..data.cells import take
 from ..model.design import Design
 from ..model.population import Population, Space
+from ..model.response import numbers_of_verdicts
 from ..model.tangent import from_centred_basis, in_centred_basis
 from .draws import Drawn, TasteMarginal
 from .integrands import own_predictors
@@ -380,9 +381,8 @@ def held_out_loss(
 def _predictive(marginal: Marginal | TasteMarginal, values: np.ndarray, rows: Design, judge: np.ndarray) -> float:
     """Log-likelihood of rows by averages of their probabilities over the effects of known judges."""
     chances = marginal.average(values, rows, judge, lambda at: rows.response.probabilities(at[0], own_predictors(at)))
-    ties = rows.counts.sum(axis=1)
-    counts = [rows.y - 0.5 * ties, *([ties] if rows.counts.shape[1] else []), rows.n - rows.y - 0.5 * ties]
-    return float(np.sum(np.array(counts) * np.log(np.maximum(chances, 1e-300))))
+    numbers = numbers_of_verdicts(rows.response, rows.n, rows.y, rows.counts)
+    return float(np.sum(numbers * np.log(np.maximum(chances, 1e-300))))
 
 
 def _part_of(rows: Design, kept: np.ndarray) -> tuple[Design, np.ndarray]:
