@@ -291,9 +291,10 @@ def _curved(marginal: Marginal, values: np.ndarray) -> _Point:
         inverse = _inverse(found.complete - share * found.missing, fixed)
         if inverse is not None:
             return _Point(values, found.loglike, found.gradient, inverse, found.information)
-    # A product with nothing, as the sensitivity to no consensus is, has no information of its own.
-    raised = found.complete + 1e-3 * np.diag(found.complete).mean() * np.eye(len(values))
-    return _Point(values, found.loglike, found.gradient, np.linalg.inv(raised), found.information)
+    # The product of sensitivity and consensus has none of its own where one is nothing, and bends upwards where slopes are large.
+    size, along = np.linalg.eigh(found.complete)
+    raised = np.maximum(np.abs(size), 1e-3 * np.abs(size).mean())
+    return _Point(values, found.loglike, found.gradient, (along / raised) @ along.T, found.information)
 
 
 def _inverse(information: np.ndarray, fixed: np.ndarray) -> np.ndarray | None:
