@@ -1,6 +1,7 @@
 """Ranking from pairwise verdicts of several judges: consensus, sensitivity and structured disagreement."""
 
 from . import datasets
+from .anchored_results import AnchoredResults
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
 from .data.style import style_difference
@@ -19,7 +20,7 @@ from .errors import (
     SizeError,
 )
 from .front.door import fit
-from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel
+from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel, anchor
 from .persistence import load_results
 from .population_results import PopulationResults
 from .results import HJAResults, compare
@@ -28,6 +29,7 @@ from .selection import RankSelection, select_rank
 __version__ = "0.2.0"
 
 __all__ = [
+    "AnchoredResults",
     "BTLModel",
     "ComparisonError",
     "Comparisons",
@@ -48,6 +50,7 @@ __all__ = [
     "RankSelection",
     "SeparationWarning",
     "SizeError",
+    "anchor",
     "compare",
     "datasets",
     "fit",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from .data.comparisons import Comparisons
 from .errors import OptionError
 from .fitted import Fit, Observations
 from .inference.covariances import COVARIANCES
@@ -85,6 +86,15 @@ def _data(observed: Observations) -> dict[str, Any]:
     data, rows = observed.data, observed.rows
     shared = pd.DataFrame(rows.shared_terms, columns=rows.terms.shared_names)[rows.terms.covariates("common")]
     own = pd.DataFrame(rows.judge_terms, columns=rows.terms.own_names)[rows.terms.covariates("judge")]
+    return comparisons_document(data) | {
+        "exog": _columns(shared) if shared.shape[1] else None,
+        "judge_exog": _columns(own) if own.shape[1] else None,
+        "offset": rows.offset[:, 0].tolist() if rows.has_offset else None,
+    }
+
+
+def comparisons_document(data: Comparisons) -> dict[str, Any]:
+    """The comparisons as lists of numbers and labels."""
     return {
         "judges": list(data.judges),
         "items": list(data.items),
@@ -95,9 +105,6 @@ def _data(observed: Observations) -> dict[str, Any]:
         "weight": data.weight.tolist(),
         "columns": _columns(data.columns),
         "dropped": _columns(data.dropped),
-        "exog": _columns(shared) if shared.shape[1] else None,
-        "judge_exog": _columns(own) if own.shape[1] else None,
-        "offset": rows.offset[:, 0].tolist() if rows.has_offset else None,
         "judge_metadata": None if data.judge_metadata is None else _columns(data.judge_metadata),
         "item_metadata": None if data.item_metadata is None else _columns(data.item_metadata),
         "has_order": data.has_order,

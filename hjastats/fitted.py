@@ -255,6 +255,11 @@ class Fit:
         """Total weight of the comparisons."""
         return float(self.design.n.sum())
 
+    @property
+    def n_worth(self) -> float:
+        """Comparisons of these judges that would give such errors."""
+        return self.n_comparisons
+
     @cached_property
     def null_loglike(self) -> float:
         """Log-likelihood of coin flips; with further verdicts, of coin flips and their overall shares.

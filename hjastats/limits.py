@@ -88,6 +88,26 @@ MOST_PRODUCTS = 1000
 # respondents, each with thresholds of its own.
 MANY_FREE = 2000
 
+# Iterations and grids
+
+# Halvings of a step, and returns to equations it must fulfil, before a search gives up. Along a profile each halving is a fit.
+HALVINGS = 30
+RETURNS = 30
+PROFILE_HALVINGS = 12
+# Steps outwards along a profile, each up to four times as far as all before, and last steps of a search whose slopes are drawn.
+PROFILE_STEPS = 60
+DRAWN_STEPS = 60
+# Newton steps to the modes of judges' effects, which always lead upwards: from anywhere they take a few, from very far hundreds.
+MODE_STEPS = 2000
+# Nodes over the one linear form of a verdict, and rounds over all verdicts of a judge, of expectation propagation.
+SITE_NODES = 21
+SITE_ROUNDS = 200
+# Spreads of the items that are tried for the chances of places, draws that tell how far a foretold error may be off, and parts in
+# which many verdicts are planned.
+TRIED_SPREADS = 400
+FORETOLD_DRAWS = 30
+PARTS_OF_A_PLAN = 400
+
 # Inference
 
 # Parameters whose covariance is made into a matrix, as large as memory allows; beyond, quantities are solved for one by one.
@@ -133,7 +153,8 @@ REDRAWN_FREE = 500
 FEW_CLUSTERS = 20
 # Clusters of a judge below which those of its own parameters are: in 5 of 100 clusters they covered 0.92, in 10 of them 0.94.
 FEW_OF_A_JUDGE = 10
-# Characters and levels of parentheses of a contrast string.
+# Characters of a name of an item: longer texts are answers. Characters and levels of parentheses of a contrast string.
+LONGEST_NAME = 200
 CONTRAST_LENGTH = 20_000
 CONTRAST_DEPTH = 60
 # Numbers in the gradients of the groups of a contrast string.
@@ -190,3 +211,10 @@ FIGURE_ROWS = 60
 
 # Items whose distance to the leader is looked at row by row: each takes a product with all rows.
 CHALLENGERS = 10
+
+# Anchoring
+
+# Values of slopes and departure that anchored scores are averaged over, and the work in cubes of the number of contrasts beyond
+# which there are fewer: 512 of 20 items take a twentieth of a second.
+ANCHOR_DRAWS = 512
+ANCHOR_WORK = 4_000_000_000

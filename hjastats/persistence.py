@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from . import limits
+from .anchored_results import AnchoredResults
 from .data.comparisons import Comparisons
 from .errors import ComparisonError, IdentificationError
 from .export import SCHEMA, VERSION, checksum
@@ -19,7 +20,7 @@ from .inference.covariances import choose_covariance
 from .model.design import Coefficients
 from .model.likelihood import evaluate
 from .model.terms import OPTIONS
-from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel
+from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel, anchor
 from .population_results import PopulationResults
 from .results import HJAResults
 from .solve.penalties import PENALTIES, Penalty
@@ -120,6 +121,8 @@ def _whole(text: str) -> int:
 
 
 def _rebuild(document: dict[str, Any]) -> HJAResults:
+    if document["model"]["class"] == AnchoredResults.__name__:
+        return _anchored(document)
     model = _model(document["model"], document["data"])
     stored, fit = document["estimate"], document["fit"]
     if isinstance(model, PopulationHJAModel):
@@ -166,6 +169,15 @@ def _population(model: PopulationHJAModel, document: dict[str, Any]) -> Populati
         )
     found = model.with_errors(record, fit["cov_type"], dict(fit["cov_kwds"]))
     return PopulationResults(model, found.fit, _choices(document))
+
+
+def _anchored(document: dict[str, Any]) -> AnchoredResults:
+    """Anchored again, as it was asked for."""
+    asked = {name: value for name, value in document["model"].items() if name != "class"}
+    result = anchor(_comparisons(document["data"]), asked.pop("target"), **asked)
+    if not np.abs(result.anchor.scores - np.array(document["estimate"]["scores"])).max() <= 1e-6:
+        raise ComparisonError("the scores in the file are not those that its data give: not loaded.")
+    return result
 
 
 def _check_facts(options: dict[str, Any], fit: dict[str, Any], model: HJAModel, penalty: Penalty | None) -> None:

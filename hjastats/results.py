@@ -6,7 +6,7 @@ Only results and models fit again; everything else is a function of the fit.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 # What is told of each choice of hjastats.fitted.
 CHOICES = ("chosen", "reason", "number")
 # What statsmodels' base classes give that holds here; the rest of theirs is not shown.
-INHERITED = ("aic", "bic", "df_model", "model", "nobs", "params", "save", "tvalues")
+INHERITED = ("aic", "bic", "model", "nobs", "params", "tvalues")
 
 
 class HJAResults(GenericLikelihoodModelResults):
@@ -123,7 +123,7 @@ class HJAResults(GenericLikelihoodModelResults):
 
     def __dir__(self) -> list[str]:
         own = [name for name in vars(HJAResults) if not name.startswith("_") and name not in HIDDEN]
-        return sorted({*own, *INHERITED, "cov_type", "fit"})
+        return sorted({*own, *INHERITED, "fit"})
 
     def __repr__(self) -> str:
         return visible(_in_three_lines(self))
@@ -536,7 +536,7 @@ class HJAResults(GenericLikelihoodModelResults):
 
     def ranking(
         self,
-        judge: str | None = None,
+        judge: str | Mapping[str, float] | None = None,
         level: float = 0.95,
         simultaneous: bool = True,
         rng: int | np.random.Generator | None = 0,
@@ -546,8 +546,8 @@ class HJAResults(GenericLikelihoodModelResults):
 
         Parameters
         ----------
-        judge : str, optional
-            Rank by this judge's scores instead of the consensus.
+        judge : str or mapping, optional
+            Rank by this judge's scores instead of the consensus, or by judges with weights, ``{"judge-1": 2, "judge-2": 1}``.
         level : float
         simultaneous : bool
             Whether all place intervals hold jointly with probability ``level``, or each one by itself.
@@ -1701,8 +1701,8 @@ CRITERIA = {"aic": aic, "bic": bic, "aicc": aicc, "hqic": hqic}
 HIDDEN = {
     *("bsejac", "bsejhj", "covjac", "covjhj", "cov_params_default", "df_modelwc", "normalized_cov_params"),
     *("llnull", "llr", "llr_pvalue", "mle_retvals", "mle_settings", "prsquared", "t_test_pairwise"),
-    *("drop_terms", "fittedvalues", "remove_data", "resid", "score_test", "wald_test_terms"),
-    *("get_nlfun", "info_criteria", "pseudo_rsquared", "resid_dev", "resid_pearson", "summary2"),
+    *("drop_terms", "fittedvalues", "remove_data", "resid", "scale_tests", "score_test", "wald_test_terms"),
+    *("get_nlfun", "get_prediction", "info_criteria", "pseudo_rsquared", "resid_dev", "resid_pearson", "summary2"),
 }
 
 

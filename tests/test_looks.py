@@ -4,6 +4,7 @@ import io
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 
@@ -73,6 +74,15 @@ def hostile_fit():
     return hja.HJAModel.from_comparisons(data.with_metadata(judges=judges, items=items), rank=1).fit()
 
 
+@cache
+def hostile_anchor():
+    data = hostile_fit().model.comparisons
+    columns = data.columns.assign(prompt=np.arange(data.n_rows) // 4)
+    target = data.judge_index == data.judges.index(HOSTILE["judge-1"])
+    few = ~target | (np.arange(data.n_rows) < 1600)
+    return hja.anchor(replace(data, columns=columns).subset(few), HOSTILE["judge-1"])
+
+
 OBJECTS = {
     "result": lambda fit: fit,
     "data": lambda fit: fit.model.comparisons,
@@ -109,6 +119,10 @@ OBJECTS = {
     "bootstrap": lambda fit: fit.model.pooled().fit().bootstrap(2),
     "judges": lambda fit: fit.judges,
     "figures": lambda fit: fit.plot,
+    "anchored": lambda fit: hostile_anchor(),
+    "worth": lambda fit: hostile_anchor().worth,
+    "tracking": lambda fit: hostile_anchor().tracking,
+    "rectified": lambda fit: hostile_anchor().rectified(),
     "summary": lambda fit: fit.summary(),
     "summary2": lambda fit: fit.summary2(),
 }

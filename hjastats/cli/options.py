@@ -19,6 +19,7 @@ from ..front.door import fit as fit_by_rules
 from ..front.reading import read as read_source
 from ..model.responses import RESPONSES
 from ..model.terms import OPTIONS, SCOPES
+from ..models import anchor
 from ..results import HJAResults
 from ..selection import CRITERIA
 from ..words import either
@@ -209,6 +210,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         help="let every label of this column, such as a prompt, count the same",
     )
     group.add_argument("--seed", type=int, default=0, metavar="N", help="of folds and starts (default 0)")
+    group.add_argument(
+        "--target",
+        nargs="+",
+        metavar="JUDGE",
+        help="rank as these judges would, with the help of all others: scores anchored to few trusted verdicts",
+    )
 
 
 def add_judges(parser: argparse._ActionsContainer) -> None:
@@ -278,7 +285,9 @@ def processes(text: str) -> int:
 
 
 def fit(options: argparse.Namespace, data: Comparisons) -> HJAResults:
-    """What hjastats.fit makes of the data with these options."""
+    """What hjastats.fit, or with a target hjastats.anchor, makes of the data with these options."""
+    if options.target is not None:
+        return _anchored(options, data)
     return fit_by_rules(
         data,
         rank=_rank(options.rank),
@@ -294,6 +303,23 @@ def fit(options: argparse.Namespace, data: Comparisons) -> HJAResults:
         progress=sys.stderr.isatty(),
         **terms(options),
     )
+
+
+def _anchored(options: argparse.Namespace, data: Comparisons) -> HJAResults:
+    """What hjastats.anchor makes of the data; options of a model that is chosen for all judges are refused."""
+    unused = {
+        "model": None,
+        "rank": AUTO,
+        "ridge": None,
+        "robust": False,
+        "covariate": None,
+        "balance": None,
+        "judges": AUTO,
+    }
+    unused |= dict.fromkeys(TERM_OPTIONS, AUTO)
+    if given := [f"--{name}" for name, default in unused.items() if getattr(options, name, default) != default]:
+        raise UsageError(f"{', '.join(given)} has no effect with --target, which has models of its own: leave it out.")
+    return anchor(data, options.target, prompt=options.cluster, seed=options.seed)
 
 
 def _covariates(given: list[str] | None) -> Any:

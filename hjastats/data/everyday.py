@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
+from .. import limits
 from ..errors import ComparisonError, Hint
 from ..words import quoted
 from .roles import OUTCOME_COLUMNS, Names, Roles, named_column
@@ -21,8 +22,6 @@ _PREFERRED = (
     ("chosen", "rejected"),
     ("preferred", "other"),
 )
-# Names of items are shorter than this; answers are longer.
-_LONGEST_NAME = 200
 # Words from which a text that hardly comes twice is a sentence.
 _SENTENCE = 4
 
@@ -80,7 +79,9 @@ def _hold_answers(pair: pd.DataFrame) -> bool:
 
 
 def _is_answer(value: object) -> bool:
-    return isinstance(value, list | dict) or (isinstance(value, str) and (len(value) > _LONGEST_NAME or "\n" in value))
+    return isinstance(value, list | dict) or (
+        isinstance(value, str) and (len(value) > limits.LONGEST_NAME or "\n" in value)
+    )
 
 
 def _find_named_preferred(names: Names, given: Given) -> Found | None:

@@ -142,7 +142,7 @@ class Allocator:
         self.left, self.n_asked = candidates.left.astype(float), np.zeros(len(fit.layout.judges))
         self.is_next_turned = np.zeros(len(candidates.judge), dtype=bool)
         self._weight = weights_of(fit, candidates)
-        self._shrinks = fit.n_comparisons / (fit.n_comparisons + ahead)
+        self._shrinks = fit.n_worth / (fit.n_worth + ahead)
         self._damping = 1.0 + self._weight * self._spread()
 
     def _spread(self) -> np.ndarray:

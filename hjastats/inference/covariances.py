@@ -176,6 +176,16 @@ def clustered(
     return DenseCovariance(covariance.covariance) if fit.layout.n_free <= limits.LARGEST_SANDWICH else covariance
 
 
+def influence(fit: Fit, observed: Observations, clusters: Clusters, jacobian: np.ndarray) -> np.ndarray:
+    """By how much every cluster moves quantities with the given Jacobian (m, n_free), to first order, shape (n_clusters, m).
+
+    Of fits to other rows of the same clusters, products of these are covariances between the fits.
+    """
+    each = evaluate(single(observed.rows, observed.data.outcome), fit.at)
+    contributions = Contributions.of_clusters(observed.rows, observed.data, each, clusters)
+    return Sandwich(fit.model_covariance, contributions, fit.tangent).influence(jacobian)
+
+
 def _default_correction(fit: Fit) -> bool | str:
     return "judge" if fit.layout.has_judge_parameters else True
 

@@ -26,8 +26,8 @@ from .ranks import compared_scores, ranking_table
 ELO, ELO_BASE = 400.0 / np.log(10.0), 1000.0
 SCALES = ("log-odds", "elo", "win-rate")
 PRIORS = ("normal", "flat")
-# Values of the spread that are tried, up to so many times the size of the estimates.
-_N_SPREADS, _WIDEST = 400, 10.0
+# The widest spread that is tried, in sizes of the estimates.
+_WIDEST = 10.0
 DRAWN_FROM = {
     "normal": "Chances of places take the items as drawn from a normal distribution, of a spread that the estimates tell.",
     "flat": "Chances of places are from the errors alone (flat prior): too sure where items lie closer than their errors.",
@@ -99,7 +99,7 @@ def _spreads(seen: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.nd
     By the likelihood of the estimates, all standard deviations alike beforehand (Gelman 2006): what is known badly says little.
     """
     widest = _WIDEST * np.sqrt(np.mean(seen**2 + variances))
-    spread = (np.arange(_N_SPREADS) + 0.5) * widest / _N_SPREADS
+    spread = (np.arange(limits.TRIED_SPREADS) + 0.5) * widest / limits.TRIED_SPREADS
     total = spread[:, None] ** 2 + variances
     loglike = -0.5 * np.sum(np.log(total) + seen**2 / total, axis=1)
     weight = np.exp(loglike - loglike.max())

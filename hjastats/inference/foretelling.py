@@ -18,16 +18,15 @@ from .allocation import Candidates, telling
 from .decisions import score_draws
 from .goals import Goal
 
-# Between which shares of what is possible errors are foretold, and from how many draws.
+# Between which shares of what is possible errors are foretold.
 RANGE = (0.1, 0.9)
-_N_DRAWS = 30
 
 
 def foretold(fit: Fit, goal: Goal, asked: Candidates, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Variances of a goal's contrasts after some comparisons: at the shrunken scores (m,), and at draws about them (n_draws, m)."""
     _, mu, rows = fit.vector("mu", np.arange(len(fit.layout.items)))
     shift = score_draws(mu, fit.covariance.of(rows), rng=rng).mean(axis=0) - mu
-    n_draws = _N_DRAWS if fit.layout.n_free <= limits.REDRAWN_FREE else 0
+    n_draws = limits.FORETOLD_DRAWS if fit.layout.n_free <= limits.REDRAWN_FREE else 0
     root = np.linalg.cholesky(fit.model_covariance.covariance) if n_draws else np.zeros((0, 0))
     steps = [root @ rng.standard_normal(len(root)) for _ in range(n_draws)]
     drawn = [_variances(_shifted(_moved(fit, step), shift), goal, asked) for step in steps]

@@ -30,8 +30,6 @@ from .shrinking import Errors, allocator, limiting, split_errors, verdicts_neede
 DESIGNS = ("present", "best")
 # Whoever is found next, in prices and candidates.
 NEW_JUDGE = "new judge"
-# How finely the best mix of many verdicts is looked for.
-_STEPS = 400
 
 
 @dataclass(frozen=True, repr=False)
@@ -260,7 +258,7 @@ def _best_needed(fit: Fit, goal: Goal, errors: Errors, power: float, needed: flo
     """Verdicts that are enough where those are asked that tell most, at most as many as in the present mix."""
     if needed == 0.0 or np.isinf(needed):
         return needed
-    amount = max(np.ceil(needed / _STEPS), 1.0)
+    amount = max(np.ceil(needed / limits.PARTS_OF_A_PLAN), 1.0)
     chooser = allocator(fit, goal, every_candidate(fit), needed)
     n, now = 0.0, chooser.variances
     while n < needed:
@@ -275,7 +273,7 @@ def _best_needed(fit: Fit, goal: Goal, errors: Errors, power: float, needed: flo
 
 def best_mix(fit: Fit, goal: Goal, n: float) -> Allocation:
     """The comparisons that tell most, of about so many verdicts."""
-    amount = max(np.ceil(n / _STEPS), 1.0)
+    amount = max(np.ceil(n / limits.PARTS_OF_A_PLAN), 1.0)
     return allocator(fit, goal, every_candidate(fit), n).run(n, amount=amount, look=10)
 
 

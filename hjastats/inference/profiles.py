@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import stats
 from scipy.optimize import brentq
 
+from .. import limits
 from ..data.arrays import check_alpha
 from ..errors import ContrastError, CovarianceWarning
 from ..fitted import Fit, among_themselves
@@ -26,10 +27,8 @@ from .contrast_results import normal_limits
 from .contrasts import contrast, contrast_at
 from .hypotheses import linear_hypotheses
 
-# Steps outwards, each up to so many times as far as all before.
-_STEPS, _FURTHER = 60, 4.0
-# Halvings of one step to where no estimate was found.
-_HALVINGS = 12
+# How many times as far as all before a step outwards may lead.
+_FURTHER = 4.0
 # Change of the signed root from one estimate to the next beyond which the latter is lost, and not the constrained maximum.
 _LEAP = 4.0
 # Times the Wald distance from which on the signed root is expected to have a limit, if it has one.
@@ -200,14 +199,14 @@ class _Tracer:
     def end(self, side: float, step: float, z: float) -> float:
         """Distance at which the signed root is as large as a normal quantile, infinite if there is none; else not a number."""
         inside, before, outside, halvings, limit = 0.0, 0.0, step, 0, np.inf
-        for _ in range(_STEPS):
+        for _ in range(limits.PROFILE_STEPS):
             root = side * self.root(side * outside)
             end = self._between(side, inside, outside, z) if root >= z else np.nan
             if not np.isnan(end):
                 return end
             if not root < z:
                 halvings += 1
-                if self.note or halvings > _HALVINGS:
+                if self.note or halvings > limits.PROFILE_HALVINGS:
                     break
                 outside = 0.5 * (inside + outside)
                 continue

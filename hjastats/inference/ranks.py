@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 
 import numpy as np
@@ -14,13 +14,14 @@ from .. import limits
 from ..errors import ContrastError, Hint, IdentificationError, OptionError, SizeError
 from ..fitted import Fit
 from ..words import quoted
+from .auxiliary import weighted_scores
 from .pairs import check_pairs, compared_positions
 from .simultaneous import largest_differences, pairwise_differences
 
 
 def ranking(
     fit: Fit,
-    judge: str | None = None,
+    judge: str | Mapping[str, float] | None = None,
     *,
     level: float = 0.95,
     simultaneous: bool = True,
@@ -44,7 +45,7 @@ def ranking(
 
 
 def compared_scores(
-    fit: Fit, judge: str | None = None, items: Sequence[str] | None = None
+    fit: Fit, judge: str | Mapping[str, float] | None = None, items: Sequence[str] | None = None
 ) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
     """Labels, scores and their covariance, of the consensus or of one judge, for all items or for some.
 
@@ -77,10 +78,15 @@ def compared_scores(
     return labels, estimate, covariance
 
 
-def score_vector(fit: Fit, judge: str | None, some: np.ndarray) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-    """Labels, scores and their Jacobian of some items, by the consensus or by one judge."""
+def score_vector(
+    fit: Fit, judge: str | Mapping[str, float] | None, some: np.ndarray
+) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """Labels, scores and their Jacobian of some items, by the consensus, by one judge or by judges with weights."""
     if judge is None:
         return fit.vector("mu", some)
+    if isinstance(judge, Mapping):
+        values, rows = weighted_scores(fit, judge)
+        return tuple(fit.layout.items[i] for i in some), values[some], rows[some]
     quantities = fit.quantities
     if "gamma" not in quantities.kinds:
         raise OptionError(

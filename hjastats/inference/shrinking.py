@@ -96,7 +96,7 @@ def split_errors(fit: Fit, rows: np.ndarray) -> Errors:
         n_judges = len(fit.layout.judges)
         return Errors(chosen - of_judges, of_judges, fit.n_comparisons, n_judges, "judge", are_planned=True)
     if fit.choice.kind != "cluster":
-        return Errors(chosen, np.zeros(len(rows)), fit.n_comparisons)
+        return Errors(chosen, np.zeros(len(rows)), fit.n_worth)
     facts, verdicts = fit.choice.facts, np.minimum(of_model, chosen)
     groups = facts.get("groups")
     name = groups if isinstance(groups, str) else "cluster"

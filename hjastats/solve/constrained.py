@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from .. import limits
 from ..model.decomposition import AnchoringError
 from ..model.design import Coefficients, Design
 from ..model.layout import Layout
@@ -20,9 +21,6 @@ from .trust import STATIONARY, Optimum, likelihood_unit
 
 # Distance from the equations that is rounding error; they are about parameters, whose sizes are of order one.
 _MET = 1e-10
-# Steps back to the equations, and halvings of a step.
-_RETURNS = 30
-_HALVINGS = 30
 # Log-odds that one step may change, and beyond which an estimate that is not stationary runs to infinity.
 _STRIDE = _BEYOND = 30.0
 # Share of the average information that is added where directions may have none.
@@ -135,7 +133,7 @@ def held(information: np.ndarray) -> np.ndarray:
 def _along(layout: Layout, equations: Equations, here: Member, step: np.ndarray) -> Member | None:
     """The first of ever shorter steps that gains what it should; None where none does."""
     slope = float(here.slope @ step)
-    for share in 0.5 ** np.arange(_HALVINGS):
+    for share in 0.5 ** np.arange(limits.HALVINGS):
         there = _returned(here.design, layout, equations, *layout.moved(here.at, here.tangent, share * step))
         if there is None or np.abs(there.eta - here.eta).max(initial=0.0) >= _STRIDE:
             continue
@@ -151,7 +149,7 @@ def _returned(
     """Coefficients that fulfil the equations, close by in the metric of the information; None where there are none."""
     try:
         stated = equations(at, tangent)
-        for _ in range(_RETURNS):
+        for _ in range(limits.RETURNS):
             if np.abs(stated.distance).max(initial=0.0) <= _MET:
                 here = evaluate(design, at)
                 slope = free_gradient(gradient(design, here), tangent, design)
@@ -177,7 +175,7 @@ def _closer(
 ) -> tuple[Coefficients, TangentBasis, Stated] | None:
     """The first of ever shorter steps that brings the equations closer."""
     missed = np.abs(stated.distance).max()
-    for share in 0.5 ** np.arange(_HALVINGS):
+    for share in 0.5 ** np.arange(limits.HALVINGS):
         near, basis = layout.moved(at, tangent, share * step)
         try:
             there = equations(near, basis)

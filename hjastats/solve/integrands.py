@@ -22,7 +22,6 @@ from ..model.response import Derivatives
 # Movement of a mode, in standard deviations of an effect, below which it is found: the step that told so is still taken, and
 # steps are quadratic.
 _AT_MODE = 1e-7
-_MODE_STEPS = 2000
 
 
 class Part(NamedTuple):
@@ -143,7 +142,7 @@ def _find_modes(
     assert bend is not None
     reach = bend * np.sqrt(np.maximum.reduceat(np.square(loading).sum(axis=(0, 2)), part.starts))
     mode = near
-    for _ in range(_MODE_STEPS):
+    for _ in range(limits.MODE_STEPS):
         here, curvature = _at(part, base, loading, mode)
         slope = part.by_judge(_weighted(loading, slopes_of(here)), axis=0) - mode
         step = np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]

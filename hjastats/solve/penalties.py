@@ -111,4 +111,36 @@ class BiasReduction(Penalty):
         return adjustments(design, structure, at)
 
 
+@dataclass(frozen=True)
+class Anchoring(Penalty):
+    """Scores of other judges: a prior that other data have made, not a term of an objective.
+
+    Attributes
+    ----------
+    told : str
+        How the scores and their errors came about.
+    """
+
+    told: str = ""
+
+    kind, title, has_likelihood = "anchored", "Anchored", False
+
+    @property
+    def description(self) -> str:
+        """How the standard errors came about."""
+        return self.told
+
+    def refit(self, design: Design, structure: ScoreStructure, near: Coefficients) -> Optimum | None:
+        """Refuse data drawn for the target alone.
+
+        Raises
+        ------
+        IdentificationError
+        """
+        raise IdentificationError(
+            "anchored scores rest on the verdicts of other judges, too, which draws from this fit do not contain: "
+            "resample all the data and anchor again."
+        )
+
+
 PENALTIES = {penalty.kind: penalty for penalty in (Penalty, BiasReduction)}

@@ -32,8 +32,7 @@ _FEW_NODES = 2
 _ROUGH = 0.3
 _LONGEST = 3.0
 FOUND = 1e-6
-# How often a step is halved, and how often the information is taken anew on the last steps.
-_HALVINGS = 30
+# How often the information is taken anew on the last steps.
 _LAST_ROUNDS = 6
 # Of what is missing of the complete information: all of it gives Newton's steps, none those of an EM algorithm, always uphill.
 _SHARES = (1.0, 0.9, 0.5, 0.0)
@@ -265,7 +264,7 @@ def _climb(
         if distance < tolerance:
             break
         step *= min(1.0, _LONGEST * np.sqrt(len(step)) / distance)
-        for _ in range(_HALVINGS):
+        for _ in range(limits.HALVINGS):
             values = here.values + step
             there = _curved(marginal, values) if is_newton else here.turned(values, *marginal.value(values))
             # Up to rounding: near the maximum there is nothing more to gain.

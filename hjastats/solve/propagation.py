@@ -21,11 +21,8 @@ from ..model.design import Design
 from ..model.population import Population, Space, predictors
 from .marginal import Gradients, cluster_scores, nodes, parts_of_gradient
 
-# Of the quadrature over the one linear form of a verdict.
-_NODES = 21
 # Change of a mean, in standard deviations, and of the log of a variance, at which a fixed point is found.
 _SETTLED = 1e-9
-_ROUNDS = 200
 # Steps of the differences of the gradient that make the information.
 _STEP = 1e-3
 # Share of the complete information in a first metric.
@@ -75,7 +72,7 @@ class Propagated:
         self.design, self.space, self.n_nodes, self.first_judge = design, space, n_nodes, first_judge
         self.is_free = np.ones(space.n_effects, dtype=bool) if is_free is None else is_free
         self.n_latent = space.n_effects - 1 + space.n_items - 1
-        x, log_weight = nodes(_NODES, 1)
+        x, log_weight = nodes(limits.SITE_NODES, 1)
         self._x, self._log_weight = x[:, 0], log_weight
         # nu and tau where they settled last.
         self.memory = np.zeros((2, len(design.n)))
@@ -85,7 +82,7 @@ class Propagated:
         """Judges in pieces that fit in memory, those with as many cells together."""
         sizes = np.bincount(self.design.judge, minlength=self.design.n_judges)
         order = np.argsort(sizes, kind="stable")
-        each = np.maximum(sizes[order] * (self.n_latent + _NODES), self.n_latent**2)
+        each = np.maximum(sizes[order] * (self.n_latent + limits.SITE_NODES), self.n_latent**2)
         ends = np.searchsorted(
             np.cumsum(each), np.arange(1, each.sum() // limits.NODES_AT_ONCE + 1) * limits.NODES_AT_ONCE
         )
@@ -107,7 +104,7 @@ class Propagated:
         """Rounds in which all replacements are matched at once, until nothing changes."""
         nu, tau = self.memory[:, part.cells] * part.is_there
         share, before = 1.0, np.inf
-        for _ in range(_ROUNDS):
+        for _ in range(limits.SITE_ROUNDS):
             normal, middle, spread = self._normal(base, loading, nu, tau)
             total, mean, variance = self._tilted(part, nu, tau, middle, spread)
             moved, shrunk = mean - middle, np.log(variance / spread)

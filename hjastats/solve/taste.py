@@ -26,10 +26,9 @@ from .precision import invert_along
 _FIRST_SPREAD = 0.5
 _SMALL_SPREAD = 0.1
 _SAME = 1e-4
-# Slopes, in standard errors, at which a first and a last climb end; steps after it.
+# Slopes, in standard errors, at which a first and a last climb end.
 _ROUGH = 0.3
 _NEAR = 0.03
-_LAST_STEPS = 60
 
 Likelihood = Callable[[Design, Space, int, np.ndarray], TasteMarginal]
 
@@ -178,7 +177,7 @@ def _finish(climb: _Climb) -> PopulationOptimum:
     if not np.isfinite(inverse).all():
         inverse = invert_along(marginal.complete_information(values), fixed).covariance
     steps = 0
-    while steps < _LAST_STEPS and np.isfinite(inverse).all():
+    while steps < limits.DRAWN_STEPS and np.isfinite(inverse).all():
         gradient = marginal.drawn(values).gradient
         move = inverse @ gradient
         distance = float(np.sqrt(max(gradient @ move, 0.0)))

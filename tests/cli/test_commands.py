@@ -69,6 +69,22 @@ def test_fit_prints_json_for_machines_that_reads_back(verdicts, tmp_path, capsys
     np.testing.assert_allclose(hja.load_results(kept).bse, result.bse, rtol=1e-9)
 
 
+def test_a_target_anchors_the_ranking_to_its_judges(verdicts, tmp_path, capsys):
+    saved = tmp_path / "fit.json"
+    assert main(["fit", verdicts, "--target", "judge-2", "--save", str(saved)]) == 0
+    text = capsys.readouterr().out
+    anchored = hja.anchor(verdicts, "judge-2")
+    assert anchored.worth.equivalent == pytest.approx(hja.load_results(saved).worth.equivalent)
+    assert " ".join(repr(anchored.worth).split()) in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert main(["fit", verdicts, "--target", "judge-2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["ranking"][0]["item"] == anchored.ranking().index[0]
+    assert found["fit"]["aic"] is None
+    assert main(["fit", verdicts, "--target", "judge-2", "--rank", "1"]) == 2
+    assert "--rank has no effect with --target" in capsys.readouterr().err
+
+
 def test_fit_reads_standard_input_and_odd_columns(verdicts, capsys, monkeypatch):
     frame = hja.datasets.load_panel().to_frame()
     odd = frame.rename(columns={"judge": "rater", "first": "L", "second": "R"})
