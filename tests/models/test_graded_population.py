@@ -21,7 +21,9 @@ THRESHOLDS = np.array([0.5, 1.5])
 CLMM = 2e-5
 
 
-def drawn(seed, n_judges=60, n_each=25, mu=(-1.0, -0.5, 0.0, 0.5, 1.0), *, sd=0.5, position=(0.4, 0.6), thresholds=THRESHOLDS):
+def drawn(
+    seed, n_judges=60, n_each=25, mu=(-1.0, -0.5, 0.0, 0.5, 1.0), *, sd=0.5, position=(0.4, 0.6), thresholds=THRESHOLDS
+):
     """Judges with sensitivities and position effects of their own, and their verdicts with five grades."""
     rng = np.random.default_rng(seed)
     mu, judge, n = np.array(mu), np.repeat(np.arange(n_judges), n_each), n_judges * n_each
@@ -53,7 +55,9 @@ def somewhere(marginal, seed=2):
 
 
 def differences(function, at, step=1e-5):
-    return np.array([(function(at + step * unit) - function(at - step * unit)) / (2 * step) for unit in np.eye(len(at))])
+    return np.array(
+        [(function(at + step * unit) - function(at - step * unit)) / (2 * step) for unit in np.eye(len(at))]
+    )
 
 
 def dense_loglike(design, at, n_nodes=41):
@@ -117,7 +121,9 @@ def table_for_clmm(path):
     """What ``clmm_oracle.R`` reads."""
     data = clmm_data()
     signed = {f"x{i + 1}": (data.first_index == i) * 1 - (data.second_index == i) * 1 for i in range(1, 4)}
-    pd.DataFrame({"judge": data.judge_index, "y": (4 * data.outcome).round().astype(int), **signed}).to_csv(path, index=False)
+    pd.DataFrame({"judge": data.judge_index, "y": (4 * data.outcome).round().astype(int), **signed}).to_csv(
+        path, index=False
+    )
 
 
 def test_position_effects_of_judges_are_random_intercepts_of_clmm():
