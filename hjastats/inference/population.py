@@ -198,7 +198,8 @@ def new_judge_probabilities(fit: PopulationFit, rows: Design, alpha: float = 0.0
     worth = np.array(list(response.verdicts.values()))
     base, loading = predictors(rows, at)
     new = _New(base, loading)
-    mean, by_base, by_root = 0.0, np.zeros_like(base), np.zeros_like(new.root)
+    mean: Any = 0.0
+    by_base, by_root = np.zeros_like(base), np.zeros_like(new.root)
     for there, w, point in new.nodes():
         chances, by_odds, by_own = verdict_slopes(response, there[0], there[1:] if len(there) > 1 else None)
         mean = mean + w * expected_outcome(response, chances)

@@ -203,6 +203,5 @@ def taste_optimum(marginal: TasteMarginal, values: np.ndarray, iterations: int =
         distance,
         is_maximum,
         iterations,
-        (),
-        drawn,
+        drawn=drawn,
     )

@@ -77,8 +77,7 @@ def dense_loglike(design, at, n_nodes=41):
     return total
 
 
-@pytest.mark.parametrize("points", [3, 4, 5])
-@pytest.mark.parametrize(("rank", "n_nodes"), [(0, 1), (1, 1), (1, 3)])
+@pytest.mark.parametrize(("points", "rank", "n_nodes"), [(3, 1, 1), (4, 0, 1), (4, 1, 2), (5, 0, 5), (5, 1, 1)])
 def test_the_gradient_is_that_of_the_quadrature_itself(points, rank, n_nodes):
     marginal = Marginal(small_design(points), rank, n_nodes)
     at = somewhere(marginal)
@@ -86,7 +85,7 @@ def test_the_gradient_is_that_of_the_quadrature_itself(points, rank, n_nodes):
     np.testing.assert_allclose(marginal.value(at)[1], found, atol=BY_DIFFERENCES)
 
 
-@pytest.mark.parametrize("points", [3, 4, 5])
+@pytest.mark.parametrize("points", [4, 5])
 def test_adaptive_nodes_agree_with_a_dense_grid(points):
     marginal = Marginal(small_design(points), 0, 15)
     at = somewhere(marginal, 3)
@@ -94,7 +93,7 @@ def test_adaptive_nodes_agree_with_a_dense_grid(points):
     assert loglike == pytest.approx(dense_loglike(marginal.design, marginal.space.unpack(at)), abs=1e-7)
 
 
-@pytest.mark.parametrize("points", [3, 4, 5])
+@pytest.mark.parametrize("points", [3, 4])
 def test_the_information_is_the_curvature_of_the_integral(points):
     marginal = Marginal(small_design(points, "common"), 0, 31)
     at = somewhere(marginal, 3)
@@ -184,7 +183,7 @@ def test_predictions_are_means_over_judges_of_probabilities_of_grades(result):
 
 
 def test_errors_of_predictions_agree_with_differences():
-    small = hja.PopulationHJAModel.from_comparisons(drawn(6, 20, 10), ties="ordinal", position="judge")
+    small = hja.PopulationHJAModel.from_comparisons(drawn(6, 12, 10), ties="ordinal", position="judge")
     result = small.fit(n_quadrature=3)
     fit, pair = result.fit, {"item_a": "i04", "item_b": "i01"}
 
