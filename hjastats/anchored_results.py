@@ -19,6 +19,7 @@ from .diagnostics.findings import Finding, Findings
 from .diagnostics.gold import agreement, calibration_slope, family_bonus
 from .errors import OptionError
 from .export import SCHEMA, VERSION, checksum, comparisons_document
+from .fitted import Fit
 from .inference.anchor import Anchored, anchored
 from .inference.anchored_fit import AnchoredFit
 from .inference.auxiliary import SCORES, Scores, weighted_scores
@@ -187,7 +188,7 @@ class AnchoredResults(HJAResults):
         found = anchored(sources.evidence(self._auxiliary(sources.other)), seed=self.options["seed"])
         super().__init__(model, sources.direct.anchored(found, self._told(found)), self._chosen())
 
-    def _auxiliary(self, fit: Any) -> Scores:
+    def _auxiliary(self, fit: Fit) -> Scores:
         kind = self.options["auxiliary"]
         if isinstance(kind, Mapping):
             scores, rows = weighted_scores(fit, kind)

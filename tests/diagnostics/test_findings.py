@@ -9,6 +9,7 @@ import pytest
 import hjastats as hja
 from benchmarks.claims.alarms import consensus, panel
 from hjastats.diagnostics import findings
+from hjastats.diagnostics.scales import own_parameters_test
 from hjastats.simulation import near_balanced_design, simulate_comparisons
 from tests.panels import finding, mild_scores
 
@@ -247,7 +248,7 @@ def test_the_score_test_of_tie_propensities_agrees_with_the_likelihood_ratio_nea
     data = panel(rng, np.tile(np.linspace(-1, 1, 5), (4, 1)), 1000, position=0.3, tie=np.array([-0.3, -0.2, -0.1, 0.0]))
     options = {"ties": "davidson", "position": "judge"}
     fits = [hja.JAModel.from_comparisons(data, tie=tie, **options).fit() for tie in ("common", "judge")]
-    test = findings._tie_test(fits[0].fit)
+    test = own_parameters_test(fits[0].fit)
     # Both are chi-squared statistics of order three; they differ by their third-order terms.
     assert test.statistic == pytest.approx(2 * (fits[1].llf - fits[0].llf), rel=0.05)
     assert test.df == 3
