@@ -29,6 +29,12 @@ def number_of_grades(data: Comparisons) -> int:
     return 0 if points_of_scale(data.outcome) is None else len(ORDINAL.check(data.outcome).verdicts)
 
 
+def say_grades(chosen: Chosen, n_grades: int, scope: str, reason: str, number: float = np.nan) -> None:
+    """Lines about the grades and whose their thresholds are."""
+    chosen.say("ties", "ordinal", f"{n_grades} grades at equal steps, which read the same from both sides", n_grades)
+    chosen.say("scale", scope, reason, number)
+
+
 def of_grades(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[str], None]) -> HJAResults | None:
     """The model of graded verdicts, with lines about the scale; None where there are no more than three grades.
 
@@ -38,7 +44,7 @@ def of_grades(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[s
         return None
     lines = len(chosen.lines)
     common = Search(data, asked, {"ties": "ordinal", "tie": "common"}, step).best(chosen)
-    told, found = f"{n_grades} grades at equal steps, which read the same from both sides", common
+    found = common
     reason, number = "there is one judge, or one voice of all", np.nan
     if data.n_judges > 1:
         test = own_parameters_test(common.fit) if common.fit.penalty is None else None
@@ -62,6 +68,5 @@ def of_grades(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[s
                 chosen.lines[:], found = again.lines, own
         elif test is not None and test.p_value < LEVEL:
             reason = f"judges differ ({test.told}), and some have too few verdicts for thresholds of their own"
-    chosen.say("ties", "ordinal", told, n_grades)
-    chosen.say("scale", "judge" if found is not common else "common", reason, number)
+    say_grades(chosen, n_grades, "common" if found is common else "judge", reason, number)
     return found

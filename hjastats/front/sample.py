@@ -16,7 +16,7 @@ from ..results import HJAResults
 from ..selection import BTL
 from ..words import percent, quoted
 from .asked import AUTO, SAMPLE, Asked, Chosen
-from .graded import number_of_grades
+from .graded import number_of_grades, say_grades
 from .search import Candidate, Search
 
 # Nodes for each effect of the candidates: their errors are alike, and differences of BIC exact to some tenths. What is chosen is
@@ -36,14 +36,13 @@ def why_no_sample(data: Comparisons, asked: Asked) -> str:
         return f"more than {limits.SAMPLED_ROWS:,} rows take long as those of a sample"
     if data.cluster is not None:
         return f"in a sample, what was judged together (by {str(data.cluster)!r}) would pass for taste"
-    if asked.ties == AUTO and (n_grades := number_of_grades(data)) > 3:
-        return f"a sample does not take {n_grades} grades with thresholds"
     others = {
         "model": asked.model is not None,
         "ridge": asked.ridge not in (AUTO, None),
         "cov_type": asked.cov_type in ("HC0", "HC1"),
         "criterion": asked.criterion == "loglik-bootstrap",
-        "ties": asked.ties != AUTO and not RESPONSES[asked.ties].is_natural,
+        "ties": asked.ties != AUTO and RESPONSES[asked.ties].bend is None,
+        "tie": asked.tie == "judge" and not RESPONSES[asked.ties].is_natural,
     }
     if taken := [name for name, is_taken in others.items() if is_taken]:
         return f"the {quoted(taken)} asked for is none of a sample"
@@ -58,7 +57,8 @@ class SampleSearch(Search):
     """Populations that the judges may be drawn from, and BTL, in which they are alike; BIC counts judges."""
 
     def __init__(self, data: Comparisons, asked: Asked, step: Callable[[str], None]) -> None:
-        ties = "half" if asked.ties == AUTO else asked.ties
+        self.n_grades = number_of_grades(data) if asked.ties == AUTO else 0
+        ties = asked.ties if asked.ties != AUTO else "ordinal" if self.n_grades > 3 else "half"
         super().__init__(data, asked, {"ties": ties, "tie": "common" if asked.tie == AUTO else asked.tie}, step)
 
     def best(self, chosen: Chosen) -> HJAResults:
@@ -160,6 +160,8 @@ class SampleSearch(Search):
     def _say_ties(self, chosen: Chosen) -> None:
         if self.asked.ties != AUTO:
             chosen.say("ties", self.asked.ties, "asked for")
+        elif self.n_grades > 3:
+            say_grades(chosen, self.n_grades, "common", "thresholds drawn for each judge could cross")
         elif share := float(np.average(self.data.outcome == 0.5, weights=self.data.weight)):
             rates = tie_rates(self.data)
             reason = f"{percent(share)} of the verdicts, half a win for each"

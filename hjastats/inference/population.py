@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -161,13 +161,25 @@ def predict_known(fit: PopulationFit, rows: Design, summarise: Callable[[np.ndar
 
 def predict_new(fit: PopulationFit, rows: Design, summarise: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """The same of judges nobody has seen yet, all of them together."""
-    base, loading = predictors(rows, fit.population)
-    root = _root(np.einsum("prd,qrd->rpq", loading, loading))
-    x, log_weight = nodes(_NODES_OF_NEW, len(base))
-    total: Any = 0.0
-    for point, weight in zip(x, np.exp(log_weight), strict=True):
-        total = total + weight * summarise(base + (root @ point).T)
-    return np.asarray(total)
+    new = _New(*predictors(rows, fit.population))
+    return np.asarray(sum(weight * summarise(there) for there, weight, _ in new.nodes()))
+
+
+class _New:
+    """Predictors of a judge nobody has seen yet: normal, those that effects move; the others are what they are."""
+
+    def __init__(self, base: np.ndarray, loading: np.ndarray) -> None:
+        self.base, self.is_drawn = base, loading.any(axis=(1, 2))
+        self.loading = loading[self.is_drawn]
+        self.root = _root(np.einsum("prd,qrd->rpq", self.loading, self.loading))
+
+    def nodes(self) -> Iterator[tuple[np.ndarray, float, np.ndarray]]:
+        """Predictors (p, n), weight, and the standard normal vector that the drawn ones come from."""
+        x, log_weight = nodes(_NODES_OF_NEW, len(self.loading))
+        for point, weight in zip(x, np.exp(log_weight), strict=True):
+            there = self.base.copy()
+            there[self.is_drawn] += (self.root @ point).T
+            yield there, weight, point
 
 
 def _root(matrices: np.ndarray) -> np.ndarray:
@@ -185,19 +197,18 @@ def new_judge_probabilities(fit: PopulationFit, rows: Design, alpha: float = 0.0
     at, response = fit.population, rows.response
     worth = np.array(list(response.verdicts.values()))
     base, loading = predictors(rows, at)
-    x, log_weight = nodes(_NODES_OF_NEW, len(base))
-    root = _root(np.einsum("prd,qrd->rpq", loading, loading))
-    mean, by_base, by_root = 0.0, np.zeros_like(base), np.zeros_like(root)
-    for point, w in zip(x, np.exp(log_weight), strict=True):
-        there = base + (root @ point).T
+    new = _New(base, loading)
+    mean: Any = 0.0
+    by_base, by_root = np.zeros_like(base), np.zeros_like(new.root)
+    for there, w, point in new.nodes():
         chances, by_odds, by_own = verdict_slopes(response, there[0], there[1:] if len(there) > 1 else None)
         mean = mean + w * expected_outcome(response, chances)
         slopes = np.stack([worth @ by_odds, *(worth @ own for own in by_own)])
         by_base += w * slopes
-        by_root += w * slopes.T[:, :, None] * point
+        by_root += w * slopes[new.is_drawn].T[:, :, None] * point
     # Expected slopes times the root's normal vector are the second derivatives times the root.
-    second = np.matmul(by_root, np.linalg.pinv(root))
-    by_loading = np.einsum("rpq,qrd->prd", second, loading)
+    second, by_loading = np.matmul(by_root, np.linalg.pinv(new.root)), np.zeros_like(loading)
+    by_loading[new.is_drawn] = np.einsum("rpq,qrd->prd", second, new.loading)
     p = np.asarray(mean)
     gradients = np.array(
         [

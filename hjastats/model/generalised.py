@@ -45,6 +45,8 @@ class GeneralisedDavidson:
     has_mode: bool
 
     is_natural = False
+    # None is known of ties that get rarer at a rate of their own.
+    bend = None
     never = DAVIDSON.never
     verdicts = DAVIDSON.verdicts
 
@@ -124,6 +126,10 @@ class GeneralisedDavidson:
             own_curvature=np.moveaxis(curvature[1:, 1:], (0, 1), (-3, -2)),
             own=own,
         )
+
+    def third_derivatives(self, here: Derivatives, n: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Nobody needs them without a bound."""
+        raise NotImplementedError
 
     def loglike(
         self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray

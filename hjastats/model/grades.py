@@ -13,7 +13,7 @@ from .. import limits
 from ..data.grades import ON_SCALE, points_of_scale
 from ..errors import ComparisonError, Hint
 from ..words import and_more, counted
-from .response import Derivatives, Response, bernoulli, probability, total_of
+from .response import Derivatives, Natural, Response, bernoulli, probability, third_powers, total_of
 from .terms import Term, TermKind
 from .ties import BINARY
 
@@ -22,6 +22,8 @@ from .ties import BINARY
 _SAME, _BEYOND = -50.0, 50.0
 # Logarithm of the width of a grade that nobody gives, as small as the propensity of ties without any.
 _NO_WIDTH = -50.0
+# Below this width its logarithm goes on along its tangent, steeply: thresholds do not cross.
+_NARROW = 1e-8
 _THRESHOLDS = "thresholds (log-odds where the grade changes, on both sides of zero)"
 _PROPENSITIES = "grades (log propensity of those within the scale, against its ends)"
 _WORDS = {1.0: "first", 0.5: "tie", 0.0: "second"}
@@ -138,6 +140,8 @@ class Ordinal(_Graded):
 
     name = "ordinal"
     is_natural = False
+    # By the log-odds, a verdict is two binary ones; widths, which thresholds alone move, have no such bound.
+    bend = 1.0
 
     @cached_property
     def parameters(self) -> tuple[TermKind, ...]:
@@ -186,12 +190,11 @@ class Ordinal(_Graded):
         given, p = np.ascontiguousarray(counts.T), len(self.parameters)
         threshold, is_same = _merged(own)
         cuts = bernoulli(self._from_cuts(eta, threshold), given[:-1] + given[1:], given[:-1])
-        width, is_possible = self._widths(threshold, is_same)
+        width, short = self._widths(threshold, is_same)
         inner = self._zones[:-1] @ given
         # What the widths add, by themselves and, the inmost of an odd number being twice its threshold, by thresholds.
         lack = np.where(is_same, 0.0, 1.0 / np.expm1(width))
-        by_width = np.eye(p) - np.eye(p, k=-1)
-        by_width[0, 0] += len(self.grades) % 2
+        by_width = self._by_width
         bend = inner * lack * (1.0 + lack)
         # Every threshold is a cut above zero and its mirror image.
         high, low = slice(p - 1, None, -1), slice(-p, None)
@@ -204,9 +207,9 @@ class Ordinal(_Graded):
                 curvature[i - 1, i - 1] += bend[i]
                 curvature[i, i - 1] = curvature[i - 1, i] = -bend[i]
         _fold(is_same, slope, cross, curvature)
-        value = cuts.value.sum() - np.sum(inner * self._log_widths(width, is_same))
+        value = cuts.value.sum() - np.sum(inner * self._log_widths(threshold, is_same))
         return Derivatives(
-            value=float(value) if is_possible else np.inf,
+            value=np.inf if short.any() else float(value),
             slope=cuts.slope.sum(axis=0),
             curvature=cuts.curvature.sum(axis=0),
             eta=eta,
@@ -222,18 +225,41 @@ class Ordinal(_Graded):
         middle = [] if len(self.grades) % 2 else [eta]
         return np.concatenate([eta - threshold[..., ::-1, :], *middle, eta + threshold], axis=-2)
 
-    def _widths(self, threshold: np.ndarray, is_same: np.ndarray) -> tuple[np.ndarray, bool]:
-        """Widths of the grades between thresholds, and whether all are widths."""
-        width = np.diff(threshold, axis=-2, prepend=0.0)
+    @cached_property
+    def _by_width(self) -> np.ndarray:
+        """How the widths of the grades between thresholds move with these, shape (p, p)."""
+        result = np.eye(p := len(self.parameters)) - np.eye(p, k=-1)
+        result[0, 0] += len(self.grades) % 2
+        return result
+
+    @cached_property
+    def _by_cut(self) -> np.ndarray:
+        """How the log-odds at the cuts move with all predictors, shape (n_grades - 1, 1 + p)."""
+        eta, *thresholds = np.eye(1 + len(self.parameters))
+        return self._from_cuts(eta, np.array(thresholds))
+
+    def _widths(self, threshold: np.ndarray, is_same: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Widths of the grades between thresholds, at least narrow ones, and by how much, in these, they fall short of them."""
+        width = np.where(is_same, 1.0, np.diff(threshold, axis=-2, prepend=0.0))
         if len(self.grades) % 2:
             width[..., 0, :] *= 2.0
-        is_possible = bool((is_same | (width > 0)).all())
-        return np.where(is_same, 1.0, np.maximum(width, 1e-8)), is_possible
+        return np.maximum(width, _NARROW), np.minimum(width / _NARROW - 1.0, 0.0)
 
-    @staticmethod
-    def _log_widths(width: np.ndarray, is_same: np.ndarray) -> np.ndarray:
-        """Logarithms of what the widths leave of the probabilities."""
-        return np.where(is_same, _NO_WIDTH, np.log(-np.expm1(-width)))
+    def _log_widths(self, threshold: np.ndarray, is_same: np.ndarray) -> np.ndarray:
+        """Logarithms of what the widths leave of the probabilities; concave, and steep where thresholds cross."""
+        width, short = self._widths(threshold, is_same)
+        return np.where(is_same, _NO_WIDTH, np.log(-np.expm1(-width)) + short)
+
+    def third_derivatives(self, here: Derivatives, n: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Sums over cuts and widths, each a function of one sum of predictors; of thresholds that differ."""
+        assert here.own is not None
+        given, (threshold, is_same) = counts.T, _merged(here.own)
+        above = probability(self._from_cuts(here.eta, threshold))
+        lack = 1.0 / np.expm1(self._widths(threshold, is_same)[0])
+        of_cuts = (given[:-1] + given[1:]) * above * (1.0 - above) * (1.0 - 2.0 * above)
+        of_widths = -(self._zones[:-1] @ given) * lack * (1.0 + lack) * (1.0 + 2.0 * lack)
+        along = np.vstack([self._by_cut, np.pad(self._by_width, ((0, 0), (1, 0)))])
+        return third_powers(along.T[:, :, None], np.concatenate([of_cuts, of_widths]))
 
     def loglike(
         self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
@@ -247,7 +273,7 @@ class Ordinal(_Graded):
         cuts = self._from_cuts(eta, threshold)
         end = np.zeros_like(cuts[..., :1, :])
         above, below = np.concatenate([log_expit(cuts), end], -2), np.concatenate([end, log_expit(-cuts)], -2)
-        widths = self._log_widths(self._widths(threshold, is_same)[0], is_same)
+        widths = self._log_widths(threshold, is_same)
         return above + below + np.einsum("zg,...zc->...gc", self._zones[:-1], widths)
 
     def even_odds(self, n: np.ndarray) -> Derivatives:
@@ -310,7 +336,7 @@ def _fold(is_same: np.ndarray, slope: np.ndarray, cross: np.ndarray, curvature: 
 
 
 @dataclass(frozen=True)
-class Adjacent(_Graded):
+class Adjacent(_Graded, Natural):
     """Grades whose log-odds against the next one rise by the same part of the log-odds: adjacent-category logits.
 
     A grade is as likely as ``exp((worth - 1/2) eta + own)``, so that the ends of the scale are at odds of ``eta``; its own
@@ -319,7 +345,6 @@ class Adjacent(_Graded):
     """
 
     name = "adjacent"
-    is_natural = True
 
     @cached_property
     def parameters(self) -> tuple[TermKind, ...]:

@@ -57,6 +57,13 @@ class Response(Protocol):
         """Whether its predictors are natural parameters, of which observed and expected curvatures are the same."""
 
     @property
+    def bend(self) -> float | None:
+        """Bound of third derivatives by second ones along predictors that effects may move, for a unit of them.
+
+        None where there is none: judges cannot be a sample then.
+        """
+
+    @property
     def verdicts(self) -> dict[str, float]:
         """Possible verdicts and what each is worth to the first item, best first."""
 
@@ -77,6 +84,9 @@ class Response(Protocol):
         self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
     ) -> Derivatives:
         """Negative log-likelihood with its derivatives by the predictors."""
+
+    def third_derivatives(self, here: Derivatives, n: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Of the negative log-likelihood by all predictors, shape (p, p, p, n_cells)."""
 
     def loglike(
         self, eta: np.ndarray, own: np.ndarray | None, n: np.ndarray, y: np.ndarray, counts: np.ndarray
@@ -173,25 +183,47 @@ def typical(response: Response, here: Derivatives, n: np.ndarray) -> Derivatives
     return here._replace(curvature=there.curvature, cross=there.cross, own_curvature=there.own_curvature)
 
 
-def third_derivatives(response: Response, here: Derivatives, n: np.ndarray) -> np.ndarray:
-    """Third derivatives of the negative log-likelihood by all predictors, shape (p, p, p, n_cells); of natural predictors only.
+class Natural:
+    """What holds of all responses whose predictors are natural parameters."""
 
-    They are the third cumulants of what the verdicts add to the predictors.
+    is_natural = True
 
-    Examples
-    --------
-    >>> from hjastats.model.responses import BINARY
-    >>> even = BINARY.derivatives(np.array([0.0, 1.0]), None, np.ones(2), np.ones(2), np.zeros((2, 0)))
-    >>> third_derivatives(BINARY, even, np.ones(2)).ravel().round(4)
-    array([ 0.    , -0.0909])
-    """
-    chances, told = response.probabilities(here.eta, here.own), statistics(response)
-    result = np.zeros((told.shape[1],) * 3 + here.eta.shape)
-    away = told.T[:, :, None] - (told.T @ chances)[:, None]
-    for v, chance in enumerate(chances):
-        own = away[:, v]
-        result += chance * own[:, None, None] * own[None, :, None] * own[None, None]
-    return n * result
+    @property
+    def bend(self: Response) -> float:
+        """The widest distance between what two verdicts add: third central moments are at most that times variances.
+
+        Examples
+        --------
+        >>> from hjastats.model.responses import BINARY
+        >>> BINARY.bend
+        1.0
+        """
+        told = statistics(self)
+        return float(np.sqrt(np.square(told[:, None] - told).sum(axis=2).max()))
+
+    def third_derivatives(self: Response, here: Derivatives, n: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Third cumulants of what the verdicts add to the predictors.
+
+        Examples
+        --------
+        >>> from hjastats.model.responses import BINARY
+        >>> none = np.zeros((2, 0))
+        >>> even = BINARY.derivatives(np.array([0.0, 1.0]), None, np.ones(2), np.ones(2), none)
+        >>> BINARY.third_derivatives(even, np.ones(2), none).ravel().round(4)
+        array([ 0.    , -0.0909])
+        """
+        chances, told = self.probabilities(here.eta, here.own), statistics(self)
+        away = told.T[:, :, None] - (told.T @ chances)[:, None]
+        return third_powers(away, n * chances)
+
+
+def third_powers(directions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Sums of threefold products of directions (p, m, n_cells) with some weights (m, n_cells), shape (p, p, p, n_cells)."""
+    result = np.zeros((len(directions),) * 3 + weights.shape[1:])
+    for v, weight in enumerate(weights):
+        own = directions[:, v]
+        result += weight * own[:, None, None] * own[None, :, None] * own[None, None]
+    return result
 
 
 @lru_cache(maxsize=32)
@@ -211,6 +243,20 @@ def statistics(response: Response) -> np.ndarray:
         rows.append(np.concatenate([single.slope, *([] if single.own_slope is None else single.own_slope)]))
     result = -np.array(rows)
     return result - result.mean(axis=0)
+
+
+def numbers_of_verdicts(response: Response, n: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """How many of each verdict cells have, shape (n_verdicts, n_cells): what is counted of a cell is a sum over them.
+
+    Examples
+    --------
+    >>> from hjastats.model.responses import DAVIDSON
+    >>> numbers_of_verdicts(DAVIDSON, np.array([6.0]), np.array([4.0]), np.array([[2.0]])).ravel().round(9)
+    array([3., 2., 1.])
+    """
+    worth = np.array(list(response.verdicts.values()))
+    told = np.vstack([np.ones_like(worth), worth, response.counts(worth).T])
+    return np.linalg.pinv(told) @ np.vstack([n, y, counts.T])
 
 
 def is_verdict(response: Response, outcome: np.ndarray) -> np.ndarray:

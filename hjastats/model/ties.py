@@ -6,15 +6,14 @@ import numpy as np
 from scipy.special import logsumexp, xlogy
 
 from ..errors import ComparisonError, Hint, IdentificationError
-from .response import Derivatives, Response, bernoulli, probability, total_of
+from .response import Derivatives, Natural, Response, bernoulli, probability, total_of
 from .terms import Term, TermKind
 
 
-class Binary:
+class Binary(Natural):
     """A win or a loss; a tie, or any other preference between them, is part of both."""
 
     name = "half"
-    is_natural = True
     never: list[float] = []  # noqa: RUF012
     parameters: tuple[TermKind, ...] = ()
     verdicts = {"first": 1.0, "second": 0.0}  # noqa: RUF012
@@ -64,11 +63,10 @@ class Binary:
         return np.zeros(0)
 
 
-class Davidson:
+class Davidson(Natural):
     """A win, a tie or a loss, ``exp(eta / 2) : exp(tau) : exp(-eta / 2)`` (Davidson 1970); ``tau`` is the log tie propensity."""
 
     name = "davidson"
-    is_natural = True
     never: list[float] = []  # noqa: RUF012
     verdicts = {"first": 1.0, "tie": 0.5, "second": 0.0}  # noqa: RUF012
     parameters = (

@@ -57,7 +57,8 @@ class PopulationHJAModel(HJAModel):
     position : {None, "common", "judge"}
         Log-odds bonus of the item shown first: none, the same for all judges, or drawn for each.
     tie : {"common", "judge"}
-        The tie propensity of ``ties="davidson"`` is the same for all judges, or drawn for each.
+        The tie propensity of ``ties="davidson"``, and those of ``ties="adjacent"``, are the same for all judges, or drawn for
+        each; thresholds of ``ties="ordinal"`` are the same.
     taste : bool
         Every judge has a taste of its own beyond the directions: ``e_k`` is added to its scores, independent over items with one
         standard deviation, sd[taste]. Predicts best where each judge compared everything. With ties as half wins or dropped.
@@ -111,6 +112,16 @@ class PopulationHJAModel(HJAModel):
         if data.n_judges < 2:
             raise IdentificationError(
                 "one judge is no sample: how judges differ takes two or more. BTLModel ranks the items for this one."
+            )
+        if self.response.bend is None:
+            raise OptionError(
+                f"judges as a sample are not available with ties={self.ties!r}: use 'half', 'drop', 'davidson', 'ordinal' or "
+                "'adjacent'."
+            )
+        if not self.response.is_natural and self.tie == "judge":
+            raise OptionError(
+                f"drawn thresholds of judges could cross: judges as a sample have those of all with ties={self.ties!r}, "
+                "tie='common'. ties='adjacent' takes tie='judge'."
             )
         structure = Sampled(super()._make_structure(rank, data).rank, self.taste)
         if self.taste and self.response.parameters:
@@ -227,10 +238,6 @@ class PopulationHJAModel(HJAModel):
         if kwargs:
             raise TypeError(f"{type(self).__name__}.fit takes no option called {quoted(kwargs)}.")
         self.check_estimable()
-        if not self.response.is_natural:
-            raise OptionError(
-                f"judges as a sample are not available with ties={self.ties!r}: use 'half', 'drop', 'davidson' or 'adjacent'."
-            )
         n_nodes = self._nodes(n_quadrature)
         start = None if start_params is None else self._coordinates(start_params)
         found = self._search(

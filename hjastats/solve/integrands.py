@@ -17,7 +17,7 @@ from .. import limits
 from ..data.cells import take
 from ..model.design import Design
 from ..model.population import Population, predictors
-from ..model.response import Derivatives, statistics
+from ..model.response import Derivatives
 
 # Movement of a mode, in standard deviations of an effect, below which it is found: the step that told so is still taken, and
 # steps are quadratic.
@@ -138,9 +138,9 @@ def _find_modes(
     Third derivatives along a step h are at most ``t = reach |h|`` times second ones. A step times ``log(1 + t) / t`` therefore
     never leads downwards, nor does a whole one with t below one (Sun and Tran-Dinh 2019, self-concordant functions of order 2).
     """
-    told = statistics(part.design.response)
-    widest = np.sqrt(np.square(told[:, None] - told).sum(axis=2).max())
-    reach = widest * np.sqrt(np.maximum.reduceat(np.square(loading).sum(axis=(0, 2)), part.starts))
+    bend = part.design.response.bend
+    assert bend is not None
+    reach = bend * np.sqrt(np.maximum.reduceat(np.square(loading).sum(axis=(0, 2)), part.starts))
     mode = near
     for _ in range(limits.MODE_STEPS):
         here, curvature = _at(part, base, loading, mode)

@@ -16,7 +16,6 @@ import numpy as np
 
 from ..model.design import Design
 from ..model.population import Population, Space, predictors
-from ..model.response import third_derivatives
 from ..model.tangent import centred_basis, in_centred_basis
 from .integrands import Around, Part, around_modes, curvatures_of, parts_of, slopes_of, times
 from .louis import by_item, complete_and_missing
@@ -225,7 +224,8 @@ def _movement(around: Around, mean: np.ndarray, along: np.ndarray) -> Gradients:
     T = -0.5 * (lower + lower.transpose(0, 2, 1) + (np.einsum("kii->ki", A) + 1.0)[:, None] * np.eye(d))
     K = np.matmul(np.matmul(root, T), root.transpose(0, 2, 1))
     KL = np.einsum("prd,rde->pre", L, part.of_cells(K))
-    W, third = curvatures_of(around.here), third_derivatives(part.design.response, around.here, part.design.n)
+    W, design = curvatures_of(around.here), part.design
+    third = design.response.third_derivatives(around.here, design.n, design.counts)
     bent = np.einsum("pqsr,pqr->sr", third, np.einsum("prd,qrd->pqr", L, KL))
     slope += part.by_judge(np.einsum("prd,pr->rd", L, bent), axis=0)
     v = part.of_cells(_through(np.matmul(root, root.transpose(0, 2, 1)), slope))

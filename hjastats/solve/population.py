@@ -12,6 +12,7 @@ from .. import limits
 from ..data.cells import take
 from ..model.design import Design
 from ..model.population import Population, Space
+from ..model.response import numbers_of_verdicts
 from ..model.tangent import from_centred_basis, in_centred_basis
 from .draws import Drawn, TasteMarginal
 from .integrands import own_predictors
@@ -289,9 +290,10 @@ def _curved(marginal: Marginal, values: np.ndarray) -> _Point:
         inverse = _inverse(found.complete - share * found.missing, fixed)
         if inverse is not None:
             return _Point(values, found.loglike, found.gradient, inverse, found.information)
-    # A product with nothing, as the sensitivity to no consensus is, has no information of its own.
-    raised = found.complete + 1e-3 * np.diag(found.complete).mean() * np.eye(len(values))
-    return _Point(values, found.loglike, found.gradient, np.linalg.inv(raised), found.information)
+    # The product of sensitivity and consensus has none of its own where one is nothing, and bends upwards where slopes are large.
+    size, along = np.linalg.eigh(found.complete)
+    raised = np.maximum(np.abs(size), 1e-3 * np.abs(size).mean())
+    return _Point(values, found.loglike, found.gradient, (along / raised) @ along.T, found.information)
 
 
 def _inverse(information: np.ndarray, fixed: np.ndarray) -> np.ndarray | None:
@@ -379,9 +381,8 @@ def held_out_loss(
 def _predictive(marginal: Marginal | TasteMarginal, values: np.ndarray, rows: Design, judge: np.ndarray) -> float:
     """Log-likelihood of rows by averages of their probabilities over the effects of known judges."""
     chances = marginal.average(values, rows, judge, lambda at: rows.response.probabilities(at[0], own_predictors(at)))
-    ties = rows.counts.sum(axis=1)
-    counts = [rows.y - 0.5 * ties, *([ties] if rows.counts.shape[1] else []), rows.n - rows.y - 0.5 * ties]
-    return float(np.sum(np.array(counts) * np.log(np.maximum(chances, 1e-300))))
+    numbers = numbers_of_verdicts(rows.response, rows.n, rows.y, rows.counts)
+    return float(np.sum(numbers * np.log(np.maximum(chances, 1e-300))))
 
 
 def _part_of(rows: Design, kept: np.ndarray) -> tuple[Design, np.ndarray]:

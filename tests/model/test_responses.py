@@ -13,7 +13,7 @@ from hjastats.data.cells import Cells, collapse
 from hjastats.errors import ComparisonError, IdentificationError
 from hjastats.model.design import Design
 from hjastats.model.generalised import SCALED, SHIFTED
-from hjastats.model.response import Derivatives, draw_outcomes, expected_outcome, third_derivatives, typical
+from hjastats.model.response import Derivatives, draw_outcomes, expected_outcome, typical
 from hjastats.model.responses import ADJACENT, BINARY, DAVIDSON, ORDINAL, RESPONSES
 from hjastats.model.structures import LowRank, Pooled
 from hjastats.model.terms import Term, TermKind, Terms
@@ -159,12 +159,22 @@ def test_derivatives_are_those_of_finite_differences_in_all_predictors(response,
     np.testing.assert_allclose(hessian.reshape(len(at), len(at)), approx_hess(at, value), atol=SECOND)
 
 
-@pytest.mark.parametrize("response", [BINARY, DAVIDSON, ADJACENT.check(np.array([0.0, 0.25, 0.5, 1.0]))])
+INTEGRATED = pytest.mark.parametrize(
+    "response",
+    [
+        BINARY,
+        DAVIDSON,
+        *(kind.check(np.linspace(0.0, 1.0, points)) for kind in (ADJACENT, ORDINAL) for points in (3, 4, 5)),
+    ],
+    ids=repr,
+)
+
+
+@INTEGRATED
 def test_third_derivatives_are_those_of_finite_differences(response):
-    rng = np.random.default_rng(4)
-    p, n = len(response.parameters), np.array([3.0, 1.0])
-    at, y = rng.standard_normal((1 + p, 2)), np.zeros(2)
-    counts = response.counts(np.array([0.0, 1.0])) * n[:, None]
+    eta, own, n, y, counts = cells_of(response, 4)
+    p = len(response.parameters)
+    at = np.concatenate([eta[None], *([] if own is None else [own])])
 
     def here(predictors):
         return response.derivatives(predictors[0], predictors[1:] if p else None, n, y, counts)
@@ -173,7 +183,29 @@ def test_third_derivatives_are_those_of_finite_differences(response):
     for i in range(1 + p):
         moved = step * (np.arange(1 + p) == i)[:, None]
         expected = (curvatures_of(here(at + moved)) - curvatures_of(here(at - moved))) / (2.0 * step)
-        np.testing.assert_allclose(third_derivatives(response, here(at), n)[i], expected, atol=1e-8)
+        found = response.third_derivatives(here(at), n, counts)[i]
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
+
+
+@INTEGRATED
+def test_third_derivatives_are_bounded_by_second_ones(response):
+    rng = np.random.default_rng(5)
+    eta, own, n, y, counts = cells_of(response, 5, 200, reach=8.0)
+    here = response.derivatives(eta, own, n, y, counts)
+    # Thresholds are the same for all judges: effects move the log-odds alone.
+    h = rng.standard_normal((1 if not response.is_natural else 1 + len(response.parameters), 200))
+    second = np.einsum("pqr,pr,qr->r", curvatures_of(here)[: len(h), : len(h)], h, h)
+    third = response.third_derivatives(here, n, counts)[: len(h), : len(h), : len(h)]
+    bound = response.bend * np.sqrt(np.square(h).sum(axis=0)) * second
+    assert (np.abs(np.einsum("pqsr,pr,qr,sr->r", third, h, h, h)) <= bound * (1.0 + 1e-9) + 1e-12).all()
+
+
+def test_thresholds_that_cross_are_worse_the_further_they_do():
+    response, one, far = ORDINAL.check(np.linspace(0.0, 1.0, 5)), np.ones(3), np.array([0.5, 0.4, 0.3])
+    own, tie = np.stack([0.5 * one, far]), np.full(3, 0.75)
+    loglike = response.loglike(0.0 * one, own, one, tie, response.counts(tie))
+    assert np.isfinite(loglike).all()
+    assert (np.diff(loglike) < -1e6).all()
 
 
 @ALL

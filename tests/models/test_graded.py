@@ -401,5 +401,7 @@ def test_judges_as_a_sample_take_adjacent_categories(panel):
     assert adjacent.llf == pytest.approx(davidson.llf, abs=DAVIDSON)
     np.testing.assert_allclose(adjacent.params, davidson.params, atol=DAVIDSON)
     assert hja.PopulationHJAModel.from_comparisons(panel, rank=0, ties="adjacent").fit().converged
-    with pytest.raises(OptionError, match="not available with ties='ordinal'"):
-        hja.PopulationHJAModel.from_comparisons(panel, rank=0, ties="ordinal").fit()
+    with pytest.raises(OptionError, match=r"thresholds of judges could cross.*tie='common'"):
+        hja.PopulationHJAModel.from_comparisons(panel, rank=0, ties="ordinal", tie="judge")
+    with pytest.raises(OptionError, match="not available with ties='davidson-scaled'"):
+        hja.PopulationHJAModel.from_comparisons(three, rank=0, ties="davidson-scaled")
