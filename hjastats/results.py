@@ -30,7 +30,7 @@ from .diagnostics.fragility import Fragility, fragility
 from .diagnostics.order import has_order
 from .diagnostics.residuals import deviance_residuals, pearson_residuals
 from .diagnostics.scales import scale_table
-from .errors import ComparisonError, ContrastError, IdentificationError, OptionError
+from .errors import ComparisonError, ContrastError, IdentificationError, OptionError, SizeError
 from .export import to_document
 from .fitted import Fit, which_information
 from .inference import estimates as tables
@@ -371,6 +371,8 @@ class HJAResults(GenericLikelihoodModelResults):
         """
         try:
             result = super().cov_params(*args, **kwargs)
+        except SizeError:
+            raise
         except (ValueError, IndexError) as error:
             # statsmodels multiplies what it is given.
             raise OptionError(
