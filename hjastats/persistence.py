@@ -12,6 +12,7 @@ import pandas as pd
 
 from . import limits
 from .anchored_results import AnchoredResults
+from .data.asking import declared
 from .data.comparisons import Comparisons
 from .errors import ComparisonError, IdentificationError
 from .export import SCHEMA, VERSION, checksum
@@ -268,14 +269,14 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
         raise ComparisonError(
             f"the file has no column {shortened(cluster)!r}, which it says was judged together: not loaded."
         )
+    asked = [None if (name := stored.get(role)) is None else str(name) for role in ("asked_in", "asked_with")]
     data = replace(
         data,
         has_order=bool(stored.get("has_order", True)),
         cluster=cluster,
         made_of=str(stored.get("made_of", "")),
         collapsed=tuple(map(str, stored.get("collapsed", ()))),
-        asked_in=stored.get("asked_in"),
-        asked_with=stored.get("asked_with"),
+        **declared(pd.DataFrame() if data.columns is None else data.columns, *asked),
     )
     return data.with_metadata(
         judges=_frame(stored.get("judge_metadata"), data.judges), items=_frame(stored.get("item_metadata"), data.items)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -204,9 +203,7 @@ def _further_faults(source: Source, read: Callable[[Given, str], Comparisons], g
     if isinstance(source, bytes) or hasattr(source, "read"):
         return []
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            read(replace(given, has_judge=False), "all")
+        read(replace(given, has_judge=False), "all")
     except ComparisonError as error:
         return ["; and ", *error.args[:-1], str(error.args[-1]).removesuffix(".")]
     return []

@@ -57,8 +57,8 @@ def opened(browser, page, path):
         message = json.loads(entry["message"])["message"]
         if message["method"] == "Network.requestWillBeSent":
             asked.append(message["params"]["request"]["url"])
-    # Pictures inside figures are part of the page.
-    asked = [address for address in asked if not address.startswith("data:image/png;base64,")]
+    # Pictures inside figures are part of the page; what a browser that has just begun shows first is its own.
+    asked = [address for address in asked if not address.startswith(("data:image/png;base64,", "chrome://"))]
     return asked, browser.get_log("browser")
 
 
