@@ -269,7 +269,8 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
         raise ComparisonError(
             f"the file has no column {shortened(cluster)!r}, which it says was judged together: not loaded."
         )
-    asked = [None if (name := stored.get(role)) is None else str(name) for role in ("asked_in", "asked_with")]
+    roles = (stored.get("asked_in"), stored.get("asked_with"))
+    asked = [None if role is None else str(role) for role in roles]
     data = replace(
         data,
         has_order=bool(stored.get("has_order", True)),

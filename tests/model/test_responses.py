@@ -166,7 +166,7 @@ INTEGRATED = pytest.mark.parametrize(
         DAVIDSON,
         *(kind.check(np.linspace(0.0, 1.0, points)) for kind in (ADJACENT, ORDINAL) for points in (3, 4, 5)),
     ],
-    ids=repr,
+    ids=named,
 )
 
 
