@@ -94,7 +94,7 @@ MANY_FREE = 2000
 HALVINGS = 30
 RETURNS = 30
 PROFILE_HALVINGS = 12
-# Steps outwards along a profile, each up to four times as far as all before, and last steps of a search whose slopes are drawn.
+# Steps outwards along a profile, and last steps of a search whose slopes are drawn.
 PROFILE_STEPS = 60
 DRAWN_STEPS = 60
 # Newton steps to the modes of judges' effects, which always lead upwards: from anywhere they take a few, from very far hundreds.

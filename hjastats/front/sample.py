@@ -37,7 +37,7 @@ def why_no_sample(data: Comparisons, asked: Asked) -> str:
     is_graded = asked.ties == AUTO and number_of_grades(data) > 3
     if asked.judges == AUTO and is_graded and data.n_rows > limits.SAMPLED_GRADED_ROWS:
         return (
-            f"more than {limits.SAMPLED_GRADED_ROWS:,} graded rows take minutes as those of a sample, judges='sample'"
+            f"more than {limits.SAMPLED_GRADED_ROWS:,} graded rows take minutes as those of a sample (judges='sample')"
         )
     if data.cluster is not None:
         return f"in a sample, what was judged together (by {str(data.cluster)!r}) would pass for taste"
