@@ -166,7 +166,7 @@ class AnchoredResults(HJAResults):
     >>> import hjastats as hja
     >>> result = hja.anchor(hja.datasets.load_panel(), "judge-2")
     >>> result
-    BTL: 400 comparisons of 10 items by 1 judge, log-likelihood -185.6 with 9 parameters
+    anchored BTL: 400 verdicts of the target about 10 items
     model-I leads, then model-H, model-E; 1 warning (see .findings)
     scores of the target anchored to those of 7 other judges; .worth, .tracking, .ranking(), .rectified(), .gold()
     """
@@ -453,11 +453,20 @@ class AnchoredResults(HJAResults):
         except OptionError as error:
             own.append(Finding("rectified", False, f"Not rectified: {error}"))
         about = {"connectivity", "dropped", "weights", "ties"}
-        return Findings([*own, *(finding for finding in self._of_target if finding.topic in about)])
+        return Findings([*own, *(finding for finding in self.direct.findings if finding.topic in about)])
 
-    @property
-    def _of_target(self) -> Findings:
-        return HJAResults(self.model, self.sources.direct.fit).findings
+    @cached_property
+    def direct(self) -> HJAResults:
+        """Results of the target's verdicts alone, as one voice.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.anchor(hja.datasets.load_panel(), "judge-2")
+        >>> float(result.direct.aic.round(1)), float(result.direct.bse.mean().round(2)), float(result.bse.mean().round(2))
+        (388.8, 0.27, 0.26)
+        """
+        return HJAResults(self.model, self.sources.direct.fit)
 
     def to_json(self, path: str | Path | None = None) -> str | None:  # type: ignore[override]
         """Write the data and how they were anchored as JSON, for :func:`hjastats.load_results`, which anchors again."""

@@ -13,6 +13,7 @@ from ..model.tangent import in_centred_basis
 from ..solve.penalties import Anchoring
 from ..solve.precision import FreeCovariance, information_at
 from ..solve.trust import Optimum
+from ..words import counted
 from .anchor import Anchored
 
 # Information about every coordinate that is added where verdicts leave some open: a standard deviation of 100.
@@ -32,6 +33,15 @@ class AnchoredFit(Fit):
 
     anchor: Anchored = None  # type: ignore[assignment]
     posterior: FreeCovariance = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        items = counted(len(self.layout.items), "item")
+        return f"{self.name}: {counted(self.n_comparisons, 'verdict')} of the target about {items}"
+
+    @property
+    def name(self) -> str:
+        """Short name of the model."""
+        return f"anchored {super().name}"
 
     @property
     def model_covariance(self) -> FreeCovariance:

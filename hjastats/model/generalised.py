@@ -8,10 +8,9 @@ from functools import cached_property
 import numpy as np
 from scipy.special import entr, log_expit
 
-from ..errors import ComparisonError, Hint
 from .response import Derivatives, Response, bernoulli, probability, total_of
 from .terms import Term, TermKind
-from .ties import DAVIDSON
+from .ties import DAVIDSON, refuse_soft
 
 _SCALE = TermKind(
     "tie_scale",
@@ -62,11 +61,7 @@ class GeneralisedDavidson:
         ------
         ComparisonError
         """
-        if not np.isin(outcome, list(self.verdicts.values())).all():
-            raise ComparisonError(
-                Hint("ties", self.name),
-                *(" needs wins, ties and losses (1, 0.5, 0); grades of a scale need ", Hint("ties", "ordinal"), "."),
-            )
+        refuse_soft(self.name, outcome)
         return self
 
     def terms(self, scope: str, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> list[Term]:

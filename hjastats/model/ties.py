@@ -63,6 +63,24 @@ class Binary(Natural):
         return np.zeros(0)
 
 
+def refuse_soft(name: str, outcome: np.ndarray) -> None:
+    """Refuse anything between a win, a tie and a loss.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if not np.isin(outcome, (1.0, 0.5, 0.0)).all():
+        raise ComparisonError(
+            Hint("ties", name),
+            " needs wins, ties and losses (1, 0.5, 0); soft preferences need ",
+            Hint("ties", "half"),
+            ", grades of a scale ",
+            Hint("ties", "ordinal"),
+            ".",
+        )
+
+
 class Davidson(Natural):
     """A win, a tie or a loss, ``exp(eta / 2) : exp(tau) : exp(-eta / 2)`` (Davidson 1970); ``tau`` is the log tie propensity."""
 
@@ -89,15 +107,7 @@ class Davidson(Natural):
         ------
         ComparisonError
         """
-        if not np.isin(outcome, list(self.verdicts.values())).all():
-            raise ComparisonError(
-                Hint("ties", "davidson"),
-                " needs wins, ties and losses (1, 0.5, 0); soft preferences need ",
-                Hint("ties", "half"),
-                ", grades of a scale ",
-                Hint("ties", "ordinal"),
-                ".",
-            )
+        refuse_soft(self.name, outcome)
         return self
 
     def terms(self, scope: str, judge_index: np.ndarray, outcome: np.ndarray, n_judges: int) -> list[Term]:

@@ -204,3 +204,13 @@ def test_the_same_verdicts_twice_are_no_second_opinion():
     np.testing.assert_allclose(seen.direct, seen.auxiliary[0], atol=1e-6)
     np.testing.assert_allclose(seen.between, 0.95 * seen.direct_errors, atol=0.01 * np.trace(seen.direct_errors))
     assert found.anchor.gain < 1.1
+
+
+def test_what_a_refusal_points_to_is_there():
+    result = hja.anchor(hja.datasets.load_panel(), "judge-2")
+    with pytest.raises(NotImplementedError, match=r"result\.direct .* result\.others"):
+        result.rank_test()
+    alone = hja.BTLModel.from_comparisons(result.direct.model.comparisons).fit()
+    np.testing.assert_allclose(result.direct.params, alone.params, atol=1e-8)
+    assert np.isfinite(result.direct.aic)
+    assert repr(result).splitlines()[0] == "anchored BTL: 400 verdicts of the target about 10 items"
