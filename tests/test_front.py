@@ -10,6 +10,7 @@ from scipy import stats
 
 import hjastats as hja
 from hjastats import limits
+from hjastats.model.terms import OPTIONS, TermKind
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
 
 POSITIONS = (None, "common", "judge")
@@ -385,3 +386,22 @@ def test_work_that_takes_longer_shows_a_bar_if_asked_for(capsys, set_limits):
     set_limits(SILENT_SECONDS=600.0)
     hja.fit(panel(n=1200), progress=True)
     assert capsys.readouterr().err == ""
+
+
+def test_declared_terms_that_no_rule_chooses_reach_the_model(monkeypatch):
+    longer = TermKind(name="longer", label="longer", title="longer", help="bonus of the longer answer")
+    monkeypatch.setitem(OPTIONS, "longer", longer)
+    given = {}
+
+    def taken(data, exog=None, **options):
+        given.update(options)
+        raise InterruptedError
+
+    monkeypatch.setattr(hja.JudgewiseBTLModel, "from_comparisons", taken)
+    for asked, expected in (("judge", {"longer": "judge"}), ("auto", {}), (None, {})):
+        given.clear()
+        with pytest.raises(InterruptedError):
+            hja.fit(panel(n=200), model="judgewise", longer=asked)
+        assert {name: given[name] for name in given if name == "longer"} == expected
+    with pytest.raises(hja.OptionError, match="longer"):
+        hja.fit(panel(n=200), longer="sometimes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,10 +58,13 @@ class Asked:
     ridge: float | str | None = AUTO
     exog: list[str] | None = None
     judge_exog: list[str] | None = None
+    # Declared terms that no rule chooses, by their names.
+    declared: Mapping[str, str | None] = field(default_factory=dict)
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_option("position", self.position, (AUTO, *SCOPES))
+        for term, scope in {"position": self.position, **self.declared}.items():
+            check_option(term, scope, (AUTO, *SCOPES))
         check_option("ties", self.ties, (AUTO, *RESPONSES))
         check_option("tie", self.tie, (AUTO, *SCOPES[1:]))
         check_option("cov_type", self.cov_type, (AUTO, *COVARIANCES))
@@ -97,5 +100,6 @@ class Asked:
 
     @property
     def covariates(self) -> dict[str, Any]:
-        """Covariates, as arguments of a model."""
-        return {"exog": self.exog, "judge_exog": self.judge_exog}
+        """Covariates, and declared terms that no rule chooses, as arguments of a model."""
+        declared = {name: scope for name, scope in self.declared.items() if scope not in (AUTO, None)}
+        return {"exog": self.exog, "judge_exog": self.judge_exog, **declared}

@@ -13,6 +13,7 @@ from .. import limits
 from ..data.comparisons import Comparisons
 from ..diagnostics.ending import warn
 from ..diagnostics.tie_rates import tie_rates
+from ..model.terms import OPTIONS
 from ..models import BTLModel, HJAModel, JudgewiseBTLModel
 from ..results import HJAResults
 from .asked import AUTO, SAMPLE, Asked, Chosen
@@ -82,7 +83,8 @@ def fit(
     progress : bool
         Show a bar for work beyond two seconds.
     **reading
-        How to read the source: arguments of :func:`read_comparisons`.
+        How to read the source: arguments of :func:`read_comparisons`. Declared terms that no rule chooses are taken from
+        here, too.
 
     Returns
     -------
@@ -104,7 +106,10 @@ def fit(
     model        HJA(1)    71.6
     errors    nonrobust     NaN
     """
-    asked = Asked(rank, position, ties, tie, cov_type, groups, judges, model, criterion, ridge, seed=seed)
+    declared = {name: reading.pop(name) for name in OPTIONS if name in reading}
+    asked = Asked(
+        rank, position, ties, tie, cov_type, groups, judges, model, criterion, ridge, declared=declared, seed=seed
+    )
     data, asked = read_as_asked(source, asked, exog, judge_exog, weights, reading)
     chosen = Chosen()
     with _bar(progress) as step:
@@ -222,7 +227,7 @@ def _of_judges(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[
         return result
     # Judges that the model takes to be alike need no pooling, and errors may be clustered by all of them.
     options = {name: value for name, value in result.model.options.items() if name != "rank"}
-    return _again(BTLModel.from_comparisons(data, **asked.covariates, **options), result)
+    return _again(BTLModel.from_comparisons(data, **(asked.covariates | options)), result)
 
 
 def _ties_asked(data: Comparisons, asked: Asked) -> dict[str, str]:
