@@ -68,15 +68,17 @@ class Verdicts:
         >>> Verdicts(np.array([1.0, 1, 0, 1]), np.array([0, 1, 2, 3]), ["A>>B", "A>B", "B>A", "a"]).collapsed
         ('A>>B', 'A>B')
         """
-        index, rows = np.unique(self.label_index, return_index=True)
-        if len(index) > limits.GRADES:
+        if len(self.labels) > limits.GRADES:
             return ()
+        strengths = {k: own for k, label in enumerate(self.labels) if (own := _strength(label)) is not None}
+        if len(strengths) < 2:
+            return ()
+        outcome = np.full(len(self.labels), np.nan)
+        outcome[self.label_index] = self.outcome
         by_verdict: dict[float, dict[float | int, str]] = {}
-        for k, outcome in zip(index, self.outcome[rows], strict=True):
-            key = _key(self.labels[k])
-            strength = key if isinstance(key, float) else graded(key) if set("<>") & set(key) else None
-            if strength is not None and outcome != 0.5 and not np.isnan(outcome):
-                by_verdict.setdefault(float(outcome), {})[strength] = _text(self.labels[k])
+        for k, strength in strengths.items():
+            if outcome[k] != 0.5 and not np.isnan(outcome[k]):
+                by_verdict.setdefault(float(outcome[k]), {})[strength] = _text(self.labels[k])
         return tuple(label for labels in by_verdict.values() if len(labels) > 1 for label in labels.values())
 
     def left_out(self, judges: np.ndarray, judge_index: np.ndarray, weight: np.ndarray) -> pd.DataFrame:
@@ -89,6 +91,14 @@ class Verdicts:
         if (counts["count"] % 1 == 0).all():
             counts["count"] = counts["count"].astype(int)
         return counts
+
+
+def _strength(label: object) -> float | int | None:
+    """How strong a verdict a label says, by its signs or as a number; None if it does not say."""
+    key = _key(label)
+    if isinstance(key, float):
+        return key
+    return graded(key) if set("<>") & set(key) else None
 
 
 def read_outcomes(
