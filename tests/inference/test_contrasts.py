@@ -132,7 +132,7 @@ def test_intervals_on_other_scales(result):
     np.testing.assert_allclose([low, high], prediction[["ci_lower", "ci_upper"]].to_numpy()[0], rtol=1e-8)
     with pytest.raises(ContrastError, match="needs contrasts positive"):
         result.contrast("mu[model-J]").conf_int(method="log")
-    with pytest.raises(ContrastError, match="method must be"):
+    with pytest.raises(OptionError, match="method must be"):
         ratio.conf_int(method="profile")
 
 

@@ -108,5 +108,5 @@ def test_what_was_drawn_is_found_again_and_asked_about(panel):
         for e in np.eye(len(at))
     ]
     np.testing.assert_allclose(result.model.score(at), slopes, atol=1e-4)
-    with pytest.raises(ComparisonError, match="grades of a scale need ties='ordinal'"):
+    with pytest.raises(ComparisonError, match="grades of a scale ties='ordinal'"):
         hja.BTLModel.from_comparisons(panel.with_outcome(panel.outcome / 2), ties="davidson-scaled")

@@ -538,8 +538,10 @@ def test_a_dask_cluster_gives_the_serial_result(result):
     ],
 )
 def test_where_taste_cannot_be_it_is_refused(tasteful, change, words):
+    data = tasteful[0].model.comparisons
+    with_a_tie = data.with_outcome(np.r_[0.5, data.outcome[1:]])
     with pytest.raises(ValueError, match=words):
-        hja.PopulationHJAModel.from_comparisons(tasteful[0].model.comparisons, taste=True, **change)
+        hja.PopulationHJAModel.from_comparisons(with_a_tie, taste=True, **change)
 
 
 def test_likelihood_ratios_of_noisy_likelihoods_are_refused(tasteful):
