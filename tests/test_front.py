@@ -84,8 +84,9 @@ def test_a_crowd_is_a_sample_with_a_complete_ranking(shared_data):
         "errors": "cluster",
     }
     assert chosen(result) == expected
-    assert (len(result.model.judges), result.cov_kwds["groups"]) == (124, "judge")
-    assert "13 prompts are too few to cluster by" in result.choices.loc["errors", "reason"]
+    assert (len(result.model.judges), result.cov_kwds["groups"]) == (124, "prompt")
+    assert "13 prompts beside the judges" in result.choices.loc["errors", "reason"]
+    assert any("With so few prompts" in text for text in result.findings.warnings)
 
 
 # Rules

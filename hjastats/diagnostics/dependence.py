@@ -59,7 +59,7 @@ def dependence(fit: Fit, observed: Observations, clusters: Clusters | None = Non
         clusters = Clusters.of("judge", data)
     if clusters is None or clusters.name is None or not clusters.has_repeats:
         return None
-    if clusters.name in data.columns and data.columns[clusters.name].isna().any():
+    if clusters.has_gaps(data):
         return None
     if fit.layout.n_free > limits.LARGEST_SANDWICH or not fit.model_covariance.is_finite:
         return None

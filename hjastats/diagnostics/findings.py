@@ -23,7 +23,7 @@ from .adjusted import holm
 from .bias import bias_of_largest_difference, may_be_biased
 from .camps import camps_text
 from .consistency import taste_p_values
-from .dependence import dependence
+from .dependence import Dependence, dependence
 from .ending import is_below_supremum, optima_text, properties_text, separation_text, unlinked_text
 from .goodness import goodness_of_fit
 from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence
@@ -90,7 +90,7 @@ class Findings(Shown, list[Finding]):
 
 def find(fit: Fit, observed: Observations) -> Findings:
     """Check everything that can be checked from a fit and its data."""
-    data, together = observed.data, _dependence(fit, observed)
+    data, together = observed.data, dependence_findings(fit, observed, dependence(fit, observed))
     found = [
         _convergence(fit),
         Finding("optima", len(fit.search.values) != 1 or is_below_supremum(fit), optima_text(fit)),
@@ -98,14 +98,10 @@ def find(fit: Fit, observed: Observations) -> Findings:
         _connectivity(fit, data),
         *_position(fit, observed),
         *together,
-        _ties(fit, observed, hangs_together=any(found.is_warning for found in together)),
-        *_collapsed(data),
+        ties_finding(fit, observed, hangs_together=any(found.is_warning for found in together)),
         *_tie_rates(fit, observed),
         *_scale(fit, observed),
-        _dropped(data),
-        *_swaps(data),
-        *_uncounted(data),
-        *_asked(data),
+        *findings_of_data(data),
         *_sensitivities(fit),
         *([Finding("camps", True, opposed)] if (opposed := camps_text(fit, data)) else []),
         *_bias(fit),
@@ -113,6 +109,11 @@ def find(fit: Fit, observed: Observations) -> Findings:
         *_misfit(fit, observed),
     ]
     return Findings(found)
+
+
+def findings_of_data(data: Comparisons) -> list[Finding]:
+    """What the data say, whatever the model."""
+    return [*_collapsed(data), _dropped(data), *_swaps(data), *_uncounted(data), *_asked(data)]
 
 
 def _misfit(fit: Fit, observed: Observations) -> list[Finding]:
@@ -281,9 +282,8 @@ def _order(known: OrderEvidence) -> Finding:
     return Finding("order", not known.is_designed, text)
 
 
-def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
+def dependence_findings(fit: Fit, observed: Observations, found: Dependence | None) -> list[Finding]:
     """Whether verdicts on one prompt hang together, where prompts repeat."""
-    found = dependence(fit, observed)
     if found is None:
         return []
     told = ", ".join(
@@ -295,7 +295,9 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
     # Labels that were passed are taken at their word.
     if fit.choice.kind == "cluster" and (not isinstance(groups, str) or groups == found.column):
         text = f"Clustered by {by}. The largest standard errors, over those of the model: {told}."
-        return [Finding("prompts", False, text)]
+        is_few = found.n_prompts < limits.FEW_CLUSTERS
+        few = f" With so few {what} even these are too small: they say little about further ones." if is_few else ""
+        return [Finding("prompts", is_few, text + few)]
     if found.largest <= max(HANGS_TOGETHER, found.by_chance):
         text = f"Clustering by {by} would change standard errors by no more than chance, at most {found.largest:.1f} times."
         return [Finding("prompts", False, text)]
@@ -307,7 +309,8 @@ def _dependence(fit: Fit, observed: Observations) -> list[Finding]:
     return [Finding("prompts", True, text)]
 
 
-def _ties(fit: Fit, observed: Observations, *, hangs_together: bool) -> Finding:
+def ties_finding(fit: Fit, observed: Observations, *, hangs_together: bool) -> Finding:
+    """What ties and soft preferences do to standard errors; where verdicts hang together, only clusters help."""
     data = observed.data
     share = float(np.average(data.outcome == 0.5, weights=data.weight))
     soft = float(np.average(is_soft(fit.design.response, data.outcome), weights=data.weight))

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from .. import limits
 from ..data.graph import levels_of_wins
 from ..fitted import Observations
+from ..inference.clusters import Clusters
+from ..inference.population import choose_population_covariance
 from ..population import PopulationFit
 from ..solve.draws import Drawn
 from ..words import counted, quoted
-from .findings import NEARLY_SINGULAR, Finding, Findings
+from .dependence import Dependence
+from .findings import (
+    NEARLY_SINGULAR,
+    Finding,
+    Findings,
+    dependence_findings,
+    findings_of_data,
+    ties_finding,
+)
 
 # Standard deviation of a loading, in log-odds, below which a direction is hardly one.
 SLIGHT = 0.05
@@ -22,8 +34,25 @@ LARGE = 10.0
 
 def find_population(fit: PopulationFit, observed: Observations) -> Findings:
     """Check everything that can be checked of a sample of judges."""
-    found = [_convergence(fit), _quadrature(fit), _sample(fit, observed), *_zero(fit), *_taste(fit), *_separated(fit)]
-    return Findings(found)
+    of_fit = [_convergence(fit), _quadrature(fit), _sample(fit, observed), *_zero(fit), *_taste(fit), *_separated(fit)]
+    together = dependence_findings(fit, observed, _dependence(fit, observed))
+    # Errors of a sample are the model's or clustered, never those of rows by themselves.
+    ties = ties_finding(fit, observed, hangs_together=True)
+    return Findings([*of_fit, *together, ties, *findings_of_data(observed.data)])
+
+
+def _dependence(fit: PopulationFit, observed: Observations) -> Dependence | None:
+    """What counting the prompts, in addition to the judges, does to the errors of the scores."""
+    clusters = Clusters.of_prompts(observed.data)
+    if clusters is None or not clusters.has_repeats or clusters.has_gaps(observed.data):
+        return None
+    if not fit.is_identified or fit.marginal.n_nodes == 1 or fit.found.drawn is not None:
+        return None
+    together = choose_population_covariance(fit, "cluster", {"groups": clusters.name}, lambda: observed)
+    where = fit.layout.slices["mu"]
+    positions = np.arange(where.start, where.stop)
+    model = replace(fit, choice=replace(fit.choice, covariance=None)).errors(positions)
+    return Dependence(str(clusters.name), clusters.n, {"mu": together.errors(positions) / model})
 
 
 def _convergence(fit: PopulationFit) -> Finding:

@@ -53,7 +53,8 @@ def _of_a_sample(result: HJAResults, chosen: Chosen) -> HJAResults:
     """The result with errors that count the drawing of judges, and prompts or the ties that make judges vary less."""
     data = result.model.comparisons
     prompts, judges = Clusters.of_prompts(data), Clusters.of("judge", data)
-    if prompts is not None and prompts.has_repeats and _are_enough(prompts, data):
+    # Beside the judges even prompts fewer than the items leave no score without variance.
+    if prompts is not None and prompts.has_repeats and prompts.n >= limits.FEWEST_PROMPTS:
         return _robust(result, prompts, f"{prompts.n:,} prompts beside the judges", chosen)
     remark = "" if prompts is None or not prompts.has_repeats else f"; {prompts.n} prompts are too few to cluster by"
     undecided = _undecided(result, data)
@@ -88,8 +89,7 @@ def _undecided(result: HJAResults, data: Comparisons) -> float:
 
 def _groups(clusters: Clusters, data: Comparisons) -> Any:
     """The name of the column, which follows when rows are left out, or the codes where some rows miss a label."""
-    has_gaps = clusters.name in data.columns and bool(data.columns[clusters.name].isna().any())
-    return clusters.code if has_gaps else clusters.name
+    return clusters.code if clusters.has_gaps(data) else clusters.name
 
 
 def _ways(result: HJAResults, data: Comparisons) -> Iterator[Clusters]:

@@ -90,6 +90,10 @@ class Clusters:
         """Whether some rows hang together, but not all."""
         return 1 < self.n < len(self.code)
 
+    def has_gaps(self, data: Comparisons) -> bool:
+        """Whether some rows have no label in the column, each of them a cluster by itself."""
+        return self.name in data.columns and bool(data.columns[self.name].isna().any())
+
     def within(self, other: Clusters) -> Clusters:
         """Rows that hang together in both ways."""
         labels, code = np.unique(self.code.astype(np.int64) * other.n + other.code, return_inverse=True)

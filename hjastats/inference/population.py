@@ -262,6 +262,8 @@ def choose_population_covariance(
         raise OptionError("judges are clusters already: name one other way in which rows hang together.")
     if judges.n < 2:
         raise IdentificationError("clustering needs at least two clusters, got one.")
+    if others and fit.space_layout.has_taste:
+        raise OptionError("with individual taste errors are clustered by judge only: leave groups out.")
     meat = _meat(fit, observed, judges, corrects)
     if others:
         both = judges.within(others[0])
@@ -282,13 +284,17 @@ def choose_population_covariance(
 
 
 def _meat(fit: PopulationFit, observed: Observations, clusters: Clusters, corrects: bool) -> np.ndarray:
-    """Outer products of the expected gradients of clusters, given the verdicts of their judges; corrected, times n / (n - 1)."""
+    """Outer products of what clusters contribute to the gradient; corrected, times n / (n - 1).
+
+    A whole judge contributes its gradient. Some of its verdicts contribute the derivative of that by their weight.
+    """
     order = np.argsort(observed.rows.judge, kind="stable")
-    rows = take(observed.rows, order)
-    marginal = fit.marginal.of(rows)
-    slopes = marginal.rows(fit.found.values)
-    code = clusters.code[order]
-    scores = cluster_scores(rows, marginal.space, fit.population, slopes, code, clusters.n)
+    rows, code = take(observed.rows, order), clusters.code[order]
+    marginal, at = fit.marginal.of(rows), fit.found.values
+    if (clusters.per_judge(observed.data) == 1).all():
+        scores = cluster_scores(rows, marginal.space, fit.population, marginal.rows(at), code, clusters.n)
+    else:
+        scores = marginal.influences(at, code, clusters.n)
     return (clusters.n / (clusters.n - 1.0) if corrects else 1.0) * scores.T @ scores
 
 

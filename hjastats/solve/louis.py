@@ -5,6 +5,8 @@ It is the expected curvature of the cells given the verdicts, less the variance 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy import sparse
 
@@ -12,7 +14,7 @@ from .. import limits
 from ..model.design import Design
 from ..model.population import Population, Space
 from ..model.tangent import in_centred_basis
-from .integrands import Around, curvatures_of, slopes_of
+from .integrands import Around, curvatures_of, own_predictors, slopes_of
 
 
 def complete_and_missing(
@@ -119,19 +121,48 @@ def _complete(around: Around, channels: _Channels, is_free: np.ndarray) -> np.nd
     return result
 
 
-def _missing(around: Around, channels: _Channels, is_free: np.ndarray) -> np.ndarray:
-    """Variance of the slopes over the nodes, summed over judges."""
+def told_of_effects(
+    around: Around, space: Space, at: Population, is_free: np.ndarray, code: np.ndarray, n_clusters: int
+) -> np.ndarray:
+    """Covariances, given the verdicts, of the log-likelihood of each cluster's cells with the slopes of their judge's.
+
+    Summed over judges, by the coordinates, shape (n_clusters, n).
+    """
+    part, channels, own = around.part, _Channels(around.part.design, space, at), own_predictors(around.at_nodes)
+    design, q = part.design, len(around.x)
+    loglike = design.response.loglike(around.at_nodes[0], own, design.n, design.y, design.counts)
+    result = np.zeros((n_clusters, channels.n))
+    for judges, cells, scores in _scores_at_nodes(around, channels, is_free):
+        judge, weight = part.judge[cells] - judges.start, around.posterior[:, judges].T
+        scores -= np.matmul(weight[:, None], scores)
+        # Cells times nodes: a cluster gathers its cells, each at the nodes of its judge.
+        rows, columns = np.repeat(code[cells], q), (judge[:, None] * q + np.arange(q)).ravel()
+        products = (loglike[:, cells].T * weight[judge]).ravel()
+        gathered = sparse.coo_array((products, (rows, columns)), shape=(n_clusters, scores.shape[0] * q)).tocsr()
+        result += gathered @ scores.reshape(-1, channels.n)
+    return _rows_in_coordinates(result, space)
+
+
+def _scores_at_nodes(
+    around: Around, channels: _Channels, is_free: np.ndarray
+) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """Some judges after the other, with their cells, and the gradients (n_judges, q, n) of their log-likelihood at their nodes."""
     part, n_judges, slopes = around.part, len(around.mode), slopes_of(around.there)
     some = max(limits.NODES_AT_ONCE * 4 // (len(around.x) * channels.n), 1)
     ends = np.append(part.starts, len(part.judge))
-    result = np.zeros((channels.n, channels.n))
     for first in range(0, n_judges, some):
         last = min(first + some, n_judges)
         cells = slice(ends[first], ends[last])
         z = np.zeros((last - first, len(around.x), len(is_free)))
         z[:, :, is_free] = around.nodes(slice(first, last))
-        scores = channels.scores(cells, part.judge[cells] - first, slopes[:, :, cells], z)
-        weight = around.posterior[:, first:last].T
+        yield slice(first, last), cells, channels.scores(cells, part.judge[cells] - first, slopes[:, :, cells], z)
+
+
+def _missing(around: Around, channels: _Channels, is_free: np.ndarray) -> np.ndarray:
+    """Variance of the slopes over the nodes, summed over judges."""
+    result = np.zeros((channels.n, channels.n))
+    for judges, _, scores in _scores_at_nodes(around, channels, is_free):
+        weight = around.posterior[:, judges].T
         scores -= np.matmul(weight[:, None], scores)
         scores *= np.sqrt(weight)[:, :, None]
         flat = scores.reshape(-1, channels.n)
@@ -140,19 +171,20 @@ def _missing(around: Around, channels: _Channels, is_free: np.ndarray) -> np.nda
 
 
 def _in_coordinates(matrix: np.ndarray, space: Space) -> np.ndarray:
-    """From the order of the channels, items uncentred, to that of the coordinates."""
+    """From the order of the channels, items uncentred, to that of the coordinates, on both sides."""
+    result = _rows_in_coordinates(_rows_in_coordinates(matrix, space).T, space)
+    return 0.5 * (result + result.T)
+
+
+def _rows_in_coordinates(rows: np.ndarray, space: Space) -> np.ndarray:
+    """Rows in the order of the channels, items uncentred, as rows of coordinates."""
     blocks, where = (1 + space.rank) * space.n_items, space.slices
     order = np.concatenate(
         [np.r_[where[name]] for name in ("mu", "V", "sensitivity", "shared", "means", "sds")]
     ).astype(int)
-
-    def centred(rows: np.ndarray) -> np.ndarray:
-        items = in_centred_basis(rows[:, :blocks].reshape(-1, space.n_items)).reshape(len(rows), -1)
-        return np.hstack([items, rows[:, blocks:]])
-
-    half = centred(centred(matrix).T).T
-    result = np.zeros((space.n, space.n))
-    result[np.ix_(order, order)] = 0.5 * (half + half.T)
+    items = in_centred_basis(rows[:, :blocks].reshape(-1, space.n_items)).reshape(len(rows), -1)
+    result = np.zeros((len(rows), space.n))
+    result[:, order] = np.hstack([items, rows[:, blocks:]])
     return result
 
 

@@ -18,7 +18,7 @@ from ..model.design import Design
 from ..model.population import Population, Space, predictors
 from ..model.tangent import centred_basis, in_centred_basis
 from .integrands import Around, Part, around_modes, curvatures_of, parts_of, slopes_of, times
-from .louis import by_item, complete_and_missing
+from .louis import by_item, complete_and_missing, told_of_effects
 
 # Of the differences of the gradient that make the information of Laplace's method; they are right to as many digits.
 _STEP = 1e-5
@@ -147,6 +147,22 @@ class Marginal:
         at = self.space.unpack(values)
         found = [self._gradients(self._around(part, at), exact=False) for part in self.parts]
         return Gradients(*(np.concatenate(some, axis=1) for some in zip(*found, strict=True)))
+
+    def influences(self, values: np.ndarray, code: np.ndarray, n_clusters: int) -> np.ndarray:
+        """Derivatives of the gradient by the weights of the cells of each cluster, shape (n_clusters, n).
+
+        The expected gradient of the cells given the verdicts of their judge, and what they tell of its effects, which its other
+        cells then have, too: the covariance of their log-likelihood with the gradient of all of them.
+        """
+        at, result, first = self.space.unpack(values), np.zeros((n_clusters, self.space.n)), 0
+        for part in self.parts:
+            around = self._around(part, at)
+            own = code[first : first + len(part.judge)]
+            expected = self._gradients(around, exact=False)
+            result += cluster_scores(part.design, self.space, at, expected, own, n_clusters)
+            result += told_of_effects(around, self.space, at, self.is_free, own, n_clusters)
+            first += len(part.judge)
+        return result
 
     def posterior(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Means (n_judges, n_effects) and covariances of the effects given the verdicts; held effects are zero."""

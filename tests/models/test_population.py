@@ -1,5 +1,7 @@
 """Judges as a sample, from the data to what a user holds."""
 
+from dataclasses import replace
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -171,6 +173,47 @@ def test_clusters_by_judge_are_outer_products_of_the_judges_gradients(data):
     np.testing.assert_allclose(found, expected, atol=2e-3 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize(("rank", "terms", "n_nodes"), [(0, {}, 31), (1, {}, 25), (0, {"ties": "davidson"}, 31)])
+def test_what_a_cluster_contributes_is_how_its_weight_moves_the_gradient(data, rank, terms, n_nodes):
+    """Of the integral: the nodes' own movement, which gradients have besides, vanishes with their number."""
+    outcome = np.where(np.arange(data.n_rows) % 4 == 0, 0.5, data.outcome)
+    tied = data.with_outcome(outcome) if terms.get("ties") else data
+    fit = hja.PopulationHJAModel.from_comparisons(tied, rank=rank, **terms).fit(n_quadrature=n_nodes).fit
+    design, at, step = fit.marginal.design, fit.found.values, 1e-4
+    code = np.random.default_rng(5).integers(6, size=len(design.n))
+    found = fit.marginal.influences(at, code, 6)
+
+    def gradient(change):
+        weight = 1.0 + change * (code == 2)
+        moved = replace(design, n=design.n * weight, y=design.y * weight, counts=design.counts * weight[:, None])
+        return fit.marginal.of(moved).value(at)[1]
+
+    expected = (gradient(step) - gradient(-step)) / (2 * step)
+    np.testing.assert_allclose(found[2], expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_a_prompt_that_sharpens_all_verdicts_moves_judges_more_than_their_mean():
+    """Of shared scales, judges take up most: errors by what rows add to gradients would be several times too large."""
+    rng = np.random.default_rng(8)
+    n_judges, n_each, n_items, n_prompts = 60, 40, 6, 24
+    judge, prompt = np.repeat(np.arange(n_judges), n_each), rng.integers(n_prompts, size=n_judges * n_each)
+    first = rng.integers(n_items, size=len(judge))
+    second = (first + rng.integers(1, n_items, size=len(judge))) % n_items
+    mu, sharp = np.linspace(-1.5, 1.5, n_items), np.exp(0.7 * rng.standard_normal(n_prompts))
+    wins = rng.random(len(judge)) < expit(sharp[prompt] * (mu[first] - mu[second]))
+    names = ([f"{name}{i:02d}" for i in code] for name, code in (("j", judge), ("i", first), ("i", second)))
+    data = hja.Comparisons.from_arrays(*names, wins.astype(float), columns=pd.DataFrame({"prompt": prompt}))
+    result = hja.PopulationHJAModel.from_comparisons(data).fit()
+    error = result.with_covariance("cluster", {"groups": "prompt"}).consensus.std_err.reindex(data.items)
+    drawn = []
+    for _ in range(40):
+        rows = np.concatenate([np.flatnonzero(prompt == g) for g in rng.integers(n_prompts, size=n_prompts)])
+        again = hja.PopulationHJAModel.from_comparisons(data.subset(rows)).fit(warn_convergence=False)
+        drawn.append(again.consensus.estimate.reindex(data.items))
+    # A standard deviation of 40 draws is known to 11%.
+    np.testing.assert_allclose(error, np.std(drawn, axis=0, ddof=1), rtol=0.4)
+
+
 def test_clusters_by_prompt_are_in_addition_to_judges(result):
     robust = result.with_covariance("cluster", {"groups": "prompt"})
     assert "40 clusters (judge) and 30 clusters (prompt)" in robust.fit.choice.description
@@ -178,6 +221,18 @@ def test_clusters_by_prompt_are_in_addition_to_judges(result):
     assert ratio.between(0.5, 2.0).all()
     with pytest.raises(hja.OptionError, match="cov_type must be"):
         result.with_covariance("HC0")
+
+
+def test_findings_say_what_prompts_ties_and_reading_do(result, data):
+    told = {finding.topic: finding for finding in result.findings}
+    assert {"prompts", "ties", "dropped", "swaps"} <= set(told)
+    assert "by no more than chance" in told["prompts"].text
+    few = replace(data, columns=data.columns.assign(prompt=np.arange(data.n_rows) % 9))
+    clustered = hja.PopulationHJAModel.from_comparisons(few).fit(cov_type="cluster", cov_kwds={"groups": "prompt"})
+    found = next(finding for finding in clustered.findings if finding.topic == "prompts")
+    assert found.is_warning
+    assert "(9 prompts)" in found.text
+    assert "With so few prompts" in found.text
 
 
 def test_a_file_gives_the_same_results(result, tmp_path):
