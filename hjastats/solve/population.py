@@ -30,6 +30,8 @@ _FEW_NODES = 2
 # In standard errors: a step that ends the climb of a start, the longest step of each coordinate, and the distance at which a
 # maximum is found.
 _ROUGH = 0.3
+# Gain of so many steps together below which a climb ends: towards a boundary, where a spread is zero, steps hardly shrink.
+_PATIENCE, _STALLED = 5, 1e-9
 _LONGEST = 3.0
 FOUND = 1e-6
 # How often the information is taken anew on the last steps.
@@ -274,6 +276,8 @@ def _climb(
         else:
             break
         here, path = there, (*path, there.loglike)
+        if len(path) > _PATIENCE and path[-1] - path[-1 - _PATIENCE] < _STALLED:
+            break
     return here._replace(iterations=len(path) - 1, path=path)
 
 
