@@ -20,7 +20,7 @@ from ..model.design import Design
 from ..model.population import Population, predictors
 from ..model.response import expected_outcome, verdict_slopes
 from ..population import PopulationFit
-from ..solve.marginal import Gradients, cluster_scores, nodes, parts_of_gradient
+from ..solve.marginal import Gradients, Marginal, cluster_scores, nodes, parts_of_gradient
 from ..solve.precision import DenseCovariance
 from .clusters import Clusters, read_clusters
 from .hypotheses import wald_test
@@ -294,6 +294,7 @@ def _meat(fit: PopulationFit, observed: Observations, clusters: Clusters, correc
     if (clusters.per_judge(observed.data) == 1).all():
         scores = cluster_scores(rows, marginal.space, fit.population, marginal.rows(at), code, clusters.n)
     else:
+        assert isinstance(marginal, Marginal)  # with taste, prompts have been refused
         scores = marginal.influences(at, code, clusters.n)
     return (clusters.n / (clusters.n - 1.0) if corrects else 1.0) * scores.T @ scores
 
