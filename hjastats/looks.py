@@ -19,7 +19,7 @@ from statsmodels.iolib.summary2 import _simple_tables
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
-from .words import LINE_WIDTH, p_value, shortened, told_p, visible, wrapped
+from .words import LABEL_WIDTH, LINE_WIDTH, p_value, shortened, shortened_apart, told_p, visible, wrapped
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ class Table:
         The same for further numbers that are not whole.
     missing : str
     has_index : bool
+    spare : sequence of str
+        Columns that a line of text leaves out, the first of them first, before it shortens labels.
     """
 
     frame: pd.DataFrame
@@ -75,10 +77,30 @@ class Table:
     others: Callable[[float], str] = "{:.3f}".format
     missing: str = "-"
     has_index: bool = True
+    spare: Sequence[str] = ()
 
     def __str__(self) -> str:
-        return self.frame.to_string(
-            formatters={name: form for name, form in self.forms.items() if name in self.frame},
+        if not self.spare:
+            return self._as_text(self.frame)
+        labels = [str(label) for label in self.frame.index]
+        wanted = min(max(map(len, labels)), LABEL_WIDTH)
+        left_out = 0
+        while left_out < len(self.spare) and self._room(left_out) < wanted:
+            left_out += 1
+        frame = self.frame.drop(columns=list(self.spare[:left_out]))
+        text = self._as_text(frame.set_axis(shortened_apart(labels, max(self._room(left_out), 8)), axis=0))
+        more = f"\nNo room for: {', '.join(self.spare[:left_out])}." if left_out else ""
+        return text + more
+
+    def _room(self, left_out: int) -> int:
+        """What the columns leave of a line for labels, without some of those to spare."""
+        frame = self.frame.drop(columns=list(self.spare[:left_out]))
+        text = self._as_text(frame.set_axis(["x"] * len(frame), axis=0))
+        return LINE_WIDTH + 1 - max(map(len, text.splitlines()))
+
+    def _as_text(self, frame: pd.DataFrame) -> str:
+        return frame.to_string(
+            formatters={name: form for name, form in self.forms.items() if name in frame},
             float_format=self.others,
             na_rep=self.missing,
             index=self.has_index,

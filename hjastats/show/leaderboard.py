@@ -11,7 +11,7 @@ import pandas as pd
 from .. import limits
 from ..inference.decisions import DRAWN_FROM
 from ..looks import Piece, Shown, Table, Title, escaped_csv, escaped_latex
-from ..words import LINE_WIDTH, shortened_apart, visible, wrapped
+from ..words import LINE_WIDTH, visible, wrapped
 from ..writing import text_or_file
 from . import plots
 
@@ -74,12 +74,10 @@ class Leaderboard(Shown):
 
     def _shown(self) -> list[Piece]:
         frame = self.rounded.iloc[: limits.PRINTED_ITEMS]
-        # What the numbers leave of a line, two spaces before each column.
-        width = LINE_WIDTH - sum(2 + max(map(len, [str(name), *frame[name]])) for name in frame)
-        frame = frame.set_axis(shortened_apart(list(frame.index), max(width, 8)), axis=0)
         hidden = len(self.table) - len(frame)
         more = [f"... and {hidden} more, in .table"] if hidden else []
-        return [Title(self.title), Table(frame), *more, *self.notes]
+        spare = [name for name in ("tier", "win rate", "n", "place") if name in frame]
+        return [Title(self.title), Table(frame.rename_axis(None), spare=spare), *more, *self.notes]
 
     @property
     def title(self) -> str:
