@@ -106,15 +106,17 @@ class SampleSize(Shown):
         if np.isinf(self.verdicts):
             return f"To {self.goal} is out of reach: {self.hardest} are as good as equal."
         more = counted(self.verdicts, "more verdict")
-        told = f"To {self.goal} with {percent(self.power, 0)} power about {more} are needed in the present mix of judges and pairs"
+        has_clusters = not np.isnan(self.clusters)
+        told = f"To {self.goal} with {percent(self.power, 0)} power about {more} {self.new if has_clusters else ''}".rstrip()
+        told += " are needed in the present mix of judges and pairs"
+        if has_clusters and np.isfinite(self.on_the_same):
+            told += f", or {counted(self.on_the_same, 'verdict')} {self.those}"
         if self.best < self.verdicts:
-            told += f", about {self.best:,.0f} if those are asked that tell most"
-        if np.isnan(self.clusters):
-            return f"{told}."
-        told += f", {self.new}"
-        if np.isinf(self.on_the_same):
+            told += f"; about {self.best:,.0f} if those are asked that tell most"
+            told += ", as new ones" if has_clusters else ""
+        if has_clusters and np.isinf(self.on_the_same):
             return f"{told}. No number of verdicts {self.those} is enough: they limit the error."
-        return f"{told}, or {counted(self.on_the_same, 'verdict')} {self.those}."
+        return f"{told}."
 
     def _shown(self) -> list[Piece]:
         return [self.sentence]
