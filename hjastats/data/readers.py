@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ComparisonError, Hint
-from ..words import quoted
+from ..words import quoted, shortened
+from .answers import some_answer
 from .asking import declared
 from .comparisons import Comparisons, checked_comparisons, divided
 from .labels import TableRows, amounts, broken_text, code_columns, coded_pairs, weights
 from .outcomes import BothBad, Codes, read_outcomes
-from .roles import NoJudge, Roles
+from .roles import NoJudge, Roles, likely_items
 from .shape import Given, Laid
 from .shares import Spread, spread, stacked
 from .sources import Keep, Reader, may_hold_containers
@@ -237,6 +238,8 @@ def _read(
     codings = dict(zip(labels, code_columns(list(labels.values())), strict=True))
     judges = codings.get("judge", single_judge or laid.judge or "")
     pairs = coded_pairs(judges, codings["first"], codings["second"], rows, clean)
+    if laid.is_own:
+        _refuse_answers(pairs.items, laid)
     columns = frame[table.kept] if table.kept else None
     asked = declared(pd.DataFrame() if columns is None else columns, *asking)
     # Rows that an engine has counted, or that were made of others, have no label.
@@ -284,6 +287,21 @@ def _codes(codes: Codes | None, laid: Laid) -> Codes | None:
         return laid.codes if codes is None else codes
     told = {str(label).strip().casefold() for label in codes}
     return {**{label: code for label, code in laid.codes.items() if label.casefold() not in told}, **codes}
+
+
+def _refuse_answers(items: tuple[str, ...], laid: Laid) -> None:
+    """Refuse to rank answers where their models were meant."""
+    answer = some_answer(items)
+    if answer is None:
+        return
+    frame, roles = laid.frame, laid.roles
+    pair = [roles.first, roles.second]
+    likely = likely_items([name for name in frame.columns if name not in roles.taken()], lambda two: frame[two])
+    raise ComparisonError(
+        f"the columns {quoted(pair)} hold answers ({shortened(answer)!r}), not the names of items: pass ",
+        *(Hint("first", (likely or ["column"])[0]), " and ", Hint("second", (likely or ["", "column"])[1])),
+        ", which name the models that gave them.",
+    )
 
 
 def _numbers(frame: pd.DataFrame, roles: Roles, times: np.ndarray, rows: TableRows) -> Spread:

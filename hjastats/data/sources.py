@@ -190,7 +190,8 @@ class Reader:
             laid = shape.lay(frame, found, self.given)
         else:
             count = self._count_column(frame, names)
-            laid = Laid(frame, find_roles(names, self.given.roles, self.given.has_judge, count))
+            roles = find_roles(names, self.given.roles, self.given.has_judge, count, lambda pair: frame[pair].head(1000))
+            laid = Laid(frame, roles)
             laid = replace(laid, has_order=laid.roles.outcome is not None or laid.roles.first_wins is not None)
         if self.given.cluster is not None and laid.cluster is None:
             laid = replace(laid, cluster=named_column(names, self.given.cluster, "cluster"))
@@ -205,13 +206,17 @@ class Reader:
 
     def _by_content(self, frame: pd.DataFrame, names: Names) -> Any:
         """A table with a column for each judge, known by the verdicts in them."""
-        given, pair = self.given, find_pair(names)
-        if self.shape == PAIRS or pair is None or names_pairs(given) or names.find(*OUTCOME_COLUMNS) is not None:
+        roles = self.given.roles
+        if self.shape == PAIRS or not (roles.outcome is roles.first_wins is None):
+            return None
+        is_named = roles.first in names.all and roles.second in names.all
+        pair = (roles.first, roles.second) if is_named else find_pair(names)
+        if pair is None or names.find(*OUTCOME_COLUMNS) is not None or (names_pairs(self.given) and not is_named):
             return None
         columns = verdict_columns(frame, [*pair])
         if not columns:
             return None
-        judge = find_judge(names, given)
+        judge = find_judge(names, self.given)
         if len(columns) == 1 or judge is not None:
             hints = [piece for name in columns[:4] for piece in (" or ", Hint("outcome", name))][1:]
             raise ComparisonError(
@@ -253,7 +258,9 @@ class Reader:
         is_number = may_count is not None and engine.collect_schema()[str(may_count)].is_integer()
         is_said = may_count in kept or may_count in self.given.roles.taken()
         count = may_count if is_number and not is_said else None
-        roles = find_roles(names, self.given.roles, self.given.has_judge, count)
+        roles = find_roles(
+            names, self.given.roles, self.given.has_judge, count, lambda pair: collected(engine.select(pair).head(1000))
+        )
         labels = [name for name in roles.taken() if name != roles.weight]
         counted = count_rows(engine, [*labels, *kept], roles.weight)
         _refuse_empty(counted.frame)
