@@ -105,6 +105,7 @@ def _lay_wide(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
         raise ComparisonError(
             "no columns of verdicts were found: pass ", Hint("outcome", ["column"]), " to name one for each judge."
         )
+    _refuse_one_hot(frame, verdicts)
     others = frame.drop(columns=[found["first"], found["second"], *verdicts])
     n = len(frame)
     row = np.tile(np.arange(n), len(verdicts))
@@ -120,6 +121,24 @@ def _lay_wide(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     )
     made_of = f"{n:,} rows with a column for each of {quoted(verdicts)}"
     return Laid(table, roles, made_of=made_of, is_own=False)
+
+
+def _refuse_one_hot(frame: pd.DataFrame, verdicts: list[Hashable]) -> None:
+    """Refuse columns of which each stands for a verdict, with a one in the rows that have it, instead of for a judge."""
+    text = [frame[name].astype(str).str.strip().str.lower() for name in verdicts]
+    is_one = np.column_stack([column.isin(["1", "1.0", "true"]) for column in text])
+    is_zero = np.column_stack([column.isin(["0", "0.0", "false"]) for column in text])
+    if len(verdicts) < 2 or not (is_one | is_zero).all() or (is_one.sum(axis=1) > 1).any() or len(frame) < len(verdicts):
+        return
+    one, other, *ties = verdicts
+    raise ComparisonError(
+        f"the columns {quoted(verdicts)} hold zeros and at most a single one in every row: each seems to stand for a verdict, "
+        "not for a judge. Pass ",
+        *(Hint("first_wins", one), " and ", Hint("second_wins", other)),
+        *(" and ", Hint("tied", ties[0])) * bool(ties),
+        ", if that is what they say, or ",
+        *(Hint("format", "one_hot"), " if all are called winner_ and the verdict."),
+    )
 
 
 def verdict_columns(frame: pd.DataFrame, taken: list[Hashable]) -> list[Hashable]:

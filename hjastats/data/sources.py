@@ -20,6 +20,7 @@ from .engines import EngineFrame, collected, count_rows, engine_frame, with_fiel
 from .everyday import verdict_columns
 from .files import (
     FORMATS,
+    SHEETS,
     Format,
     format_of,
     from_columns,
@@ -81,7 +82,7 @@ class Reader:
     keep : list of column names, optional
     syntax, shape : str, optional
         How the file is written, and how the table is laid out.
-    separator : str, optional
+    separator, sheet : str, optional
     """
 
     given: Given
@@ -89,9 +90,12 @@ class Reader:
     syntax: str | None = None
     shape: str | None = None
     separator: str | None = None
+    sheet: str | None = None
 
     @classmethod
-    def of(cls, given: Given, keep: Keep, format: str | None, separator: str | None) -> Reader:
+    def of(
+        cls, given: Given, keep: Keep, format: str | None, separator: str | None, sheet: str | None = None
+    ) -> Reader:
         """From the arguments of ``read_comparisons``.
 
         Raises
@@ -102,11 +106,11 @@ class Reader:
         if separator is not None:
             _check_separator(separator)
         if format is None or (isinstance(format, str) and format in FORMATS):
-            return cls(given, keep, format, None, separator)
+            return cls(given, keep, format, None, separator, sheet)
         if not isinstance(format, str) or (format != PAIRS and format not in SHAPES):
             known = either([repr(name) for name in (*FORMATS, PAIRS, *SHAPES)])
             raise ComparisonError(f"format must be {known}, got {format!r}.")
-        return cls(given, keep, None, format, separator)
+        return cls(given, keep, None, format, separator, sheet)
 
     def labels(self, names: list[Hashable]) -> list[Hashable]:
         """The columns of a text table that must stay text. What is missing is said when the rows are there."""
@@ -140,7 +144,7 @@ class Reader:
             frame = from_records(source, "the list")
         elif isinstance(source, bytes) or hasattr(source, "read"):
             file = io.BytesIO(source) if isinstance(source, bytes) else source
-            frame = from_open_file(file, format_of("", self.syntax, self.separator), self.labels)
+            frame = from_open_file(file, self._format(""), self.labels)
         else:
             other = "; convert it with .to_pandas() first" if hasattr(source, "to_pandas") else ""
             raise ComparisonError(
@@ -155,12 +159,26 @@ class Reader:
             raise ComparisonError(
                 "the data frame has several levels of column names: flatten them to one name per column."
             )
-        _refuse_empty(frame)
-        return self._of_frame(frame)
+        sheets = frame.attrs.get(SHEETS)
+        try:
+            _refuse_empty(frame)
+            table = self._of_frame(frame)
+        except ComparisonError as error:
+            if sheets is None:
+                raise
+            first = f"{sheets[0]!r} is the first of {len(sheets)} sheets, {quoted(sheets, 12)}: pass "
+            raise type(error)(first, Hint("sheet", sheets[1]), " to read another. In the first, ", *error.args) from None
+        if sheets is None or table.laid.made_of:
+            return table
+        made_of = f"{sheets[0]!r}, the first of {len(sheets)} sheets"
+        return replace(table, laid=replace(table.laid, made_of=made_of))
+
+    def _format(self, path: str) -> Format | None:
+        return format_of(path, self.syntax, self.separator, self.sheet)
 
     def _from_paths(self, paths: list[str]) -> Any:
         """One table of all files; those of an engine stay there if all are."""
-        formats = [format_of(path, self.syntax, self.separator) for path in paths]
+        formats = [self._format(path) for path in paths]
         binary = {id(format) for format in formats}
         if len(paths) > 1 and len(binary) == 1 and (format := formats[0]) is not None and not format.is_text:
             return read_binary(format, list(paths), f"{paths[0]!r} and others", self.labels)
