@@ -68,6 +68,8 @@ class Table:
         The same for further numbers that are not whole.
     missing : str
     has_index : bool
+    is_narrow : bool
+        Whether a line of text shortens names in all columns until it fits.
     spare : sequence of str
         Columns that a line of text leaves out, the first of them first, before it shortens labels.
     """
@@ -78,8 +80,11 @@ class Table:
     missing: str = "-"
     has_index: bool = True
     spare: Sequence[str] = ()
+    is_narrow: bool = False
 
     def __str__(self) -> str:
+        if self.is_narrow:
+            return self._narrowed()
         if not self.spare:
             return self._as_text(self.frame)
         labels = [str(label) for label in self.frame.index]
@@ -91,6 +96,16 @@ class Table:
         text = self._as_text(frame.set_axis(shortened_apart(labels, max(self._room(left_out), 8)), axis=0))
         more = f"\nNo room for: {', '.join(self.spare[:left_out])}." if left_out else ""
         return text + more
+
+    def _narrowed(self) -> str:
+        """With names as long as all of them fit."""
+        named = [name for name, column in self.frame.items() if not pd.api.types.is_numeric_dtype(column)]
+        for width in range(LABEL_WIDTH, 7, -1):
+            short = {str(name): shortened_apart(list(self.frame[name]), width) for name in named}
+            text = self._as_text(self.frame.assign(**short))
+            if max(map(len, text.splitlines())) <= LINE_WIDTH:
+                break
+        return text
 
     def _room(self, left_out: int) -> int:
         """What the columns leave of a line for labels, without some of those to spare."""

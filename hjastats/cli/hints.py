@@ -71,7 +71,10 @@ def as_option(hint: Hint, options: Container[str]) -> str:
     if hint.is_whole:
         pairs = hint.value.items() if isinstance(hint.value, Mapping) else None
         texts = [str(text) for text in hint.value] if pairs is None else [f"{label}={code}" for label, code in pairs]  # type: ignore[attr-defined]
-        return f"{option} {' '.join(map(shlex.quote, texts))}"
+        # A value that begins with a dash looks like another option unless it is tied to its own.
+        tied = [f"{option}={shlex.quote(text)}" for text in texts]
+        is_dashed = any(text.startswith("-") for text in texts)
+        return " ".join(tied if is_dashed else [option, *map(shlex.quote, texts)])
     if isinstance(hint.value, Mapping):
         return _beginning(option, [f"{label}={meaning}" for label, meaning in hint.value.items()], "VALUE=first")
     if isinstance(hint.value, list):

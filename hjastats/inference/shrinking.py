@@ -17,6 +17,8 @@ from .recruiting import PanelAllocator, shares_of_judges
 
 # Verdicts beyond which there is no use in asking for more.
 OUT_OF_REACH = 1e9
+# Share of the variance between clusters from which new ones are worth their making.
+WORTH_NEW = 0.05
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,11 @@ class Errors:
         if self.are_planned:
             return self.total * left
         return self.verdicts * left + self.clusters * (self.n_verdicts / (self.n_verdicts + n))
+
+    @property
+    def are_new(self) -> bool:
+        """Whether plans are for new clusters."""
+        return self.are_planned or bool(self.clusters.sum() > WORTH_NEW * self.total.sum())
 
     @property
     def word(self) -> str:
