@@ -87,15 +87,17 @@ class Table:
             return self._narrowed()
         if not self.spare:
             return self._as_text(self.frame)
-        labels = [str(label) for label in self.frame.index]
-        wanted = min(max(map(len, labels)), LABEL_WIDTH)
-        left_out = 0
-        while left_out < len(self.spare) and self._room(left_out) < wanted:
-            left_out += 1
-        frame = self.frame.drop(columns=list(self.spare[:left_out]))
-        text = self._as_text(frame.set_axis(shortened_apart(labels, max(self._room(left_out), 8)), axis=0))
-        more = f"\nNo room for: {', '.join(self.spare[:left_out])}." if left_out else ""
-        return text + more
+        labels, out = [str(label) for label in self.frame.index], self.left_out
+        frame = self.frame.drop(columns=list(out))
+        text = self._as_text(frame.set_axis(shortened_apart(labels, max(self._room(len(out)), 8)), axis=0))
+        return text + (f"\nNo room for: {', '.join(out)}." if out else "")
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """The columns for which a line of text has no room."""
+        wanted = min(max(len(str(label)) for label in self.frame.index), LABEL_WIDTH)
+        n = next((n for n in range(len(self.spare)) if self._room(n) >= wanted), len(self.spare))
+        return self.spare[:n]
 
     def _narrowed(self) -> str:
         """With names as long as all of them fit."""

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+
 import pandas as pd
 
-from ..words import LINE_WIDTH, p_value, shortened_apart, visible, wrapped
+from ..words import LINE_WIDTH, p_value, shortened_apart, told_apart, visible, wrapped
 
 # Notes of a comparison of models as signs behind the p-value.
 MARKS = ("*", "+", "#")
+
+
+def say(text: str) -> None:
+    """To standard error: on one line, for programs that read it, or folded to the width of a terminal."""
+    if sys.stderr.isatty():
+        text = "\n".join(wrapped(text, shutil.get_terminal_size().columns))
+    print(text, file=sys.stderr)
 
 
 def choices_text(choices: pd.DataFrame) -> str:
@@ -61,12 +71,12 @@ def models_text(table: pd.DataFrame) -> str:
 
 def _fitting(table: pd.DataFrame, digits: int) -> str:
     """A table whose labels are shortened until it fits."""
-    labels = [visible(str(label)) for label in table.index]
+    labels = list(table.index)
 
     def text(width: int) -> str:
         shown = table.set_axis(pd.Index(shortened_apart(labels, width)))
         return shown.to_string(float_format=lambda value: f"{value:.{digits}f}", na_rep="")
 
-    width = max(map(len, labels))
+    width = max(map(len, told_apart(labels)))
     excess = max(map(len, text(width).splitlines())) - LINE_WIDTH
     return text(max(width - max(excess, 0), 12))

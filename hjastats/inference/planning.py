@@ -16,7 +16,7 @@ from .. import limits
 from ..data.arrays import check_alpha, check_number, check_option, check_type, generator, listed, lookup, numbers
 from ..data.comparisons import Comparisons
 from ..data.swaps import prompt_column
-from ..errors import ComparisonError, OptionError
+from ..errors import ComparisonError, Hint, OptionError, spelled
 from ..fitted import Fit, Observations
 from ..looks import Piece, Shown, Table, Title, escaped_csv
 from ..population import PopulationFit
@@ -132,11 +132,17 @@ class Stopping(Shown):
     Attributes
     ----------
     is_enough : bool
-    sentence : str
+    told : tuple
+        What there is to say, text and hints in turn.
     """
 
     is_enough: bool
-    sentence: str
+    told: tuple[object, ...]
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words."""
+        return spelled(self.told)
 
     def __bool__(self) -> bool:
         return self.is_enough
@@ -299,28 +305,26 @@ def stopping(fit: Fit, goal: Any, *, alpha: float, power: float, looks: int) -> 
     if wanted.text.startswith("narrow"):
         n_told, n = pairs_told_apart(fit, alpha)
         is_enough = n_told == n
-        return Stopping(
-            is_enough, f"{'Enough' if is_enough else 'Not enough'}: {n_told} of {n} pairs of items are told apart."
-        )
+        told = f"{'Enough' if is_enough else 'Not enough'}: {n_told} of {n} pairs of items are told apart."
+        return Stopping(is_enough, (told,))
     variances = fit.covariance.variances(wanted.rows)
     hardest = closest(wanted, variances)
     z = abs(wanted.distance[hardest]) / np.sqrt(variances[hardest])
     p = float(2.0 * stats.norm.sf(z))
     is_enough = z > wanted.critical
     which = wanted.names[hardest]
+    # A ranking, which compares all items at once, may not tell the same two apart.
+    alone = ", tested alone; places of a ranking hold for all items at once" if wanted.is_pair_of_many else ""
     if is_enough:
         narrowest = "" if len(wanted.names) == 1 else f"; {which} differ most narrowly"
-        told = f"Enough to {wanted.text}{narrowest} ({told_p(p)})."
+        told = f"Enough to {wanted.text}{narrowest} ({told_p(p)}{alone})."
     else:
-        told = f"Not enough to {wanted.text}: {which} cannot be told apart ({told_p(p)}). "
+        told = f"Not enough to {wanted.text}: {which} cannot be told apart ({told_p(p)}{alone}). "
         told += sample_size(fit, goal, power=power, alpha=alpha).sentence
-    if looks == 1:
-        counted_looks = (
-            f"Who looks after every batch errs more often than {percent(alpha, 0)}: count the looks (looks=)."
-        )
-    else:
-        counted_looks = f"Each of {looks} looks is held to {percent(whole, 0)} / {looks}."
-    return Stopping(bool(is_enough), f"{told} {counted_looks}")
+    if looks > 1:
+        return Stopping(bool(is_enough), (f"{told} Each of {looks} looks is held to {percent(whole, 0)} / {looks}.",))
+    more = f"{told} Who looks again after further verdicts errs more often than {percent(alpha, 0)}: count the looks, "
+    return Stopping(bool(is_enough), (more, Hint("looks", 2), " at the second."))
 
 
 # What to ask next
