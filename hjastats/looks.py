@@ -19,7 +19,7 @@ from statsmodels.iolib.summary2 import _simple_tables
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
-from .words import LABEL_WIDTH, LINE_WIDTH, p_value, shortened, shortened_apart, told_p, visible, wrapped
+from .words import LABEL_WIDTH, LINE_WIDTH, p_value, shortened, shortened_apart, told_apart, told_p, visible, wrapped
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Table:
     @property
     def left_out(self) -> Sequence[str]:
         """The columns for which a line of text has no room."""
-        wanted = min(max(len(str(label)) for label in self.frame.index), LABEL_WIDTH)
+        wanted = min(max(map(len, told_apart(list(self.frame.index)))), LABEL_WIDTH)
         n = next((n for n in range(len(self.spare)) if self._room(n) >= wanted), len(self.spare))
         return self.spare[:n]
 
@@ -186,6 +186,30 @@ class ModelTable(pd.DataFrame):
 
     def _repr_html_(self) -> str:
         return page([Table(pd.DataFrame(self), {"p_value": p_value}, "{:.2f}".format, missing="")])
+
+
+class RankingTable(pd.DataFrame):
+    """A ranking, which is printed in as few columns as fit a line; what is taken from it is a plain frame."""
+
+    @property
+    def _constructor(self) -> Callable[..., pd.DataFrame]:
+        return pd.DataFrame
+
+    def __repr__(self) -> str:
+        short = short_ranking(self)
+        shown = {*short.columns, "place_lower", "place_upper"}
+        others = ", ".join(str(name) for name in self.columns if name not in shown)
+        table = Table(short.rename_axis(None), others="{:.2f}".format, spare=("std_err",))
+        return "\n".join([str(table), *wrapped(f"Further columns: {others}.", LINE_WIDTH)])
+
+
+def short_ranking(ranking: pd.DataFrame) -> pd.DataFrame:
+    """A ranking in few columns: possible places in one, and letters of items that cannot be told apart, or tiers."""
+    bounds = zip(ranking["place_lower"], ranking["place_upper"], strict=True)
+    places = [str(low) if low == high else f"{low}-{high}" for low, high in bounds]
+    has_letters = ranking["group"].str.fullmatch("[a-z]+").all()
+    short = pd.DataFrame(ranking[["place", "score", "std_err"]]).assign(places=places)
+    return short.join(ranking["group" if has_letters else "tier"])
 
 
 # Colours are those of the notebook, light or dark; where styles are left out, lists and bold letters remain.

@@ -137,6 +137,8 @@ def read(options: argparse.Namespace) -> Comparisons:
     """The comparisons of the file or of standard input."""
     arguments = {name: getattr(options, name) for name in (*TEXT_OPTIONS, "counts", "drop", "format", "clean")}
     source: Any = options.file if len(options.file) > 1 else options.file[0]
+    if "-" in options.file and len(options.file) > 1:
+        raise UsageError("standard input, -, is read alone: leave out the other files.")
     if source == "-":
         # Bytes, since what encoding the terminal has says nothing about the file.
         source = getattr(sys.stdin, "buffer", sys.stdin)

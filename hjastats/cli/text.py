@@ -7,6 +7,7 @@ import sys
 
 import pandas as pd
 
+from ..looks import short_ranking
 from ..words import LINE_WIDTH, p_value, shortened_apart, told_apart, visible, wrapped
 
 # Notes of a comparison of models as signs behind the p-value.
@@ -38,20 +39,16 @@ def choices_text(choices: pd.DataFrame) -> str:
 
 def ranking_text(ranking: pd.DataFrame, n_items: int) -> str:
     """Places with intervals, and letters of items that cannot be told apart; tiers where letters run out."""
-    has_letters = ranking["group"].str.fullmatch("[a-z]+").all()
+    table = short_ranking(ranking)
     told = (
         "items that share a letter cannot be told apart"
-        if has_letters
+        if "group" in table
         else "no item of a tier can be told from its first"
     )
     lines = wrapped(f"Ranking (possible places hold jointly with 95%; {told})", LINE_WIDTH)
     if len(ranking) < n_items:
         lines.insert(0, f"The leading {len(ranking)} of {n_items:,} items, compared among themselves:")
-    table = pd.DataFrame({"place": ranking["place"], "score": ranking["score"], "std_err": ranking["std_err"]})
-    bounds = zip(ranking["place_lower"], ranking["place_upper"], strict=True)
-    table["places"] = [str(low) if low == high else f"{low}-{high}" for low, high in bounds]
-    table["group" if has_letters else "tier"] = ranking["group" if has_letters else "tier"]
-    return "\n".join([*lines, _fitting(table, 2)])
+    return "\n".join([*lines, _fitting(table.rename_axis(None), 2)])
 
 
 def models_text(table: pd.DataFrame) -> str:

@@ -407,7 +407,17 @@ class Comparisons(Shown):
             columns=self.columns,
             dropped=self.dropped,
         )
-        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "collapsed", "doubts", "asked_in", "asked_with")
+        kept = (
+            "row_labels",
+            "n_empty",
+            "has_order",
+            "cluster",
+            "made_of",
+            "collapsed",
+            "doubts",
+            "asked_in",
+            "asked_with",
+        )
         return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -501,7 +511,8 @@ class Comparisons(Shown):
             labels, total = quoted(self.dropped["label"].unique()), int(worst.sum())
             told.append(("dropped", f"{counted(total, 'verdict')} labelled {labels}: {listed}{more}"))
         if self.n_empty:
-            told.append(("left out", f"{counted(self.n_empty, 'row')} without a verdict: their weight is 0, or all that they count"))
+            left_out = f"{counted(self.n_empty, 'row')} without a verdict: of weight 0, or counting none"
+            told.append(("left out", left_out))
         return [Title("\n".join(wrapped(title, 100, indent=14))), Facts(told, width=12)]
 
 

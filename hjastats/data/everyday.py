@@ -128,7 +128,12 @@ def _refuse_one_hot(frame: pd.DataFrame, verdicts: list[Hashable]) -> None:
     text = [frame[name].astype(str).str.strip().str.lower() for name in verdicts]
     is_one = np.column_stack([column.isin(["1", "1.0", "true"]) for column in text])
     is_zero = np.column_stack([column.isin(["0", "0.0", "false"]) for column in text])
-    if len(verdicts) < 2 or not (is_one | is_zero).all() or (is_one.sum(axis=1) > 1).any() or len(frame) < len(verdicts):
+    if (
+        len(verdicts) < 2
+        or not (is_one | is_zero).all()
+        or (is_one.sum(axis=1) > 1).any()
+        or len(frame) < len(verdicts)
+    ):
         return
     one, other, *ties = verdicts
     raise ComparisonError(

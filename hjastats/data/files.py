@@ -290,7 +290,9 @@ def _read_excel(sources: list[Any], find: FindLabels, sheet: str | None = None) 
         with pd.ExcelFile(source) as book:
             names = [str(name) for name in book.sheet_names]
             if sheet is not None and sheet not in names:
-                raise ComparisonError(Hint("sheet", sheet), f" is not in the workbook: its sheets are {quoted(names, 12)}.")
+                raise ComparisonError(
+                    Hint("sheet", sheet), f" is not in the workbook: its sheets are {quoted(names, 12)}."
+                )
             one = names[0] if sheet is None else sheet
             head = pd.read_excel(book, one, nrows=limits.ROWS_ABOVE, header=None, dtype=str)
             above = int(head.notna().any(axis=1).to_numpy().argmax()) if len(head) else 0

@@ -185,7 +185,20 @@ def read_comparisons(
     asked = Roles(judge, first, second, outcome, weight, first_wins, second_wins, tied)
     others = (item, score, place, cluster, baseline)
     if isinstance(source, Comparisons):
-        options = (*others, asked_in, asked_with, counts, single_judge, codes, drop, clean, keep, format, separator, sheet)
+        options = (
+            *others,
+            asked_in,
+            asked_with,
+            counts,
+            single_judge,
+            codes,
+            drop,
+            clean,
+            keep,
+            format,
+            separator,
+            sheet,
+        )
         if asked.taken() or both_bad != "tie" or any(option is not None for option in options):
             raise ComparisonError("these are Comparisons already: pass them alone, or their to_frame() with options.")
         return source
@@ -197,7 +210,9 @@ def read_comparisons(
     if not isinstance(sheet, str | NoneType):
         raise ComparisonError(f"sheet must be the name of a sheet, a text, got {sheet!r}.")
     given = Given(asked, *others, has_judge=single_judge is None)
-    read = partial(_read, source, keep, format, separator, sheet, codes, drop, both_bad, counts, clean, (asked_in, asked_with))
+    read = partial(
+        _read, source, keep, format, separator, sheet, codes, drop, both_bad, counts, clean, (asked_in, asked_with)
+    )
     try:
         return read(given, single_judge)
     except NoJudge as error:

@@ -153,7 +153,6 @@ class Names:
                     runs[stem] = run
         return runs
 
-
     def twins(self) -> list[tuple[Hashable, Hashable]]:
         """Columns whose names differ in a letter, number or word for a side only; those first whose names speak of items.
 
@@ -167,7 +166,8 @@ class Names:
             for one, other in _TWINS:
                 places = [k for k in range(len(text)) if text.startswith(one, k)]
                 others = [text[:k] + other + text[k + len(one) :] for k in places]
-                found |= {text: (same[0], self.folded[name][0]) for name in others if name in self.folded}
+                if twin := next((name for name in others if name in self.folded), None):
+                    found[text] = (same[0], self.folded[twin][0])
         speak = {text: any(word in text for word in _ITEM_WORDS) for text in found}
         return [found[text] for text in sorted(found, key=lambda text: not speak[text])]
 
@@ -264,7 +264,9 @@ def likely_items(names: Sequence[Hashable], look: Look | None) -> tuple[Hashable
     free = Names(names)
     known = [pair for aliases in LIKELY_ITEMS if None not in (pair := tuple(map(free.find, aliases)))]
     twins = [pair for pair in free.twins() if not _folded(pair[0]).startswith(("win", "score", "prev"))]
-    return next(((one, two) for one, two in [*known, *twins] if look is None or not hold_answers(look([one, two]))), None)
+    return next(
+        ((one, two) for one, two in [*known, *twins] if look is None or not hold_answers(look([one, two]))), None
+    )
 
 
 def _ask_items(names: Sequence[Hashable], found: Mapping[str, Hashable], wins: Any, look: Look | None) -> Question:
@@ -297,7 +299,9 @@ def _ask_outcome(
     names: Sequence[Hashable], found: Mapping[str, Hashable], wins: tuple[list[Hashable], Hashable | None] | None
 ) -> Question:
     likely = Names([name for name in names if name not in found.values()]).find(*LIKELY_OUTCOMES)
-    which = ", the one that says which item was preferred" if likely is None else ", if it says which item was preferred"
+    which = (
+        ", the one that says which item was preferred" if likely is None else ", if it says which item was preferred"
+    )
     one: list[object] = [Hint("outcome", "column" if likely is None else likely), which]
     pair, tie = wins or (["column", "column"], None)
     numbers: list[object] = [Hint("first_wins", pair[0]), " and ", Hint("second_wins", pair[1])]

@@ -167,7 +167,9 @@ class Reader:
             if sheets is None:
                 raise
             first = f"{sheets[0]!r} is the first of {len(sheets)} sheets, {quoted(sheets, 12)}: pass "
-            raise type(error)(first, Hint("sheet", sheets[1]), " to read another. In the first, ", *error.args) from None
+            raise type(error)(
+                first, Hint("sheet", sheets[1]), " to read another. In the first, ", *error.args
+            ) from None
         if sheets is None or table.laid.made_of:
             return table
         made_of = f"{sheets[0]!r}, the first of {len(sheets)} sheets"
@@ -208,7 +210,9 @@ class Reader:
             laid = shape.lay(frame, found, self.given)
         else:
             count = self._count_column(frame, names)
-            roles = find_roles(names, self.given.roles, self.given.has_judge, count, lambda pair: frame[pair].head(1000))
+            roles = find_roles(
+                names, self.given.roles, self.given.has_judge, count, lambda pair: frame[pair].head(1000)
+            )
             laid = Laid(frame, roles)
             laid = replace(laid, has_order=laid.roles.outcome is not None or laid.roles.first_wins is not None)
         if self.given.cluster is not None and laid.cluster is None:
@@ -277,7 +281,11 @@ class Reader:
         is_said = may_count in kept or may_count in self.given.roles.taken()
         count = may_count if is_number and not is_said else None
         roles = find_roles(
-            names, self.given.roles, self.given.has_judge, count, lambda pair: collected(engine.select(pair).head(1000))
+            names,
+            self.given.roles,
+            self.given.has_judge,
+            count,
+            lambda pair: collected(engine.select([str(name) for name in pair]).head(1000)),
         )
         labels = [name for name in roles.taken() if name != roles.weight]
         counted = count_rows(engine, [*labels, *kept], roles.weight)

@@ -21,7 +21,9 @@ _POSITION_LABELS = (
 )
 FIRST_LABELS, SECOND_LABELS = (frozenset(labels) for labels in zip(*_POSITION_LABELS, strict=True))
 TIE_LABELS = frozenset(["tie", "c", "draw", "both_good", "tievote", "tie (inconsistent)"])
-BOTH_BAD_LABELS = frozenset(["tie (bothbad)", "tie (both bad)", "tie_bothbad", "both_bad", "both bad", "bothbad", "bothbad_vote"])
+BOTH_BAD_LABELS = frozenset(
+    ["tie (bothbad)", "tie (both bad)", "tie_bothbad", "both_bad", "both bad", "bothbad", "bothbad_vote"]
+)
 UNUSABLE_LABELS = frozenset(["", "unknown", "error", "inconclusive", "invalid", "n/a", "na", "none", "null", "nan"])
 
 _MARKED = re.compile(r"\[\[\s*(.*?)\s*\]\]|\[\s*(.*?)\s*\]")

@@ -112,7 +112,9 @@ def _lay_ratings(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     return replace(_laid(frame, found | {"is_graded": True}, group, score, made_of), doubts=doubts)
 
 
-def _repeats(item: np.ndarray, score: np.ndarray, same: np.ndarray, keys: list[Hashable]) -> tuple[int, tuple[str, ...]]:
+def _repeats(
+    item: np.ndarray, score: np.ndarray, same: np.ndarray, keys: list[Hashable]
+) -> tuple[int, tuple[str, ...]]:
     """How many ratings were given again alike, and what is doubtful about others."""
     low, high = np.full(same.max() + 1, np.inf), np.full(same.max() + 1, -np.inf)
     np.minimum.at(low, same, score)
@@ -258,7 +260,11 @@ def _ordered(value: Any, row: int) -> list[list[str]]:
         ]
     if isinstance(value, str) and ">" in value:
         return [[label.strip() for label in place.split("=")] for place in value.split(">")]
-    if value is None or (pd.api.types.is_scalar(value) and pd.isna(value)) or (isinstance(value, str) and not value.strip()):
+    if (
+        value is None
+        or (pd.api.types.is_scalar(value) and pd.isna(value))
+        or (isinstance(value, str) and not value.strip())
+    ):
         return []
     raise ComparisonError(
         f"a ranking must be a list of items or a text such as 'a > b = c', got {value!r} at row {row}, counted from 1: correct "

@@ -11,9 +11,9 @@ import numpy as np
 from ..data.arrays import columns_of
 from ..data.comparisons import Comparisons
 from ..data.readers import read_comparisons
+from ..data.roles import PROMPT_COLUMNS, Names
 from ..data.sources import engine_columns
 from ..data.style import style_difference
-from ..data.roles import PROMPT_COLUMNS, Names
 from ..data.weighting import weighted
 from ..errors import ComparisonError, Hint, OptionError
 from ..inference.clusters import IMPLIED

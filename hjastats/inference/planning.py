@@ -417,12 +417,16 @@ def next_questions(
         table.insert(3, prompts.name, assigned)
         notes.append(prompts.why_others(fit, wanted, known, asked.chosen))
         if n_made:
-            notes.append(f"{n_made:,} of them need new values of {prompts.name}: the judge has seen the pair with all there are.")
+            notes.append(
+                f"{n_made:,} of them need new values of {prompts.name}: the judge has seen the pair with all there are."
+            )
     if batch is not None:
         table["batch"] = np.arange(len(table)) // batch + 1
     n = len(asked.chosen) * are_new
     ends = [errors.after_plan(np.quantile(drawn, end, axis=0), n) for end in RANGE]
-    after = dict(zip(("now", "after", "lower", "upper"), (errors.total, errors.after_plan(left, n), *ends), strict=True))
+    after = dict(
+        zip(("now", "after", "lower", "upper"), (errors.total, errors.after_plan(left, n), *ends), strict=True)
+    )
     shown = pd.DataFrame(
         {name: np.sqrt(values) for name, values in after.items()}, pd.Index(wanted.names, name="contrast")
     )
@@ -589,7 +593,9 @@ class _Prompts:
         n_better = int((gain[: len(gone)] > gain[len(gone) :].min()).sum())
         if not n_better:
             return ""
-        which = f"{counted(n_better, 'combination')} of a judge and a pair that {'tells' if n_better == 1 else 'tell'} more"
+        which = (
+            f"{counted(n_better, 'combination')} of a judge and a pair that {'tells' if n_better == 1 else 'tell'} more"
+        )
         return f"By then {which} will have been asked on all {len(self.labels):,} values of {self.name}: others take their place."
 
     def limited(self, known: Candidates, budget: float) -> Candidates:

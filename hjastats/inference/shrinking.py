@@ -62,7 +62,7 @@ class Errors:
         """Of the mean of the contrasts' variances."""
         return replace(self, verdicts=self.verdicts.mean(), clusters=self.clusters.mean())
 
-    def after_plan(self, left: np.ndarray, n: float = 0.0) -> np.ndarray:
+    def after_plan(self, left: np.ndarray, n: float | np.ndarray = 0.0) -> np.ndarray:
         """Variances after n planned verdicts that leave some share of what they bear on; clusters become more with them."""
         if self.are_planned:
             return self.total * left

@@ -188,7 +188,9 @@ def test_a_workbook_of_several_sheets_says_so_and_reads_the_one_that_is_named(tm
     data = read_comparisons(path, sheet=sheet)
     assert data.outcome.tolist() == [1, 0]
     assert read_comparisons(path.read_bytes(), sheet=sheet).n_rows == 2
-    with pytest.raises(ComparisonError, match="sheet='Other' is not in the workbook: its sheets are 'Read me', 'Verdicts'"):
+    with pytest.raises(
+        ComparisonError, match="sheet='Other' is not in the workbook: its sheets are 'Read me', 'Verdicts'"
+    ):
         read_comparisons(path, sheet="Other")
     with pytest.raises(ComparisonError, match="sheet must be the name of a sheet"):
         read_comparisons(path, sheet=1)
