@@ -157,6 +157,8 @@ FEWEST_PROMPTS = 8
 FEW_OF_A_JUDGE = 10
 # Characters of a name of an item: longer texts are answers. Characters and levels of parentheses of a contrast string.
 LONGEST_NAME = 200
+# Rows of a sheet among which the first that is not empty holds the names of the columns.
+ROWS_ABOVE = 20
 CONTRAST_LENGTH = 20_000
 CONTRAST_DEPTH = 60
 # Numbers in the gradients of the groups of a contrast string.

@@ -277,6 +277,7 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
         cluster=cluster,
         made_of=str(stored.get("made_of", "")),
         collapsed=tuple(map(str, stored.get("collapsed", ()))),
+        doubts=tuple(map(str, stored.get("doubts", ()))),
         **declared(pd.DataFrame() if data.columns is None else data.columns, *asked),
     )
     return data.with_metadata(

@@ -50,7 +50,7 @@ from .inference.profiles import parameters, profile_limits, scalars
 from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
 from .inference.ranks import ranking
 from .judges import JudgeQuestions
-from .looks import ModelTable, Summary, Summary2, TermTests, page
+from .looks import ModelTable, RankingTable, Summary, Summary2, TermTests, page
 from .plan import PlanQuestions
 from .show.figures import FitPlots
 from .show.glance import at_a_glance
@@ -581,7 +581,8 @@ class HJAResults(GenericLikelihoodModelResults):
         model-H      2            2            3     b
         model-A      3            2            4    bc
         """
-        return ranking(self.fit, judge, level=level, simultaneous=simultaneous, rng=rng, items=items)
+        table = ranking(self.fit, judge, level=level, simultaneous=simultaneous, rng=rng, items=items)
+        return RankingTable(table)
 
     def pairwise(
         self,

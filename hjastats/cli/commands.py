@@ -18,23 +18,24 @@ import numpy as np
 from .. import datasets
 from ..data.arrays import generator
 from ..data.comparisons import Comparisons
-from ..errors import IdentificationError
+from ..errors import IdentificationError, spelled
 from ..front.asked import AUTO, SAMPLE, Asked, Chosen
 from ..front.door import ENTER, of_judges
 from ..front.reading import linked
 from ..front.search import possible_positions
-from ..inference.decisions import SCALES
+from ..inference.decisions import SCALES, places
 from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
 from ..models import BTLModel, HJAModel, JAModel, PopulationHJAModel
 from ..results import HJAResults, compare
+from ..show.leaderboard import chance
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from ..words import LINE_WIDTH, counted, either, wrapped
+from ..words import LINE_WIDTH, counted, either, quoted, wrapped
 from ..writing import check_target, text_or_file, write
 from . import options
-from .hints import told
+from .hints import as_option, told
 from .machine import described, facts, records
-from .text import choices_text, models_text, ranking_text
+from .text import choices_text, models_text, ranking_text, say
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def said(chosen: argparse.Namespace) -> Iterator[list[str]]:
         sentence = told(warning.message, vars(chosen))
         if sentence not in sentences:
             sentences.append(sentence)
-            print(f"warning: {sentence}", file=sys.stderr)
+            say(f"warning: {sentence}")
 
 
 # demo
@@ -130,7 +131,7 @@ def run_fit(chosen: argparse.Namespace) -> None:
         summary = str(result.summary())
     hints = options.advice(result)
     for hint in hints:
-        print(f"hint: {hint}", file=sys.stderr)
+        say(f"hint: {hint}")
     try:
         # Printed before it is kept: neither a full disk nor a reader who has seen enough costs the other.
         if chosen.json:
@@ -140,12 +141,20 @@ def run_fit(chosen: argparse.Namespace) -> None:
             print(data, end="\n\n")
             print(choices_text(result.choices), end="\n\n")
             if ranking is not None:
-                print(ranking_text(ranking, len(result.model.items)), end="\n\n")
+                print(ranking_text(ranking, len(result.model.items)))
+                print(_leader(result, list(ranking.index)), end="\n\n")
             print("\n\n".join([summary, *map(str, contrasts)]))
         sys.stdout.flush()
     finally:
         if chosen.save is not None:
             result.to_json(chosen.save)
+
+
+def _leader(result: HJAResults, items: list[str]) -> str:
+    """How likely the first is the best, and which commands tell more."""
+    best = places(result.fit, items=items).best
+    told = f"P(best) of {quoted(best.index[:1])}: {chance(best.iloc[0])}. "
+    return "\n".join(wrapped(f"{told}All chances: hjastats leaderboard; what to ask next: hjastats plan.", LINE_WIDTH))
 
 
 # compare
@@ -236,7 +245,7 @@ def run_report(chosen: argparse.Namespace) -> None:
         raise
     print(f"wrote {chosen.output}")
     for hint in options.advice(result):
-        print(f"hint: {hint}", file=sys.stderr)
+        say(f"hint: {hint}")
 
 
 # leaderboard
@@ -305,6 +314,9 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
         metavar="JUDGE=PRICE",
         help="price of a verdict of every judge",
     )
+    group.add_argument(
+        "--looks", type=int, metavar="N", help="how often this was asked while verdicts came in, this time included"
+    )
     group.add_argument("--batch", type=int, metavar="N", help="number the comparisons by batches of this size")
     group.add_argument("-o", "--output", metavar="FILE", help=f"write all of them as {', '.join(PLANS)}, by the ending")
 
@@ -314,12 +326,14 @@ def run_plan(chosen: argparse.Namespace) -> None:
     write = _by_ending(PLANS, chosen.output)
     with said(chosen):
         result = options.fit(chosen, options.read(chosen))
-        enough = result.plan.stopping(chosen.goal)
+        enough = result.plan.stopping(chosen.goal, looks=chosen.looks)
         asked = result.plan.next(
             chosen.budget, chosen.goal, cost=_prices(chosen.cost), batch=chosen.batch, rng=chosen.seed
         )
     print(choices_text(result.choices), end="\n\n")
-    print(_folded(enough), _folded(asked), sep="\n\n")
+    answer = spelled(enough.told, lambda hint: as_option(hint, vars(chosen)))
+    surer = "\n\nThat is enough. Who wants to be surer still:" if enough else ""
+    print(_folded(answer) + surer, _folded(asked), sep="\n\n")
     if write is not None:
         _write(write(asked), chosen.output)
 

@@ -57,6 +57,7 @@ TEXT_OPTIONS = {
     "place": ("COLUMN", "the place of the item in a ranking"),
     "baseline": ("NAME", "the item that all others were compared with"),
     "single_judge": ("NAME", "all verdicts are by this judge; there is no judge column"),
+    "sheet": ("NAME", "the sheet of a workbook (default: the first)"),
     "separator": ("TEXT", "between the columns of a text table, such as ';'"),
 }
 
@@ -73,7 +74,9 @@ class _Once(argparse.Action):
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Where the verdicts are and what their columns are called."""
     endings = either([format.endings[0] for format in FORMATS.values()])
-    parser.add_argument("file", metavar="FILE", help=f"verdicts as {endings}; - reads standard input")
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE", help=f"verdicts as {endings}, in one file or several; - reads standard input"
+    )
     group = parser.add_argument_group("data", "Columns are recognised by their usual names; these options name others.")
     for name, (metavar, meaning) in TEXT_OPTIONS.items():
         group.add_argument("--" + name.replace("_", "-"), metavar=metavar, action=_Once, help=meaning)
@@ -133,8 +136,10 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 def read(options: argparse.Namespace) -> Comparisons:
     """The comparisons of the file or of standard input."""
     arguments = {name: getattr(options, name) for name in (*TEXT_OPTIONS, "counts", "drop", "format", "clean")}
-    source: Any = options.file
-    if options.file == "-":
+    source: Any = options.file if len(options.file) > 1 else options.file[0]
+    if "-" in options.file and len(options.file) > 1:
+        raise UsageError("standard input, -, is read alone: leave out the other files.")
+    if source == "-":
         # Bytes, since what encoding the terminal has says nothing about the file.
         source = getattr(sys.stdin, "buffer", sys.stdin)
     data = read_source(source, _named_columns(options), codes=_codes(options.codes), **arguments)

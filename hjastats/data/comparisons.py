@@ -63,7 +63,7 @@ class Comparisons(Shown):
     row_labels : pandas.Index or None
         How the user's table labels the rows, None where it counts them 0, 1, ...
     n_empty : int
-        Rows of weight zero that were left out when reading.
+        Rows that were left out when reading since they count no verdict: of weight zero, or without wins, losses and ties.
     has_order : bool
         Whether ``first`` was shown first. Tables of winners and losers, ratings and rankings do not say what was.
     cluster : column name or None
@@ -72,6 +72,8 @@ class Comparisons(Shown):
         What the rows were made of, where they are not those of the table.
     collapsed : tuple of str
         Labels of different strength that were read as one verdict, such as ``A>>B`` and ``A>B``.
+    doubts : tuple of str
+        What was doubtful when reading, in sentences.
     asked_in, asked_with : column name or None
         The columns of ``columns`` that say in which round, or with which chance, a row was asked.
 
@@ -105,6 +107,7 @@ class Comparisons(Shown):
     cluster: Hashable | None = None
     made_of: str = ""
     collapsed: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     asked_in: Hashable | None = None
     asked_with: Hashable | None = None
 
@@ -404,7 +407,17 @@ class Comparisons(Shown):
             columns=self.columns,
             dropped=self.dropped,
         )
-        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "collapsed", "asked_in", "asked_with")
+        kept = (
+            "row_labels",
+            "n_empty",
+            "has_order",
+            "cluster",
+            "made_of",
+            "collapsed",
+            "doubts",
+            "asked_in",
+            "asked_with",
+        )
         return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -494,11 +507,12 @@ class Comparisons(Shown):
         if len(self.dropped):
             worst = self.dropped.groupby("judge")["count"].sum().sort_values(ascending=False)
             listed = ", ".join(f"'{name}' {count}" for name, count in worst.head(3).items())
-            more = f" and {len(worst) - 3} more judges" if len(worst) > 3 else ""
+            more = f" and {counted(len(worst) - 3, 'more judge')}" if len(worst) > 3 else ""
             labels, total = quoted(self.dropped["label"].unique()), int(worst.sum())
             told.append(("dropped", f"{counted(total, 'verdict')} labelled {labels}: {listed}{more}"))
         if self.n_empty:
-            told.append(("left out", f"{counted(self.n_empty, 'row')} of weight 0"))
+            left_out = f"{counted(self.n_empty, 'row')} without a verdict: of weight 0, or counting none"
+            told.append(("left out", left_out))
         return [Title("\n".join(wrapped(title, 100, indent=14))), Facts(told, width=12)]
 
 
@@ -523,7 +537,7 @@ def checked_comparisons(
         _NO_COLUMNS.set_axis(pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True),
         _NOTHING_DROPPED.copy(deep=False) if dropped is None else dropped,
         row_labels=None if row_labels is None or row_labels.equals(pd.RangeIndex(len(outcome))) else row_labels,
-        **(facts or {}),
+        **{"doubts": pairs.doubts, **(facts or {})},
     )
 
 

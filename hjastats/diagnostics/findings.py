@@ -18,7 +18,7 @@ from ..fitted import Fit, Observations
 from ..inference.estimates import leverage, sensitivity
 from ..looks import Piece, Shown, Warned
 from ..model.response import Response, is_soft
-from ..words import and_more, quoted
+from ..words import and_more, counted, quoted
 from .adjusted import holm
 from .bias import bias_of_largest_difference, may_be_biased
 from .camps import camps_text
@@ -113,7 +113,8 @@ def find(fit: Fit, observed: Observations) -> Findings:
 
 def findings_of_data(data: Comparisons) -> list[Finding]:
     """What the data say, whatever the model."""
-    return [*_collapsed(data), _dropped(data), *_swaps(data), *_uncounted(data), *_asked(data)]
+    doubts = [Finding("reading", True, f"When reading, {doubt}") for doubt in data.doubts]
+    return [*doubts, *_collapsed(data), _dropped(data), *_swaps(data), *_uncounted(data), *_asked(data)]
 
 
 def _misfit(fit: Fit, observed: Observations) -> list[Finding]:
@@ -474,7 +475,8 @@ def _uncounted(data: Comparisons) -> list[Finding]:
 
 def _dropped(data: Comparisons) -> Finding:
     if not len(data.dropped):
-        return Finding("dropped", False, "No verdict was dropped when reading the data.")
+        empty = f"; {counted(data.n_empty, 'row')} without a verdict were left out" if data.n_empty else ""
+        return Finding("dropped", False, f"No verdict was dropped when reading the data{empty}.")
     lost = data.dropped.groupby("judge")["count"].sum()
     kept = data.first_share()["comparisons"].reindex(lost.index).fillna(0.0)
     share = (lost / (lost + kept)).sort_values(ascending=False)

@@ -267,7 +267,7 @@ def test_the_printed_form_tells_further_columns_soft_preferences_and_dropped_ver
     assert lines[0] == "Comparisons: 2 comparisons of 3 items by 1 judge (no ties, 1 soft preferences)"
     assert lines[-2:] == [
         "  columns     'prompt'",
-        "  dropped     10 verdicts labelled 'error', 'unknown': 'b' 4, 'c' 3, 'd' 2 and 1 more judges",
+        "  dropped     10 verdicts labelled 'error', 'unknown': 'b' 4, 'c' 3, 'd' 2 and 1 more judge",
     ]
 
 
