@@ -14,6 +14,7 @@ from ..errors import ComparisonError
 from ..looks import Facts, Piece, Shown, Title
 from ..words import counted, percent, quoted, wrapped
 from .cells import Cells, collapse
+from .grades import number_of_grades, preferred
 from .graph import Connectivity
 from .labels import (
     Labels,
@@ -250,7 +251,7 @@ class Comparisons(Shown):
         Returns
         -------
         pandas.DataFrame
-            Index judge; columns comparisons, ties, first_share (ties counting one half).
+            Index judge; columns comparisons, ties, first_share (ties counting one half, however strong the others are).
 
         Examples
         --------
@@ -262,7 +263,7 @@ class Comparisons(Shown):
         judge-first        400.0   0.0       0.8725
         """
         count = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
-        first = np.bincount(self.judge_index, self.weight * self.outcome, minlength=self.n_judges)
+        first = np.bincount(self.judge_index, self.weight * preferred(self.outcome), minlength=self.n_judges)
         ties = np.bincount(self.judge_index, self.weight * (self.outcome == 0.5), minlength=self.n_judges)
         return pd.DataFrame(
             {"comparisons": count, "ties": ties, "first_share": first / count},
@@ -453,16 +454,19 @@ class Comparisons(Shown):
 
     def _shown(self) -> list[Piece]:
         ties = float(self.weight[self.outcome == 0.5].sum())
-        soft = int(((self.outcome > 0) & (self.outcome < 1) & (self.outcome != 0.5)).sum())
+        soft = int((self.outcome != preferred(self.outcome)).sum())
         per_judge = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
         remarks = [counted(ties, "tie") if ties else "no ties"]
         if soft:
-            remarks.append(f"{soft:,} soft preferences")
+            n_grades = number_of_grades(self.outcome)
+            remarks.append(f"{n_grades} grades" if n_grades > 3 else f"{soft:,} soft preferences")
         title = (
             f"Comparisons: {self.n_comparisons:,.0f} comparisons of {self.n_items} items by "
             f"{counted(self.n_judges, 'judge')} ({', '.join(remarks)})"
         )
-        first = percent(np.average(self.outcome, weights=self.weight))
+        decided = self.n_comparisons - ties
+        first = percent(self.weight[self.outcome > 0.5].sum() / decided) if decided else "none"
+        among = "decided comparisons" if ties else "comparisons"
         told = [
             ("judges", quoted(self.judges)),
             ("items", quoted(self.items)),
@@ -470,7 +474,7 @@ class Comparisons(Shown):
                 "per judge",
                 f"{per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
             ),
-            ("first item", f"preferred in {first} of the comparisons")
+            ("first item", f"preferred in {first} of the {among}")
             if self.has_order
             else ("order", "not known: nothing can be said of position effects"),
         ]

@@ -202,16 +202,16 @@ def _position(fit: Fit, observed: Observations) -> list[Finding]:
 
 
 def _first_shares(data: Comparisons, known: OrderEvidence) -> Finding:
-    first, shares = data.first_share()["first_share"], decided_shares(data)
-    enough = shares["decided"] >= 10
-    extreme = shares[enough & ((first - 0.5).abs() >= EXTREME_SHARE - 0.5)]
-    accused = extreme[known.p_first[first.index.get_indexer(extreme.index)] < 0.05]
+    table = decided_shares(data)
+    shares = table[table["decided"] >= 10]
+    extreme = shares[(shares["share"] - 0.5).abs() >= EXTREME_SHARE - 0.5]
+    accused = extreme[known.p_first[table.index.get_indexer(extreme.index)] < 0.05]
     if accused.empty:
-        of_all = first[enough]
-        if of_all.empty:
+        if shares.empty:
             return Finding("first share", False, "No judge has ten decided verdicts: first-choice shares say nothing.")
         none = "none extreme" if extreme.empty else "none beyond what chance and taste can do"
-        text = f"First item preferred by the judges in {of_all.min():.0%} to {of_all.max():.0%} of their comparisons: {none}."
+        low, high = shares["share"].min(), shares["share"].max()
+        text = f"First item preferred by the judges in {low:.0%} to {high:.0%} of their decided comparisons: {none}."
         return Finding("first share", False, text)
     sentences = []
     for judge, comparisons, decided, rate, low, high in accused.itertuples():

@@ -9,9 +9,9 @@ import pytest
 import hjastats as hja
 from benchmarks.claims.alarms import consensus, panel
 from hjastats.diagnostics.adjusted import holm
-from hjastats.diagnostics.order import flip_p_values, order_evidence
+from hjastats.diagnostics.order import decided_shares, flip_p_values, order_evidence
 from hjastats.inference.score_tests import order_within_judges
-from tests.panels import finding, small_panel
+from tests.panels import finding, graded_panel, small_panel
 
 
 def topics(result):
@@ -202,3 +202,23 @@ def test_tests_of_positions_that_are_none_do_not_count():
     table = hja.JAModel.from_comparisons(data).fit().judges.stability().table
     assert set(table["kind"]) == {"sensitivity", "score"}
     np.testing.assert_allclose(table["p_holm"], holm(table["p_value"].to_numpy()))
+
+
+# Verdicts with a strength
+
+
+def test_how_often_the_first_is_preferred_does_not_depend_on_how_strongly():
+    data = graded_panel()
+    result = hja.JAModel.from_comparisons(data, ties="ordinal", position="judge").fit()
+    three = data.with_outcome(0.5 + 0.5 * np.sign(data.outcome - 0.5))
+    pd.testing.assert_frame_equal(data.first_share(), three.first_share())
+    pd.testing.assert_frame_equal(decided_shares(data), decided_shares(three))
+    assert data.first_share().loc["lazy", "first_share"] == result.judges.cards().loc["lazy", "first_share"] == 1.0
+    assert "first in 100.0% of decided verdicts" in str(result.judges.card("lazy"))
+    found = finding(result, "first share")
+    assert found.is_warning
+    assert "'lazy' picks the first item in 100.0% of its comparisons" in found.text
+    share = np.mean(data.outcome[data.outcome != 0.5] > 0.5)
+    assert f"preferred in {share:.1%} of the decided comparisons" in repr(data)
+    n_ties = np.sum(data.outcome == 0.5)
+    assert repr(data).startswith(f"Comparisons: 1,200 comparisons of 6 items by 4 judges ({n_ties} ties, 7 grades)")
