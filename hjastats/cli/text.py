@@ -58,7 +58,7 @@ def models_text(table: pd.DataFrame) -> str:
     # What all models have would take the room for what they differ in.
     parts, shared = [str(name).split(" + ") for name in shown.index], list[str]()
     while len({part[-1] for part in parts}) == 1 and min(map(len, parts)) > 1:
-        shared.insert(0, [part.pop() for part in parts][0])
+        shared, parts = [parts[0][-1], *shared], [part[:-1] for part in parts]
     shown.index = pd.Index([" + ".join(part) for part in parts])
     above = [f"All with {' + '.join(shared)}"] if shared else []
     lines = [*above, _fitting(shown, 1), "vs, lr, lr_df, p: likelihood ratio test against the model of that number"]

@@ -183,7 +183,7 @@ class Search:
         )
         if best[part] != by_criterion[part]:
             taken = self._told(by_criterion, part).removeprefix("with ")
-            return f"{name} takes {taken}, which prompts held out speak against", math.nan
+            return f"{name} takes {taken}, which verdicts held out speak against", math.nan
         if self.asked.criterion == "loglik-bootstrap":
             return f"by {name}", math.nan
         own = self._criterion(by_criterion)
@@ -221,7 +221,7 @@ class Search:
             best = better
         if better is None:
             return best, []
-        by = f"{prompts.n:,} prompts held out in {FOLDS} parts: log-loss {loss[best]:.4f}"
+        by = f"{prompts.n:,} {prompts.noun} held out in {FOLDS} parts: log-loss {loss[best]:.4f}"
         if best == first:
             gain = loss[better] - loss[best]
             return best, ["confirmed", "yes", f"{by}, {gain:.4f} less than for {self._name(better)}", gain]

@@ -128,7 +128,19 @@ FACTS = {
     "rho": 0.5,
     "p_average": 0.001,
 } | dict.fromkeys(
-    ["p_against", "p_first", "p_position", "p_flips", "p_cycles", "p_calm", "p_erratic", "p_impossible", "p_taste"], 1.0
+    [
+        "p_against",
+        "p_first",
+        "p_position",
+        "p_ties",
+        "p_flips",
+        "p_cycles",
+        "p_calm",
+        "p_erratic",
+        "p_impossible",
+        "p_taste",
+    ],
+    1.0,
 )
 
 
@@ -184,7 +196,7 @@ def test_sensitivity_in_words(changes, expected):
             {"position_kind": "", "first_share": 0.99, "p_first": 0.01},
             "picks the first answer in 99.0% of its decided verdicts, which this model takes for taste",
         ),
-        ({"tie_rate": 0.4}, "ties often (40%)"),
+        ({"tie_rate": 0.4, "p_ties": 0.01}, "ties often (40%)"),
         ({"dropped_rate": 0.5}, "50% of its verdicts were unusable"),
         ({"flip_rate": 0.3, "p_flips": 0.01}, "follows the position in 30% of swapped pairs"),
         ({"cycle_rate": 0.2, "p_cycles": 0.01}, "contradicts itself in 20% of triples"),
