@@ -73,7 +73,7 @@ def camps_text(fit: Fit, data: Comparisons) -> str:
         told = f"; {layout.items[most]!r}, place {place[most] + 1} here, loses it against {majority.loses[most]} of {rivals}"
     further = ", and HJAModel with a rank of 1 or more" if not layout.rank else ""
     return (
-        f"{unclear:.0%} of the sensitivities cannot be told from zero or lie below it ({is_below.mean():.0%} of the estimates do): there "
-        "may be two camps instead of a consensus, and a ranking that neither shares. By the majority of verdicts the items are "
-        f"{quoted([layout.items[i] for i in by_majority], 6)}{told}. Compare BTLModel{further}."
+        f"{unclear:.0%} of the sensitivities cannot be told from zero or lie below it ({is_below.mean():.0%} of the estimates do): "
+        "there may be two camps instead of a consensus, and a ranking that neither shares. By the majority of verdicts the items "
+        f"are {quoted([layout.items[i] for i in by_majority], 6)}{told}. Compare BTLModel{further}."
     )

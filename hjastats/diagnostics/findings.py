@@ -449,7 +449,7 @@ def _swaps(data: Comparisons) -> list[Finding]:
     decided = flips + total["consistent"]
     among = "" if decided == total["swapped"] else f" {decided:,.0f} were decided in both, and of these"
     text = (
-        f"Of {total['swapped']:,.0f} pairs judged in both orders{among} {flips / max(decided, 1):.0%} got another winner with the "
+        f"Of {total['swapped']:,.0f} pairs judged in both orders,{among} {flips / max(decided, 1):.0%} got another winner with the "
         f"other order: the first shown {total['first']:,.0f} times, the second {total['second']:,.0f} times"
     )
     accused = table[flip_p_values(table) < 0.05].sort_values("flip_rate", ascending=False, kind="stable")
@@ -523,7 +523,8 @@ def _sensitivities(fit: Fit) -> list[Finding]:
         told = [f"{judge!r} ({value:.2f})" for judge, value in table["estimate"][weak].sort_values().items()]
         others = float(table["estimate"][clear & ~weak].median())
         sentences.append(
-            f"Judges that follow the consensus far less than others, whose gamma is {others:.2f} in the median: {and_more(told, 5)}."
+            f"Judges that follow the consensus far less than others, whose gamma is {others:.2f} in the median: "
+            f"{and_more(told, 5)}."
         )
     if sentences:
         return [Finding("sensitivity", True, " ".join(sentences))]

@@ -118,7 +118,7 @@ class Clusters:
 
 
 def _contains(data: Comparisons, outer: str | None, inner: Hashable) -> bool:
-    """Whether labels of one column are fewer than those of another, whose rows all have the same one, such as rankings on a prompt."""
+    """Whether a column has fewer labels than another, each of which lies within one of them, as rankings within prompts."""
     if outer is None or outer == inner or data.columns[[outer, inner]].isna().to_numpy().any():
         return False
     coarse, fine = (pd.factorize(data.columns[name])[0].astype(np.int64) for name in (outer, inner))

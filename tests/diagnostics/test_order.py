@@ -222,3 +222,19 @@ def test_how_often_the_first_is_preferred_does_not_depend_on_how_strongly():
     assert f"preferred in {share:.1%} of the decided comparisons" in repr(data)
     n_ties = np.sum(data.outcome == 0.5)
     assert repr(data).startswith(f"Comparisons: 1,200 comparisons of 6 items by 4 judges ({n_ties} ties, 7 grades)")
+
+
+def test_swaps_say_of_how_many_their_share_is():
+    """A follower of positions and many ties: the share is of pairs with a winner in both orders."""
+    rng = np.random.default_rng(0)
+    data = panel(rng, consensus(rng, 4, 6), 300, position=np.array([1.5, 0, 0, 0]), tie=0.5, swaps=True)
+    result, table = hja.JAModel.from_comparisons(data).fit(), hja.swap_report(data)
+    total = table.sum()
+    decided = total["consistent"] + total["first"] + total["second"]
+    assert total["tied"] > 100
+    text = finding(result, "swaps").text
+    share = (total["first"] + total["second"]) / decided
+    assert text.startswith(
+        f"Of {total['swapped']:.0f} pairs judged in both orders, {decided:.0f} were decided in both, and of these {share:.0%} got"
+    )
+    assert "of those decided in both orders" in str(result.judges.card("j0"))
