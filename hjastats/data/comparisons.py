@@ -84,7 +84,7 @@ class Comparisons(Shown):
       judges      'j1', 'j2'
       items       'a', 'b', 'c'
       per judge   1 to 2 comparisons (median 1.5)
-      first item preferred in 50.0% of the comparisons
+      first item preferred in 50.0% of the decided comparisons
     >>> data.n_judges, data.n_items, data.n_rows, data.n_comparisons
     (2, 3, 3, 3.0)
     """

@@ -96,7 +96,7 @@ def fit(
     >>> result = hja.fit(hja.datasets.load_panel())
     >>> result
     HJA(1) + position: 3,200 comparisons of 10 items by 8 judges, log-likelihood -1592.9 with 38 parameters
-    model-I leads, then model-H, model-A; 2 warnings (see .findings)
+    model-I leads, then model-H, model-A; 3 warnings (see .findings)
     standard errors from the expected information (eq. fisher-plugin); .summary(), .ranking(), .plot, .judges
     >>> result.choices[["chosen", "number"]].round(1)
                  chosen  number
