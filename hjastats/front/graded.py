@@ -32,11 +32,11 @@ def of_grades(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[s
     lines = len(chosen.lines)
     common = Search(data, asked, {"ties": "ordinal", "tie": "common"}, step).best(chosen)
     found = common
-    test = own_parameters_test(common.fit) if common.fit.penalty is None else None
+    test = own_parameters_test(common.fit) if data.n_judges > 1 and common.fit.penalty is None else None
     number = np.nan if test is None else test.statistic
     few = int(np.bincount(data.judge_index, data.weight, data.n_judges).min())
     if data.n_judges == 1:
-        reason, number = "there is one judge, or one voice of all", np.nan
+        reason = "there is one judge, or one voice of all"
     elif test is None:
         told = "after a ridge" if common.fit.penalty is not None else "here"
         reason = f"whether judges differ cannot be tested {told}"
