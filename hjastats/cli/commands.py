@@ -18,9 +18,11 @@ import numpy as np
 from .. import datasets
 from ..data.arrays import generator
 from ..data.comparisons import Comparisons
+from ..data.grades import number_of_grades
 from ..errors import IdentificationError, spelled
 from ..front.asked import AUTO, SAMPLE, Asked, Chosen
 from ..front.door import ENTER, of_judges
+from ..front.graded import say_grades
 from ..front.reading import linked
 from ..front.search import possible_positions
 from ..inference.decisions import SCALES, places
@@ -181,10 +183,15 @@ def run_compare(chosen: argparse.Namespace) -> None:
         data = ENTER[judges](data)
         positions = possible_positions(data)
         asked = {name: value for name, value in options.terms(chosen).items() if value != AUTO}
-        terms = {"ties": "half"} | asked
-        if (data.outcome == 0.5).any():
-            other = "half a win for each; as an outcome of their own, which fit may take, with --ties davidson"
-            told.say("ties", terms["ties"], "asked for" if "ties" in asked else other)
+        n_grades = number_of_grades(data.outcome)
+        terms = {"ties": "ordinal" if n_grades > 3 else "half"} | asked
+        if "ties" in asked:
+            told.say("ties", terms["ties"], "asked for")
+        elif n_grades > 3:
+            say_grades(told, n_grades, "common", "one set of thresholds for all; fit may take one for each judge")
+        elif (data.outcome == 0.5).any():
+            other = "; as an outcome of their own, which fit may take, with --ties davidson" if n_grades else ""
+            told.say("ties", "half", f"half a win for each{other}")
         largest = max_rank(data.n_judges, data.n_items)
         ranks = sorted(set(chosen.ranks or ([1] if largest else [])))
         if not all(0 < rank <= largest for rank in ranks):
@@ -209,7 +216,8 @@ def run_compare(chosen: argparse.Namespace) -> None:
         print(f"There is nothing to compare {fits[0].fit.layout.description} with: one judge, and no order of items.")
         return
     print(models_text(table))
-    print(f"\nSmallest BIC: {table['bic'].idxmin()}; smallest AIC: {table['aic'].idxmin()}.")
+    smallest = f"Smallest BIC: {table['bic'].idxmin()}; smallest AIC: {table['aic'].idxmin()}."
+    print("\n" + "\n".join(wrapped(smallest, LINE_WIDTH)))
 
 
 # report

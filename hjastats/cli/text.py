@@ -62,7 +62,13 @@ def models_text(table: pd.DataFrame) -> str:
     shown["lr_df"] = ["" if pd.isna(df) else str(df) for df in table["lr_df"]]
     tested = zip(table["p_value"], table["note"], strict=True)
     shown["p"] = [("" if pd.isna(p) else p_value(p)) + notes.get(note, "") for p, note in tested]
-    lines = [_fitting(shown, 1), "vs, lr, lr_df, p: likelihood ratio test against the model of that number"]
+    # What all models have would take the room for what they differ in.
+    parts, shared = [str(name).split(" + ") for name in shown.index], list[str]()
+    while len({part[-1] for part in parts}) == 1 and min(map(len, parts)) > 1:
+        shared, parts = [parts[0][-1], *shared], [part[:-1] for part in parts]
+    shown.index = pd.Index([" + ".join(part) for part in parts])
+    above = [f"All with {' + '.join(shared)}"] if shared else []
+    lines = [*above, _fitting(shown, 1), "vs, lr, lr_df, p: likelihood ratio test against the model of that number"]
     return "\n".join([*lines, *(f"{mark} {note}" for note, mark in notes.items())])
 
 

@@ -14,6 +14,7 @@ from ..errors import ComparisonError
 from ..looks import Facts, Piece, Shown, Title
 from ..words import counted, percent, quoted, wrapped
 from .cells import Cells, collapse
+from .grades import number_of_grades, preferred
 from .graph import Connectivity
 from .labels import (
     Labels,
@@ -85,7 +86,7 @@ class Comparisons(Shown):
       judges      'j1', 'j2'
       items       'a', 'b', 'c'
       per judge   1 to 2 comparisons (median 1.5)
-      first item preferred in 50.0% of the comparisons
+      first item preferred in 50.0% of the decided comparisons
     >>> data.n_judges, data.n_items, data.n_rows, data.n_comparisons
     (2, 3, 3, 3.0)
     """
@@ -253,7 +254,7 @@ class Comparisons(Shown):
         Returns
         -------
         pandas.DataFrame
-            Index judge; columns comparisons, ties, first_share (ties counting one half).
+            Index judge; columns comparisons, ties, first_share (ties counting one half, however strong the others are).
 
         Examples
         --------
@@ -265,7 +266,7 @@ class Comparisons(Shown):
         judge-first        400.0   0.0       0.8725
         """
         count = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
-        first = np.bincount(self.judge_index, self.weight * self.outcome, minlength=self.n_judges)
+        first = np.bincount(self.judge_index, self.weight * preferred(self.outcome), minlength=self.n_judges)
         ties = np.bincount(self.judge_index, self.weight * (self.outcome == 0.5), minlength=self.n_judges)
         return pd.DataFrame(
             {"comparisons": count, "ties": ties, "first_share": first / count},
@@ -466,16 +467,19 @@ class Comparisons(Shown):
 
     def _shown(self) -> list[Piece]:
         ties = float(self.weight[self.outcome == 0.5].sum())
-        soft = int(((self.outcome > 0) & (self.outcome < 1) & (self.outcome != 0.5)).sum())
+        soft = int((self.outcome != preferred(self.outcome)).sum())
         per_judge = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
         remarks = [counted(ties, "tie") if ties else "no ties"]
         if soft:
-            remarks.append(f"{soft:,} soft preferences")
+            n_grades = number_of_grades(self.outcome)
+            remarks.append(f"{n_grades} grades" if n_grades > 3 else f"{soft:,} soft preferences")
         title = (
             f"Comparisons: {self.n_comparisons:,.0f} comparisons of {self.n_items} items by "
             f"{counted(self.n_judges, 'judge')} ({', '.join(remarks)})"
         )
-        first = percent(np.average(self.outcome, weights=self.weight))
+        decided = self.n_comparisons - ties
+        first = percent(self.weight[self.outcome > 0.5].sum() / decided) if decided else "none"
+        among = "decided comparisons" if ties else "comparisons"
         told = [
             ("judges", quoted(self.judges)),
             ("items", quoted(self.items)),
@@ -483,7 +487,7 @@ class Comparisons(Shown):
                 "per judge",
                 f"{per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
             ),
-            ("first item", f"preferred in {first} of the comparisons")
+            ("first item", f"preferred in {first} of the {among}")
             if self.has_order
             else ("order", "not known: nothing can be said of position effects"),
         ]

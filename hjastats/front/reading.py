@@ -63,7 +63,7 @@ def read_as_asked(
     data = data if weights is None else weighted(data, weights)
     data, shared = _with_covariates(data, "exog", exog)
     data, own = _with_covariates(data, "judge_exog", judge_exog)
-    return data, replace(asked, exog=shared, judge_exog=own)
+    return data, replace(asked, exog=shared, judge_exog=own).with_outcomes(data)
 
 
 def _columns(covariates: Any) -> list[str]:

@@ -229,7 +229,8 @@ def shown_rows(n: int, max_rows: int) -> np.ndarray:
 def _table(labels: list[str], rows: list[list[str]], header: list[str], name: str, max_rows: int) -> SimpleTable:
     """A table under all its labels, of which only some rows are shown."""
     labels, hidden, look = words.shortened_apart(labels), len(labels) - len(rows), fmt_params
-    if max(map(len, labels)) + WIDE * len(header) > words.LINE_WIDTH:
+    # Of every six columns the ends of intervals are wider by one.
+    if max(map(len, labels)) + WIDE * len(header) + sum(i % 6 > 3 for i in range(len(header))) > words.LINE_WIDTH:
         labels, look = words.shortened_apart(labels, max(words.LINE_WIDTH - NARROW * len(header), 12)), NARROW_LOOK
     if hidden:
         labels, first = [labels[i] for i in shown_rows(len(labels), max_rows)], (max_rows + 1) // 2

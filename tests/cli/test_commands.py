@@ -14,6 +14,7 @@ from hjastats.cli import main, options
 from hjastats.cli.main import THREADS
 from hjastats.show.leaderboard import chance
 from hjastats.words import no_wider
+from tests.panels import graded_panel
 
 WIDTH = 80
 
@@ -236,7 +237,7 @@ def test_data_without_any_disagreement_are_fitted_and_compared_without_it(tmp_pa
         (["fit", "VERDICTS", "--model", "btl", "--rank", "3"], "--rank 3 has no effect with --model btl"),
         (
             ["fit", "VERDICTS", "--tie", "judge"],
-            "--tie judge has no effect unless ties are an outcome: use --ties davidson",
+            "--tie judge has no effect: no verdict is a tie or one of several grades. Leave it out.",
         ),
         (["fit", "VERDICTS", "--model", "ja", "--criterion", "aic"], "--criterion aic has no effect"),
         (["fit", "VERDICTS", "--robust", "--cluster", "judge"], "--cluster judge has no effect with --robust"),
@@ -295,6 +296,34 @@ def test_compare_says_how_ties_count(verdicts, capsys):
     assert "ties      half: half a win for each" in capsys.readouterr().out
     assert main(["compare", verdicts, "--ties", "davidson"]) == 0
     assert "ties      davidson: asked for" in capsys.readouterr().out
+
+
+def test_compare_takes_grades_as_fit_does_and_names_what_models_differ_in(tmp_path, capsys):
+    data = graded_panel()
+    path = str(tmp_path / "grades.csv")
+    data.to_frame().to_csv(path, index=False)
+    assert main(["compare", path, "--codes", "unit"]) == 0
+    out = capsys.readouterr().out
+    assert "ties      ordinal: 7 grades" in out
+    assert "davidson" not in out
+    assert "All with common thresholds" in out
+    best = hja.JAModel.from_comparisons(data, position="judge", ties="ordinal").fit()
+    (row,) = [line for line in out.splitlines() if line.startswith("JA + position ")]
+    assert f"{best.bic:.1f}" in row
+    assert max(map(len, out.split("Chosen")[1].splitlines())) <= 80
+
+
+def test_what_a_warning_of_grades_advises_is_an_option_that_works(tmp_path, capsys):
+    path = str(tmp_path / "grades.csv")
+    graded_panel().to_frame().to_csv(path, index=False)
+    assert main(["fit", path, "--codes", "unit"]) == 0
+    assert "Fit tie='judge'." in " ".join(capsys.readouterr().out.split())
+    assert main(["fit", path, "--codes", "unit", "--tie", "judge"]) == 0
+    out = capsys.readouterr().out
+    assert "ties      ordinal: asked for, tie judge" in out
+    assert "Fit tie='judge'" not in " ".join(out.split())
+    tables = out.split("Ranking")[1].split("Warnings")[0]
+    assert max(map(len, tables.splitlines()[1:])) <= 80
 
 
 def test_simulate_pipes_into_fit():
