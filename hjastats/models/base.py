@@ -52,6 +52,8 @@ from ..words import counted, quoted
 from .prediction import LabelledRows, NewComparisons
 
 Labels = Any
+# Arguments about traits of items and judges, as they are without any.
+TRAITLESS: dict[str, Any] = {"items": None, "interactions": None, "unlinked": "refuse", "random": None}
 
 
 class ComparisonModel(GenericLikelihoodModel):
@@ -59,6 +61,8 @@ class ComparisonModel(GenericLikelihoodModel):
 
     # Whether the rank is an argument; other classes have one, or none, by definition.
     takes_rank = True
+    # Whether traits of items and judges are arguments.
+    takes_traits = False
 
     def __init__(
         self,
@@ -168,6 +172,10 @@ class ComparisonModel(GenericLikelihoodModel):
         tie: str = "common",
         judge_exog: Any = None,
         offset: Any = None,
+        items: Any = None,
+        interactions: str | None = None,
+        unlinked: str = "refuse",
+        random: Any = None,
     ) -> Self:
         """Build the model from comparisons, or from anything :func:`read_comparisons` reads.
 
@@ -183,6 +191,8 @@ class ComparisonModel(GenericLikelihoodModel):
             Known addition to the log-odds of the first item: a column of ``data.columns``, or one number per comparison.
         position, ties, tie, judge_exog
             As in the class.
+        items, interactions, unlinked, random
+            Traits of items and judges; arguments of :class:`hjastats.BTLModel` alone.
 
         Examples
         --------
@@ -195,6 +205,10 @@ class ComparisonModel(GenericLikelihoodModel):
         for name, covariates in (("exog", exog), ("judge_exog", judge_exog), ("offset", offset)):
             check_rows(name, covariates, data)
         options: dict[str, Any] = {} if rank is None else {"rank": rank}
+        asked = {"items": items, "interactions": interactions, "unlinked": unlinked, "random": random}
+        asked = {name: value for name, value in asked.items() if value is not None and value is not TRAITLESS[name]}
+        if asked and not cls.takes_traits:
+            raise OptionError(f"{quoted(asked)} is an argument of BTLModel, in which all judges are alike but for their traits.")
         return cls(
             data.outcome,
             exog,
@@ -205,6 +219,7 @@ class ComparisonModel(GenericLikelihoodModel):
             judge_exog=judge_exog,
             offset=offset,
             **options,
+            **asked,
         )
 
     @classmethod

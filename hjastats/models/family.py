@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from .. import limits
-from ..data.arrays import check_option, generator, listed, numbers
+from ..data.arrays import check_option, covariate_frame, generator, listed, numbers
 from ..data.comparisons import Comparisons
 from ..data.formulas import SAFE_NAMES, CovariateFormula, Names, refuse_code
+from ..data.traits import Interactions, ItemTraits, known_items
 from ..diagnostics.ending import warn
 from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError
 from ..fitted import Fit, assess, which_information
@@ -20,6 +21,7 @@ from ..inference.clusters import Clusters
 from ..inference.constraints import constrained_fit
 from ..inference.covariances import check_kind, choose_covariance
 from ..model.design import Coefficients
+from ..model.spanned import random_effects, spanned, undetermined
 from ..model.structures import Pooled, ScoreStructure, Unrestricted
 from ..results import HJAResults
 from ..solve.alternating import AlternatingRun, alternate
@@ -29,8 +31,9 @@ from ..solve.ridge import Ridge
 from ..solve.search import no_terms, search
 from ..solve.starts import initialise
 from ..solve.validation import Fold, ridge_losses, split, split_comparisons
+from ..trait_results import TraitResults
 from ..words import quoted
-from .base import ComparisonModel
+from .base import TRAITLESS, ComparisonModel
 
 
 class HJAModel(ComparisonModel):
@@ -699,16 +702,128 @@ class JAModel(_RankByDefinition):
 class BTLModel(_RankByDefinition):
     """Bradley-Terry-Luce: all judges share one score per item; there are no sensitivities among the parameters.
 
+    With ``items`` and ``interactions`` scores follow from what items and judges are: arguments of this class alone, beside those
+    of :class:`hjastats.HJAModel`.
+
+    Parameters
+    ----------
+    items : str or pandas.DataFrame, optional
+        Traits of the items, as a formula over ``data.item_metadata`` ("~ size + open_weights"), or a table of them: the scores are
+        a linear function of these, ``beta``, and nothing else; with ``random="items"`` also an effect of each item.
+    interactions : str, optional
+        Traits of the judges and columns of the comparisons by which scores differ, ``"~ gender + category"``: a coefficient for
+        each trait and item, ``B``. The consensus is that of average judges and comparisons.
+    unlinked : {"refuse", "apart"}
+        What to do with groups of items that nobody compared with each other. "apart" fits them together, each with a zero
+        of its own: they share position effects, ties and covariates, as seasons of a league do.
+    random : {"items", "interactions"} or list of them, optional
+        Effects that are drawn from a normal distribution whose variance is estimated.
+
     Examples
     --------
     >>> import hjastats as hja
     >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
     >>> result.consensus["estimate"].head(2).round(3).to_dict()
     {'model-I': 0.923, 'model-H': 0.627}
+
+    Scores that follow from the size of a model, and the score of a model that nobody has seen:
+
+    >>> import pandas as pd
+    >>> data = hja.datasets.load_panel()
+    >>> sizes = pd.DataFrame({"size": range(10)}, index=data.items)
+    >>> result = hja.BTLModel.from_comparisons(data.with_metadata(items=sizes), items="~ size").fit()
+    >>> result.traits[["estimate", "std_err"]].round(3).values.tolist()
+    [[0.088, 0.007]]
+    >>> result.predict_item({"size": 20})[["estimate", "ci_lower", "ci_upper"]].round(2).values.tolist()
+    [[1.36, 1.15, 1.58]]
     """
 
+    takes_traits = True
+
+    def __init__(
+        self,
+        endog: Any,
+        exog: Any = None,
+        *,
+        items: Any = None,
+        interactions: str | None = None,
+        unlinked: str = "refuse",
+        random: Any = None,
+        comparisons: Comparisons | None = None,
+        **kwargs: Any,
+    ) -> None:
+        check_option("unlinked", unlinked, ("refuse", "apart"))
+        self.unlinked, self.random = unlinked, random_effects(random, items, interactions)
+        self.traits: ItemTraits | None = None
+        self.categories: tuple[str, ...] = ()
+        if comparisons is None and (items is not None or interactions is not None):
+            raise OptionError(
+                "traits come with comparisons: ",
+                Hint("BTLModel.from_comparisons", "data, items=..., interactions=...", is_call=True),
+                ", where data.with_metadata(items=..., judges=...) knows them.",
+            )
+        if comparisons is not None:
+            items, comparisons = known_items(items, comparisons)
+            made = None if interactions is None else Interactions.of(interactions, comparisons)
+            if made is not None and made.rows.shape[1]:
+                exog = _joined(covariate_frame("exog", exog, comparisons), made.regressors(comparisons))
+                self.categories = tuple(map(str, made.rows.columns))
+        self.items_formula, self.interactions = items, interactions
+        super().__init__(endog, exog, comparisons=comparisons, **kwargs)
+        if self.has_traits or self.random:
+            self.results_class = TraitResults
+
+    @property
+    def has_traits(self) -> bool:
+        """Whether scores follow from traits of items or judges."""
+        return self.items_formula is not None or self.interactions is not None
+
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
-        return Pooled()
+        judges = None if self.interactions is None else Interactions.of(self.interactions, data).judges
+        self.traits = None if self.items_formula is None else ItemTraits.of(self.items_formula, data)
+        groups = data.connectivity.pooled_groups if self.unlinked == "apart" and "items" not in self.random else ()
+        is_free = self.traits is None or "items" in self.random
+        if is_free and len(groups) < 2 and (judges is None or not judges.shape[1]):
+            return Pooled()
+        return spanned(data.n_judges, data.items, None if is_free else self.traits, judges, groups)
+
+    def check_estimable(self) -> None:
+        """Refuse data that cannot determine the parameters: items that neither comparisons nor traits link.
+
+        Raises
+        ------
+        IdentificationError
+        """
+        self._need_data()
+        is_linked = self.unlinked == "apart" or "items" in self.random or self.structure.kind == "spanned"
+        if not is_linked:
+            super().check_estimable()
+        elif self.structure.kind == "spanned" and (unknown := undetermined(self.design, self.layout)):
+            raise IdentificationError(
+                f"the comparisons do not determine the coefficients: {quoted(unknown)} could be anything. Leave some of the "
+                "traits out, add comparisons, or fit them with ",
+                Hint("fit_regularized", is_call=True),
+                ".",
+            )
+
+    def _own_rank(self) -> dict[str, Any]:
+        return {
+            "items": self.items_formula,
+            "interactions": self.interactions,
+            "unlinked": self.unlinked,
+            "random": list(self.random) or None,
+        }
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the model was made with beside the data, under the names of its arguments."""
+        own = self._own_rank()
+        return super().options | (own if own != TRAITLESS else {})
+
+
+def _joined(exog: Any, made: Any) -> Any:
+    """Covariates with those that interactions make, which take the place of any of the same names."""
+    return made if exog is None else exog.drop(columns=made.columns, errors="ignore").join(made)
 
 
 class JudgewiseBTLModel(_RankByDefinition):

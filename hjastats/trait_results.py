@@ -1,0 +1,105 @@
+"""What a user holds where scores follow from traits of items and judges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from .errors import OptionError
+from .inference.traits import new_items, trait_table
+from .results import HJAResults
+from .words import quoted
+
+if TYPE_CHECKING:
+    from .models import BTLModel
+
+# What says nothing here that others do not: all judges are alike but for their traits.
+_LEFT_OUT = {"sensitivity", "disagreement", "rank_test"}
+
+
+class TraitResults(HJAResults):
+    """Results of :class:`hjastats.BTLModel` with ``items``, ``interactions`` or ``random``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import hjastats as hja
+    >>> data = hja.datasets.load_panel()
+    >>> sizes = pd.DataFrame({"size": range(10)}, index=data.items)
+    >>> result = hja.BTLModel.from_comparisons(data, items=sizes).fit()
+    >>> result.contrast("2 * beta[size]").summary_frame()[["estimate", "std_err"]].round(3)
+                    estimate  std_err
+    contrast
+    2 * beta[size]     0.176    0.014
+    """
+
+    _look = ".summary(), .traits, .predict_item(...), .ranking(), .plot"
+    model: BTLModel
+
+    def __dir__(self) -> list[str]:
+        own = [name for name in vars(TraitResults) if not name.startswith("_")]
+        return sorted(({*super().__dir__(), *own} - _LEFT_OUT))
+
+    @property
+    def traits(self) -> pd.DataFrame:
+        """Coefficients of the traits, with tests that they are zero and 95% intervals.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> kinds = pd.DataFrame({"kind": ["strict"] * 4 + ["lax"] * 4}, index=data.judges)
+        >>> result = hja.BTLModel.from_comparisons(data.with_metadata(judges=kinds), interactions="~ kind").fit()
+        >>> result.traits.loc["kind[T.strict]", "estimate"].round(2).head(3).to_dict()
+        {'model-A': 0.12, 'model-B': -0.11, 'model-C': 0.21}
+        """
+        return trait_table(self.fit, self.model.categories)
+
+    def predict_item(self, traits: Any, against: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
+        """Scores of items that were never compared, by what they are.
+
+        Parameters
+        ----------
+        traits : pandas.DataFrame or dict
+            A row for each item with the columns of the formula, under its name in the index or in a column called item.
+        against : str, optional
+            An item that was compared: also the probabilities of being preferred to it.
+        alpha : float
+            Intervals cover with probability ``1 - alpha``, in models with random items what the new item has for itself, too.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Beside ``against`` differences from its score, and ``p``, ``p_lower``, ``p_upper``.
+
+        Raises
+        ------
+        OptionError
+            Where scores do not follow from traits of items.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> sizes = pd.DataFrame({"size": range(10)}, index=data.items)
+        >>> result = hja.BTLModel.from_comparisons(data, items=sizes).fit()
+        >>> new = pd.DataFrame({"size": [12, 15]}, index=["model-K", "model-L"])
+        >>> result.predict_item(new, against="model-A")[["estimate", "p", "p_lower", "p_upper"]].round(2)
+                 estimate     p  p_lower  p_upper
+        model-K      1.05  0.74     0.71     0.77
+        model-L      1.32  0.79     0.75     0.82
+        """
+        known = self.model.traits
+        if known is None:
+            raise OptionError("scores of new items need traits of the items: fit BTLModel(..., items='~ size').")
+        if against is not None and against not in self.model.items:
+            raise OptionError(f"no item is called {against!r}; there are {quoted(self.model.items)}.")
+        frame, place = known.of_new(traits), None if against is None else self.model.items.index(against)
+        where = self.fit.layout.slices["beta"]
+        positions = np.arange(where.start, where.stop)
+        main = self.fit.params[positions], self.fit.rows(positions)
+        return new_items(self.fit, frame, *main, np.zeros(len(frame)), place, alpha)
