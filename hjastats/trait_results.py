@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from .errors import OptionError
-from .inference.traits import new_items, trait_table
+from .inference.traits import new_items, slopes, trait_table
+from .mixed import MixedFit
 from .results import HJAResults
 from .words import quoted
 
@@ -56,7 +56,7 @@ class TraitResults(HJAResults):
         >>> result.traits.loc["kind[T.strict]", "estimate"].round(2).head(3).to_dict()
         {'model-A': 0.12, 'model-B': -0.11, 'model-C': 0.21}
         """
-        return trait_table(self.fit, self.model.categories)
+        return trait_table(self.fit, self.model.traits, self.model.categories)
 
     def predict_item(self, traits: Any, against: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
         """Scores of items that were never compared, by what they are.
@@ -98,8 +98,27 @@ class TraitResults(HJAResults):
             raise OptionError("scores of new items need traits of the items: fit BTLModel(..., items='~ size').")
         if against is not None and against not in self.model.items:
             raise OptionError(f"no item is called {against!r}; there are {quoted(self.model.items)}.")
-        frame, place = known.of_new(traits), None if against is None else self.model.items.index(against)
-        where = self.fit.layout.slices["beta"]
-        positions = np.arange(where.start, where.stop)
-        main = self.fit.params[positions], self.fit.rows(positions)
-        return new_items(self.fit, frame, *main, np.zeros(len(frame)), place, alpha)
+        place = None if against is None else self.model.items.index(against)
+        return new_items(self.fit, slopes(self.fit, known), known.of_new(traits), place, alpha)
+
+    @property
+    def spread(self) -> pd.DataFrame:
+        """Standard deviations of random effects with 95% intervals; no rows without any.
+
+        Those of interactions are per standard deviation of the trait.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> sizes = pd.DataFrame({"size": range(10)}, index=data.items)
+        >>> result = hja.BTLModel.from_comparisons(data, items=sizes, random="items").fit()
+        >>> result.spread.round(2)
+                   estimate  std_err  ci_lower  ci_upper
+        effect
+        sd[items]      0.53     0.12      0.34      0.84
+        """
+        if isinstance(self.fit, MixedFit):
+            return self.fit.spread()
+        return pd.DataFrame(columns=["estimate", "std_err", "ci_lower", "ci_upper"], dtype=float)

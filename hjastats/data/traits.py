@@ -135,20 +135,20 @@ class Interactions:
         means = pd.Series(data.weight @ rows.to_numpy() / data.weight.sum(), rows.columns)
         return cls(judges - judges.mean(), rows - means)
 
-    def regressors(self, data: Comparisons) -> pd.DataFrame:
-        """Columns of the comparisons times differences of items, shape (n_rows, m (n_items - 1)).
+    def regressors(self, data: Comparisons, traits: ItemTraits | None = None) -> pd.DataFrame:
+        """Columns of the comparisons times differences of items, or of the items' traits.
 
-        Coefficients of one column sum to zero over the items; that of the last item is minus the sum of the others.
+        Coefficients of one column sum to zero over the items; that of the last item is minus the sum of the others, and has no
+        column.
         """
-        made: dict[str, np.ndarray] = {}
-        last, rows = data.n_items - 1, np.arange(data.n_rows)
-        signed = np.zeros((data.n_rows, data.n_items))
-        signed[rows, data.first_index] += 1.0
-        signed[rows, data.second_index] -= 1.0
-        for name, column in self.rows.items():
-            values = column.to_numpy()
-            for i, item in enumerate(data.items[:last]):
-                made[f"{name}:{item}"] = values * (signed[:, i] - signed[:, last])
+        on = traits.values if traits is not None else np.vstack([np.eye(data.n_items - 1), -np.ones(data.n_items - 1)])
+        labels = traits.names if traits is not None else data.items[:-1]
+        differences = on[data.first_index] - on[data.second_index]
+        made = {
+            f"{name}:{label}": column.to_numpy() * differences[:, i]
+            for name, column in self.rows.items()
+            for i, label in enumerate(labels)
+        }
         return pd.DataFrame(made, index=range(data.n_rows))
 
 

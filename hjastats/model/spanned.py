@@ -75,12 +75,18 @@ class Spanned(_Flat):
     @property
     def name(self) -> str:
         """BTL, on which traits."""
-        return "BTL" + (" on traits" if self.item_traits else "") + (" by traits of judges" if self.judge_traits else "")
+        on = f" on {_few(self.item_traits)}" if self.item_traits else ""
+        return f"BTL{on}" + (f" by judges' {_few(self.judge_traits)}" if self.judge_traits else "")
 
     @property
     def title(self) -> str:
         """Bradley-Terry-Luce, on which traits."""
-        return "Bradley-Terry-Luce ranking" + self.name.removeprefix("BTL")
+        return f"Bradley-Terry-Luce ranking{self.name.removeprefix('BTL')}"
+
+    @property
+    def zero_over(self) -> str:
+        """What scores sum to zero over, in words."""
+        return f"the items of each of {len(self.groups)} groups that nobody compared" if self.groups else "items"
 
     @property
     def own_kinds(self) -> dict[str, tuple[str, ...]]:
@@ -298,6 +304,10 @@ def depends(columns: np.ndarray) -> int | None:
         if np.linalg.norm(left) <= _NOTHING_LEFT * max(float(np.linalg.norm(column)), 1e-300):
             return i
     return None
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{len(names)} traits"
 
 
 def _orthonormal(columns: np.ndarray) -> np.ndarray:

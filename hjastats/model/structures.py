@@ -59,6 +59,14 @@ class ScoreStructure(Protocol):
     def own_labels(self) -> Mapping[str, tuple[str, ...]]:
         """Labels of indices that are neither judges nor items."""
 
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Items whose scores sum to zero by themselves, if there are several such groups."""
+
+    @property
+    def zero_over(self) -> str:
+        """What scores sum to zero over, in words."""
+
     def weights(self, kind: str, index: tuple[int, ...]) -> np.ndarray:
         """A parameter of its own kind as a sum over the scores with weights, shape (n_judges, n_items)."""
 
@@ -152,6 +160,8 @@ class _Plain:
 
     own_kinds: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     own_labels: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    groups: ClassVar[tuple[tuple[int, ...], ...]] = ()
+    zero_over = "items"
 
     def weights(self, kind: str, index: tuple[int, ...]) -> np.ndarray:
         """There are no such parameters."""

@@ -355,9 +355,7 @@ class ComparisonModel(GenericLikelihoodModel):
         covariates = list(self.data.xnames or []) if self.exog is not None else []
         own = [] if self.judge_exog is None else [str(name) for name in self.judge_exog.columns]
         by_response = self.response.terms(self.tie, data.judge_index, data.outcome, data.n_judges)
-        formulas = [formula for formula in (self.covariate_formula, self.origin.judge) if formula is not None]
-        parts = {made: term for formula in formulas for term, columns in formula.terms.items() for made in columns}
-        self.layout = self._make_layout(gather(covariates, own, self.scopes, by_response, parts))
+        self.layout = self._make_layout(gather(covariates, own, self.scopes, by_response, self._parts()))
         # Without terms the counts are those of the data, which other models of the same data use too.
         is_plain = not self.layout.terms and self.offset is None
         self.design = Design.of(data.cells) if is_plain else collapse(self.row_design())
@@ -369,6 +367,11 @@ class ComparisonModel(GenericLikelihoodModel):
         self.df_model = float(self.k_params_free)
         self.df_resid = self.nobs - self.k_params_free
         self._data_attr += ["comparisons", "judge_exog", "offset", "data.missing_row_idx", "data.row_labels"]
+
+    def _parts(self) -> dict[str, str]:
+        """Which term made a column."""
+        formulas = [formula for formula in (self.covariate_formula, self.origin.judge) if formula is not None]
+        return {made: term for formula in formulas for term, columns in formula.terms.items() for made in columns}
 
     def _make_layout(self, terms: Terms) -> Layout:
         return Layout(self.structure, self.comparisons.judges, self.comparisons.items, terms)

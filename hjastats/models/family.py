@@ -15,12 +15,14 @@ from ..data.comparisons import Comparisons
 from ..data.formulas import SAFE_NAMES, CovariateFormula, Names, refuse_code
 from ..data.traits import Interactions, ItemTraits, known_items
 from ..diagnostics.ending import warn
-from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError
+from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError, SizeError
 from ..fitted import Fit, assess, which_information
 from ..inference.clusters import Clusters
 from ..inference.constraints import constrained_fit
 from ..inference.covariances import check_kind, choose_covariance
+from ..mixed import assess_mixture
 from ..model.design import Coefficients
+from ..model.jacobians import mean_rows
 from ..model.spanned import random_effects, spanned, undetermined
 from ..model.structures import Pooled, ScoreStructure, Unrestricted
 from ..results import HJAResults
@@ -218,6 +220,8 @@ class HJAModel(ComparisonModel):
         _check_fit_options(use_t, maxiter)
         check_kind(cov_type)
         self.check_estimable()
+        if (drawn := self._drawn(cov_type)) is not None:
+            return self._results(drawn, cov_type, cov_kwds, warn_convergence)
         optimiser = {"disp": disp, "callback": callback, "retall": retall}
         starts, history = self._starts_of(method, start_params, maxiter, n_random, rng, optimiser, kwargs)
         iterations = 200 if maxiter is None else maxiter
@@ -234,6 +238,10 @@ class HJAModel(ComparisonModel):
             start_params=begun,
         )
         return self._results(fit, cov_type, cov_kwds, warn_convergence)
+
+    def _drawn(self, cov_type: str) -> Fit | None:
+        """The fit with random effects; None of models that have none."""
+        return None
 
     def fit_constrained(
         self,
@@ -766,7 +774,9 @@ class BTLModel(_RankByDefinition):
             items, comparisons = known_items(items, comparisons)
             made = None if interactions is None else Interactions.of(interactions, comparisons)
             if made is not None and made.rows.shape[1]:
-                exog = _joined(covariate_frame("exog", exog, comparisons), made.regressors(comparisons))
+                is_free = items is None or "items" in self.random
+                by_item = made.regressors(comparisons, None if is_free else ItemTraits.of(items, comparisons))
+                exog = _joined(covariate_frame("exog", exog, comparisons), by_item)
                 self.categories = tuple(map(str, made.rows.columns))
         self.items_formula, self.interactions = items, interactions
         super().__init__(endog, exog, comparisons=comparisons, **kwargs)
@@ -806,6 +816,60 @@ class BTLModel(_RankByDefinition):
                 ".",
             )
 
+    def _drawn(self, cov_type: str) -> Fit | None:
+        if not self.random:
+            return None
+        if cov_type != "nonrobust":
+            raise OptionError("standard errors with random effects are those of the model: cov_type='nonrobust'.")
+        self._check_size()
+        priors = {name: self._prior(name) for name in self.random}
+        return assess_mixture(self.layout, self.design, priors, self._starts(0, np.random.default_rng(0))[0])
+
+    def _check_size(self) -> None:
+        if self.layout.n_free > limits.DENSE_SHARED:
+            raise SizeError(
+                f"random effects of {self.layout.n_free:,} coefficients would take too long (at most {limits.DENSE_SHARED:,}): "
+                "use fit_regularized."
+            )
+
+    def _prior(self, name: str) -> np.ndarray:
+        """Precision of the free coordinates, for random effects of a standard deviation of one.
+
+        Effects of interactions are per standard deviation of the trait.
+        """
+        layout, scores = self.layout, np.zeros((len(self.judges), len(self.items)))
+        tangent = self.structure.tangent(scores)
+        on = self.traits if self.traits is not None and "items" not in self.random else None
+        if name == "items":
+            rows = np.hstack([np.zeros((len(self.items), layout.n_linear)), mean_rows(np.eye(len(self.items)), tangent)])
+            ones = np.ones((len(self.items), 1))
+            known = np.hstack([ones, self.traits.values]) if self.traits is not None else ones
+            rows = rows - known @ (np.linalg.pinv(known) @ rows)
+            return rows.T @ rows
+        found, precision = Interactions.of(str(self.interactions), self.comparisons), np.zeros((layout.n_free,) * 2)
+        spreads = found.judges.std(ddof=0).to_numpy()
+        if len(spreads):
+            at = no_terms(self.design, scores)
+            rows = layout.jacobian(at, tangent)[layout.slices["B"]]
+            rows = rows * np.repeat(spreads, len(rows) // len(spreads))[:, None]
+            precision += rows.T @ rows
+        for category in self.categories:
+            labels = self.items[:-1] if on is None else on.names
+            own = [layout.terms.shared_names.index(f"{category}:{label}") for label in labels]
+            size = np.average(np.square(found.rows[category]), weights=self.comparisons.weight)
+            # Effects sum to zero over the items.
+            precision[np.ix_(own, own)] += size * (np.eye(len(own)) + (1.0 if on is None else 0.0))
+        return precision
+
+    def fit_like(self, fit: Fit) -> HJAResults:
+        """Fit with the penalty or the random effects of another fit, or without any, and without warnings."""
+        return self.fit(warn_convergence=False) if self.random else super().fit_like(fit)
+
+    def _penalised(self, what: Penalty, n_random: int, rng: np.random.Generator, information: str) -> Fit:
+        if self.random:
+            raise OptionError("random effects are shrunk by a distribution of their own: fit(), or random=None for a ridge.")
+        return super()._penalised(what, n_random, rng, information)
+
     def _own_rank(self) -> dict[str, Any]:
         return {
             "items": self.items_formula,
@@ -813,6 +877,12 @@ class BTLModel(_RankByDefinition):
             "unlinked": self.unlinked,
             "random": list(self.random) or None,
         }
+
+    def _parts(self) -> dict[str, str]:
+        items = self.comparisons.items
+        on = items[:-1] if self.traits is None or "items" in self.random else self.traits.names
+        by = "by item" if on == items[:-1] else "by trait"
+        return super()._parts() | {f"{name}:{label}": f"{name} {by}" for name in self.categories for label in on}
 
     @property
     def options(self) -> dict[str, Any]:
