@@ -12,10 +12,10 @@ import pandas as pd
 
 from .data.arrays import check_type, check_whole
 from .data.comparisons import Comparisons
-from .data.metadata import aligned_metadata
 from .data.readers import read_comparisons
+from .data.traits import is_numeric, judge_traits
 from .errors import ComparisonError, IdentificationError, OptionError
-from .inference.instability import instability_tests, is_numeric
+from .inference.instability import instability_tests
 from .looks import Piece, Shown, Table, Title
 from .models import BTLModel
 from .results import HJAResults
@@ -250,6 +250,13 @@ def partition(
     >>> tree = hja.partition(data, pd.DataFrame({"age": ages, "coin": rng.choice(["heads", "tails"], 120)}))
     >>> tree
     Tree of 120 judges, 2 groups
+    [1] all judges: 120 judges, parted by age (p = 7.5e-21)
+    |   [2] age <= 39: 50 judges, a, b, c lead
+    |   [3] age > 39: 70 judges, c, b, a lead
+    <BLANKLINE>
+    Log-likelihood -597.091 with 5 parameters, splits among them, BIC 1,229.6.
+    >>> tree.leaf_of(pd.DataFrame({"age": [21, 66]}, index=["ann", "bob"])).to_dict(), tree.leaves[3].consensus.index[0]
+    ({'ann': 2, 'bob': 3}, 'c')
     """
     data = data if isinstance(data, Comparisons) else read_comparisons(data)
     if not isinstance(alpha, float | int) or isinstance(alpha, bool) or not 0.0 < alpha < 1.0:
@@ -259,30 +266,6 @@ def partition(
     options = {"position": position, "ties": ties, "items": items}
     grower = _Grower(data, known, alpha, min_size, np.inf if max_depth is None else max_depth, options)
     return JudgeTree(grower.grow(np.ones(data.n_judges, dtype=bool), "all judges", 0), known, float(alpha))
-
-
-def judge_traits(data: Comparisons, traits: Any = None) -> pd.DataFrame:
-    """Traits of the judges, labels as text.
-
-    Raises
-    ------
-    ComparisonError
-    """
-    frame = data.judge_metadata
-    if isinstance(traits, pd.DataFrame | pd.Series):
-        frame, traits = aligned_metadata(traits, "judge", data.judges), None
-    if frame is None:
-        raise ComparisonError("traits of the judges are needed: pass a table with a row for each, or data.with_metadata(judges=table).")
-    names = list(frame.columns) if traits is None else [traits] if isinstance(traits, str) else list(traits)
-    if unknown := [name for name in names if name not in frame.columns]:
-        raise ComparisonError(f"no trait of the judges is called {quoted(unknown)}; there are {quoted(frame.columns)}.")
-    if gaps := [name for name in names if frame[name].isna().any()]:
-        raise ComparisonError(
-            f"{quoted(gaps)} is missing for some judges: fill it in, leave those judges out (data.without_judges), or name "
-            "other traits."
-        )
-    chosen = frame[names]
-    return chosen.apply(lambda column: column if is_numeric(column) else column.astype(str))
 
 
 @dataclass

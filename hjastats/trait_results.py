@@ -27,12 +27,12 @@ class TraitResults(HJAResults):
     >>> import pandas as pd
     >>> import hjastats as hja
     >>> data = hja.datasets.load_panel()
-    >>> sizes = pd.DataFrame({"size": range(10)}, index=data.items)
+    >>> sizes = pd.DataFrame({"size": [8, 7, 8, 4, 7, 3, 1, 13, 34, 2]}, index=data.items)
     >>> result = hja.BTLModel.from_comparisons(data, items=sizes).fit()
     >>> result.contrast("2 * beta[size]").summary_frame()[["estimate", "std_err"]].round(3)
                     estimate  std_err
     contrast
-    2 * beta[size]     0.176    0.014
+    2 * beta[size]     0.096    0.006
     """
 
     _look = ".summary(), .traits, .predict_item(...), .ranking(), .plot"
@@ -41,6 +41,12 @@ class TraitResults(HJAResults):
     def __dir__(self) -> list[str]:
         own = [name for name in vars(TraitResults) if not name.startswith("_")]
         return sorted(({*super().__dir__(), *own} - _LEFT_OUT))
+
+    def with_covariance(self, *args: Any, **kwargs: Any) -> TraitResults:
+        """The same estimate with another covariance, as of any fit; random effects have that of the model alone."""
+        if isinstance(self.fit, MixedFit):
+            raise OptionError("standard errors with random effects are those of the model: cov_type='nonrobust'.")
+        return super().with_covariance(*args, **kwargs)  # type: ignore[return-value]
 
     @property
     def traits(self) -> pd.DataFrame:
@@ -54,7 +60,7 @@ class TraitResults(HJAResults):
         >>> kinds = pd.DataFrame({"kind": ["strict"] * 4 + ["lax"] * 4}, index=data.judges)
         >>> result = hja.BTLModel.from_comparisons(data.with_metadata(judges=kinds), interactions="~ kind").fit()
         >>> result.traits.loc["kind[T.strict]", "estimate"].round(2).head(3).to_dict()
-        {'model-A': 0.12, 'model-B': -0.11, 'model-C': 0.21}
+        {'model-A': 0.27, 'model-B': -0.02, 'model-C': -0.43}
         """
         return trait_table(self.fit, self.model.traits, self.model.categories)
 
@@ -85,13 +91,13 @@ class TraitResults(HJAResults):
         >>> import pandas as pd
         >>> import hjastats as hja
         >>> data = hja.datasets.load_panel()
-        >>> sizes = pd.DataFrame({"size": range(10)}, index=data.items)
+        >>> sizes = pd.DataFrame({"size": [8, 7, 8, 4, 7, 3, 1, 13, 34, 2]}, index=data.items)
         >>> result = hja.BTLModel.from_comparisons(data, items=sizes).fit()
-        >>> new = pd.DataFrame({"size": [12, 15]}, index=["model-K", "model-L"])
+        >>> new = pd.DataFrame({"size": [20, 70]}, index=["model-K", "model-L"])
         >>> result.predict_item(new, against="model-A")[["estimate", "p", "p_lower", "p_upper"]].round(2)
                  estimate     p  p_lower  p_upper
-        model-K      1.05  0.74     0.71     0.77
-        model-L      1.32  0.79     0.75     0.82
+        model-K      0.58  0.64     0.62     0.66
+        model-L      2.99  0.95     0.93     0.97
         """
         known = self.model.traits
         if known is None:
@@ -112,12 +118,12 @@ class TraitResults(HJAResults):
         >>> import pandas as pd
         >>> import hjastats as hja
         >>> data = hja.datasets.load_panel()
-        >>> sizes = pd.DataFrame({"size": range(10)}, index=data.items)
+        >>> sizes = pd.DataFrame({"size": [8, 7, 8, 4, 7, 3, 1, 13, 34, 2]}, index=data.items)
         >>> result = hja.BTLModel.from_comparisons(data, items=sizes, random="items").fit()
         >>> result.spread.round(2)
                    estimate  std_err  ci_lower  ci_upper
         effect
-        sd[items]      0.53     0.12      0.34      0.84
+        sd[items]      0.45     0.12      0.27      0.74
         """
         if isinstance(self.fit, MixedFit):
             return self.fit.spread()

@@ -36,7 +36,7 @@ class ItemTraits:
     >>> data = Comparisons.from_arrays("j", ["a", "b"], ["b", "c"], [1, 0]).with_metadata(items=frame)
     >>> traits = ItemTraits.of("~ size + open", data)
     >>> traits.names, traits.values[:, 0]
-    (('open[T.yes]', 'size'), array([-23., -17.,  40.]))
+    (('open[T.yes]', 'size'), array([ 0.33333333, -0.66666667,  0.33333333]))
     """
 
     formula: CovariateFormula
@@ -99,7 +99,7 @@ class Interactions:
     Examples
     --------
     >>> columns = pd.DataFrame({"topic": ["code", "law", "law"], "age": [20.0, 20.0, 40.0]})
-    >>> data = Comparisons.from_arrays(["j", "j", "k"], "a", "b", [1, 0, 1], columns=columns)
+    >>> data = Comparisons.from_arrays(["j", "j", "k"], ["a"] * 3, ["b"] * 3, [1, 0, 1], columns=columns)
     >>> found = Interactions.of("~ topic + age", data)
     >>> found.judges["age"].tolist(), found.rows.columns.tolist()
     ([-10.0, 10.0], ['topic[T.law]'])
@@ -194,3 +194,32 @@ def check_varies(columns: pd.DataFrame, argument: str, of: str) -> None:
     spread = np.ptp(columns.to_numpy(), axis=0)
     if constant := [str(name) for name, width in zip(columns, spread, strict=True) if width <= _CONSTANT]:
         raise ComparisonError(f"{argument}: {quoted(constant)} is the same for all {of}: leave it out.")
+
+
+def judge_traits(data: Comparisons, traits: Any = None) -> pd.DataFrame:
+    """Traits of the judges, labels as text.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    frame = data.judge_metadata
+    if isinstance(traits, pd.DataFrame | pd.Series):
+        frame, traits = aligned_metadata(traits, "judge", data.judges), None
+    if frame is None:
+        raise ComparisonError("traits of the judges are needed: pass a table with a row for each, or data.with_metadata(judges=table).")
+    names = list(frame.columns) if traits is None else [traits] if isinstance(traits, str) else list(traits)
+    if unknown := [name for name in names if name not in frame.columns]:
+        raise ComparisonError(f"no trait of the judges is called {quoted(unknown)}; there are {quoted(frame.columns)}.")
+    if gaps := [name for name in names if frame[name].isna().any()]:
+        raise ComparisonError(
+            f"{quoted(gaps)} is missing for some judges: fill it in, leave those judges out (data.without_judges), or name "
+            "other traits."
+        )
+    chosen = frame[names]
+    return chosen.apply(lambda column: column if is_numeric(column) else column.astype(str))
+
+
+def is_numeric(column: pd.Series) -> bool:
+    """Whether a trait has an order in which it is cut."""
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)

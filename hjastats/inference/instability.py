@@ -18,8 +18,9 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 from scipy import special, stats
-from scipy.linalg import LinAlgError, cholesky, eigh, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from ..data.traits import is_numeric
 from ..errors import IdentificationError
 from ..fitted import Fit
 from ..model.likelihood import cell_scores, evaluate, free_moves, free_regressors
@@ -32,8 +33,8 @@ _POLYNOMIALS = 40
 SMALL = 0.01
 # How far a random walk is beyond a boundary when it is first seen there, in standard deviations of a step.
 _OVERSHOOT = 0.5826
-# Below this p-value differences of numbers near one are rounding error; the leading term of the tail is exact to a per cent there.
-_TAIL = 1e-7
+# Where a single cut has a smaller p-value, the leading term of the tail is exact to a per cent.
+_TAIL = 1e-9
 
 
 def judge_scores(fit: Fit) -> np.ndarray:
@@ -97,11 +98,6 @@ def instability_tests(fit: Fit, traits: pd.DataFrame, min_size: int = 10) -> pd.
     return table
 
 
-def is_numeric(column: pd.Series) -> bool:
-    """Whether a trait has an order in which it is cut."""
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-
-
 def _between(scores: np.ndarray, labels: pd.Series) -> tuple[float, float, float]:
     """LM statistic of differences between groups, its p-value and degrees of freedom."""
     code, known = pd.factorize(labels)
@@ -161,9 +157,10 @@ def largest_bridge_sf(x: float, k: int, shares: np.ndarray) -> float:
     length = float(steps.sum())
     outwards = _OVERSHOOT * float(steps @ np.sqrt(2.0 * steps)) / length
     boundary = (math.sqrt(x) + outwards) ** 2
-    mean, rates = _spectrum(boundary, k)
-    leaves = float(mean @ -np.expm1(-rates * length))
-    if leaves < _TAIL:
+    if stats.chi2.sf(boundary, k) > _TAIL:
+        mean, rates = _spectrum(boundary, k)
+        leaves = float(mean @ -np.expm1(-rates * length))
+    else:
         # Rate of crossing far out.
         log_density = -special.gammaln(k / 2) + k / 2 * math.log(boundary / 2) - boundary / 2
         leaves = math.exp(log_density) * 2.0 * length * max(1.0 - k / boundary, 0.0)
@@ -189,9 +186,11 @@ def _spectrum(x: float, k: int) -> tuple[np.ndarray, np.ndarray]:
         slopes[j] = 2.0 * j * (nodes * values[j] - values[j - 1]) / (nodes**2 - 1.0)
     basis = (1.0 - u) * values
     change = (1.0 - u) * slopes - values
-    mass = (basis * weights) @ basis.T
-    # The rate form is the integral of f'(r)^2: du/dr = 2 r / x.
-    rate = (change * (weights * 4.0 * u / x)) @ change.T
-    rates, functions = eigh(rate, mass + 1e-15 * np.trace(mass) / m * np.eye(m))
-    means = functions.T @ (basis @ weights)
-    return means**2, np.maximum(rates, 0.0)
+    # Orthonormal combinations of these, as far as they can be told apart.
+    _, size, mix = np.linalg.svd((basis * np.sqrt(weights)).T, full_matrices=False)
+    mix = mix[size > 1e-11 * size[0]] / size[size > 1e-11 * size[0], None]
+    # The rate is the integral of f'(r)^2: du/dr = 2 r / x.
+    flow = (mix @ change) * np.sqrt(weights * 4.0 * u / x)
+    functions, roots, _ = np.linalg.svd(flow, full_matrices=False)
+    means, rates = functions.T @ (mix @ (basis @ weights)), roots**2
+    return means**2, rates

@@ -738,12 +738,12 @@ class BTLModel(_RankByDefinition):
 
     >>> import pandas as pd
     >>> data = hja.datasets.load_panel()
-    >>> sizes = pd.DataFrame({"size": range(10)}, index=data.items)
+    >>> sizes = pd.DataFrame({"size": [8, 7, 8, 4, 7, 3, 1, 13, 34, 2]}, index=data.items)
     >>> result = hja.BTLModel.from_comparisons(data.with_metadata(items=sizes), items="~ size").fit()
     >>> result.traits[["estimate", "std_err"]].round(3).values.tolist()
-    [[0.088, 0.007]]
-    >>> result.predict_item({"size": 20})[["estimate", "ci_lower", "ci_upper"]].round(2).values.tolist()
-    [[1.36, 1.15, 1.58]]
+    [[0.048, 0.003]]
+    >>> result.predict_item({"size": 70})[["estimate", "ci_lower", "ci_upper"]].round(2).values.tolist()
+    [[2.96, 2.57, 3.34]]
     """
 
     takes_traits = True
