@@ -222,3 +222,6 @@ CHALLENGERS = 10
 # which there are fewer: 512 of 20 items take a twentieth of a second.
 ANCHOR_DRAWS = 512
 ANCHOR_WORK = 4_000_000_000
+
+# P-values of the largest of many statistics: up to so many cuts one after the other (0.2 s), of more at once, which of few is off by a fifth.
+FEW_CUTS = 20
