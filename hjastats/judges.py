@@ -111,8 +111,8 @@ class JudgeQuestions(Menu):
         Parameters
         ----------
         traits : list of str or pandas.DataFrame, optional
-            Which columns of the judges' metadata, or a table with a row for each; all of the metadata by default. Numbers are tested
-            against a change at any value (supLM), labels against any differences between them (LM).
+            Which columns of the judges' metadata, or a table with a row for each; all of the metadata by default. Numbers are
+            tested against a change at any value (supLM), labels against any differences between them (LM).
         min_size : int
             Fewest judges on either side of a change.
 

@@ -223,5 +223,6 @@ CHALLENGERS = 10
 ANCHOR_DRAWS = 512
 ANCHOR_WORK = 4_000_000_000
 
-# P-values of the largest of many statistics: up to so many cuts one after the other (0.2 s), of more at once, which of few is off by a fifth.
+# Cuts that the p-value of their largest statistic is worked out for one after the other (0.2 s). Of more it is worked out at once,
+# which for few is off by a fifth.
 FEW_CUTS = 20

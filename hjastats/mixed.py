@@ -45,7 +45,9 @@ class Drawn(Penalty):
         ------
         OptionError
         """
-        raise OptionError("resampling is not available with random effects: simulate from the fit and fit the model again.")
+        raise OptionError(
+            "resampling is not available with random effects: simulate from the fit and fit the model again."
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,9 +107,7 @@ class MixedFit(Fit):
         return pd.DataFrame(columns, pd.Index([f"sd[{name}]" for name in self.effects], name="effect"))
 
 
-def assess_mixture(
-    layout: Layout, design: Design, priors: dict[str, np.ndarray], start: Coefficients
-) -> MixedFit:
+def assess_mixture(layout: Layout, design: Design, priors: dict[str, np.ndarray], start: Coefficients) -> MixedFit:
     """The fit with random effects of given precisions at a standard deviation of one.
 
     Raises

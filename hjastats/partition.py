@@ -91,7 +91,7 @@ class Node:
         """Lines of the tree."""
         first = f"{'|   ' * depth}[{self.number}] {self.rule}"
         if self.split is not None and self.tests is not None:
-            p = self.tests.loc[self.split.trait, "p_adjusted"]
+            p = float(self.tests["p_adjusted"][self.split.trait])
             text = f"{first}: {counted(len(self.judges), 'judge')}, parted by {self.split.trait} ({told_p(p)})"
             return [text, *(line for child in self.children for line in child.told(depth + 1))]
         best = ", ".join(self.result.consensus.index[:3])
@@ -186,9 +186,17 @@ class JudgeTree(Shown):
         if leaves == 1:
             end = end.replace(", splits among them", "")
             end = f"No trait of the judges changes the ranking at level {self.alpha:g}. {end}"
-        pieces: list[Piece] = [Title(f"Tree of {n} judges, {leaves} group{'s' * (leaves > 1)}"), *self.root.told(), "", end]
+        pieces: list[Piece] = [
+            Title(f"Tree of {n} judges, {leaves} group{'s' * (leaves > 1)}"),
+            *self.root.told(),
+            "",
+            end,
+        ]
         if leaves == 1 and self.root.tests is not None:
-            pieces += ["", Table(self.root.tests, {"df": "{:.0f}".format, "p_value": p_value, "p_adjusted": p_value}, missing="-")]
+            pieces += [
+                "",
+                Table(self.root.tests, {"df": "{:.0f}".format, "p_value": p_value, "p_adjusted": p_value}, missing="-"),
+            ]
         return pieces
 
 
@@ -205,9 +213,9 @@ def partition(
 ) -> JudgeTree:
     """Part the judges where their traits change the ranking, and those parts again, until nothing changes.
 
-    In every group a Bradley-Terry-Luce model is fitted, and one score-based test for each trait asks whether its parameters hold for
-    all. The trait with the smallest p-value parts the group, if that is below alpha after adjustment for the number of traits, where
-    the likelihood of two fits is highest.
+    In every group a Bradley-Terry-Luce model is fitted, and a score-based test for each trait asks whether its parameters hold
+    for all. The trait with the smallest p-value parts the group, if that is below alpha after adjustment for the number of traits,
+    where the likelihood of two fits is highest.
 
     Parameters
     ----------
@@ -299,7 +307,7 @@ class _Grower:
         p = tests["p_adjusted"].dropna()
         if not len(p) or p.min() >= self.alpha:
             return node
-        split = self._best_split(member, str(p.index[p.argmin()]))
+        split = self._best_split(member, str(p.idxmin()))
         if split is None:
             return node
         is_first = member.copy()
@@ -344,7 +352,9 @@ def _candidates(column: pd.Series, trait: str) -> Iterator[Split]:
         return
     labels = sorted(column.unique())
     if len(labels) > _MOST_LABELS:
-        raise OptionError(f"{trait!r} has {len(labels)} labels, too many to part in all ways: join some, or leave it out.")
+        raise OptionError(
+            f"{trait!r} has {len(labels)} labels, too many to part in all ways: join some, or leave it out."
+        )
     rest = labels[1:]
     for size in range(len(rest)):
         for with_first in combinations(rest, size):

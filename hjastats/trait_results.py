@@ -40,13 +40,13 @@ class TraitResults(HJAResults):
 
     def __dir__(self) -> list[str]:
         own = [name for name in vars(TraitResults) if not name.startswith("_")]
-        return sorted(({*super().__dir__(), *own} - _LEFT_OUT))
+        return sorted({*super().__dir__(), *own} - _LEFT_OUT)
 
     def with_covariance(self, *args: Any, **kwargs: Any) -> TraitResults:
         """The same estimate with another covariance, as of any fit; random effects have that of the model alone."""
         if isinstance(self.fit, MixedFit):
             raise OptionError("standard errors with random effects are those of the model: cov_type='nonrobust'.")
-        return super().with_covariance(*args, **kwargs)  # type: ignore[return-value]
+        return super().with_covariance(*args, **kwargs)
 
     @property
     def traits(self) -> pd.DataFrame:

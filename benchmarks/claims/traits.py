@@ -33,12 +33,20 @@ def _rejects(data: Comparisons, trait: np.ndarray) -> Told:
     return float(table["p_value"].iloc[0] < 0.05), 1.0
 
 
-@claim("G4", "size", "instability over three groups of judges at 5%; 100 judges, 6 items, 15 verdicts each", n=2000, n_quick=300)
+@claim(
+    "G4",
+    "size",
+    "instability over three groups of judges at 5%; 100 judges, 6 items, 15 verdicts each",
+    n=2000,
+    n_quick=300,
+)
 def instability_over_labels(rng: np.random.Generator) -> Told:
     return _rejects(_crowd(rng, 100), rng.choice(list("abc"), 100))
 
 
-@claim("G4", "size", "instability over age (whole years) at 5%; 200 judges, 6 items, 15 verdicts each", n=2000, n_quick=300)
+@claim(
+    "G4", "size", "instability over age (whole years) at 5%; 200 judges, 6 items, 15 verdicts each", n=2000, n_quick=300
+)
 def instability_over_ages(rng: np.random.Generator) -> Told:
     return _rejects(_crowd(rng, 200), rng.integers(18, 80, 200))
 
@@ -48,7 +56,13 @@ def instability_over_numbers(rng: np.random.Generator) -> Told:
     return _rejects(_crowd(rng, 60), rng.standard_normal(60))
 
 
-@claim("G4", "power", "instability over age at 5%, beyond 45 one of 6 items 0.8 log-odds lower; 200 judges", n=500, n_quick=60)
+@claim(
+    "G4",
+    "power",
+    "instability over age at 5%, beyond 45 one of 6 items 0.8 log-odds lower; 200 judges",
+    n=500,
+    n_quick=60,
+)
 def instability_is_found(rng: np.random.Generator) -> Told:
     age = rng.integers(18, 80, 200)
     return _rejects(_crowd(rng, 200, np.where(age > 45, -0.8, 0.0)), age)
@@ -63,7 +77,9 @@ def tree_of_judges_alike(rng: np.random.Generator) -> Told:
     return float(len(tree.leaves) > 1), 1.0
 
 
-def _leaderboard(rng: np.random.Generator, n_items: int, n: int, sd: float) -> tuple[Comparisons, np.ndarray, np.ndarray]:
+def _leaderboard(
+    rng: np.random.Generator, n_items: int, n: int, sd: float
+) -> tuple[Comparisons, np.ndarray, np.ndarray]:
     """Items whose scores follow from two traits and an effect of their own; the last was never compared."""
     traits = rng.standard_normal((n_items + 1, 2))
     scores = traits @ np.array([0.8, -0.4]) + sd * rng.standard_normal(n_items + 1)
@@ -80,7 +96,13 @@ def traits_of_random_items(rng: np.random.Generator) -> Told:
     return float(inside.sum()), 2.0
 
 
-@claim("G4", "coverage", "difference of an item that was never compared from one that was; 30 random items, sd 0.5", n=500, n_quick=60)
+@claim(
+    "G4",
+    "coverage",
+    "difference of an item that was never compared from one that was; 30 random items, sd 0.5",
+    n=500,
+    n_quick=60,
+)
 def item_never_compared(rng: np.random.Generator) -> Told:
     result, traits, scores = _random_items(rng, 30, 600, 0.5)
     new = pd.DataFrame(traits[[-1]], columns=["x", "y"])

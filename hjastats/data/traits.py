@@ -118,9 +118,9 @@ class Interactions:
         """
         right = right_side(text, "interactions")
         known, frame = data.judge_metadata, data.columns.reset_index(drop=True)
-        for name in [] if known is None else known.columns:
-            if mentions(right, name):
-                frame = frame.assign(**{str(name): known[name].to_numpy()[data.judge_index]})
+        if known is not None:
+            own = {str(name): known[name].to_numpy() for name in known.columns if mentions(right, name)}
+            frame = frame.assign(**{name: values[data.judge_index] for name, values in own.items()})
         formula = CovariateFormula.of(right, frame, Names(SAFE_NAMES), "interactions=")
         columns = formula.columns(frame).drop(columns="Intercept", errors="ignore").reset_index(drop=True)
         check_varies(columns, "interactions=", "comparisons")
@@ -161,7 +161,7 @@ def right_side(text: Any, argument: str) -> str:
     """
     if not isinstance(text, str) or not text.strip():
         raise OptionError(f"{argument} is a formula such as '~ size', got {text!r}.")
-    left, tilde, right = text.partition("~") if "~" in text else ("", "~", text)
+    left, _, right = text.partition("~") if "~" in text else ("", "~", text)
     if left.strip() not in ("", "mu"):
         raise OptionError(f"{argument} is a formula of scores: '~ size', or 'mu ~ size', got {text!r}.")
     return check_formula(right.strip(), (*SAFE_FUNCTIONS, "Q"))
@@ -207,7 +207,9 @@ def judge_traits(data: Comparisons, traits: Any = None) -> pd.DataFrame:
     if isinstance(traits, pd.DataFrame | pd.Series):
         frame, traits = aligned_metadata(traits, "judge", data.judges), None
     if frame is None:
-        raise ComparisonError("traits of the judges are needed: pass a table with a row for each, or data.with_metadata(judges=table).")
+        raise ComparisonError(
+            "traits of the judges are needed: pass a table with a row for each, or data.with_metadata(judges=table)."
+        )
     names = list(frame.columns) if traits is None else [traits] if isinstance(traits, str) else list(traits)
     if unknown := [name for name in names if name not in frame.columns]:
         raise ComparisonError(f"no trait of the judges is called {quoted(unknown)}; there are {quoted(frame.columns)}.")

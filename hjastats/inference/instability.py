@@ -86,7 +86,8 @@ def instability_tests(fit: Fit, traits: pd.DataFrame, min_size: int = 10) -> pd.
     Returns
     -------
     pandas.DataFrame
-        Index trait; statistic, df, kind, p_value, p_adjusted (for the number of traits: Bonferroni, Sidak beyond 0.001). A trait that does not vary has no test.
+        Index trait; statistic, df, kind, p_value, p_adjusted for the number of traits (Bonferroni, Sidak beyond 0.001). A trait
+        that does not vary has no test.
     """
     scores, lines = judge_scores(fit), {}
     for name, column in traits.items():

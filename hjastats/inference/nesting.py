@@ -161,7 +161,9 @@ def is_regular(small: Candidate, large: Candidate) -> bool:
     if any(term.held and scopes.get(term.name) != term.scope for term in layout.terms):
         return False
     is_linear = not layout.structure.has_sensitivities
-    return is_linear or low == high or (low < 0 and high == 0) or high == max_rank(len(layout.judges), len(layout.items))
+    return (
+        is_linear or low == high or (low < 0 and high == 0) or high == max_rank(len(layout.judges), len(layout.items))
+    )
 
 
 def check_nested(small: Candidate, large: Candidate) -> None:

@@ -313,5 +313,3 @@ def _few(names: tuple[str, ...]) -> str:
 def _orthonormal(columns: np.ndarray) -> np.ndarray:
     vectors, factor = np.linalg.qr(columns)
     return vectors * np.where(np.diag(factor) < 0, -1.0, 1.0)
-
-

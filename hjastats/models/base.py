@@ -208,7 +208,9 @@ class ComparisonModel(GenericLikelihoodModel):
         asked = {"items": items, "interactions": interactions, "unlinked": unlinked, "random": random}
         asked = {name: value for name, value in asked.items() if value is not None and value is not TRAITLESS[name]}
         if asked and not cls.takes_traits:
-            raise OptionError(f"{quoted(asked)} is an argument of BTLModel, in which all judges are alike but for their traits.")
+            raise OptionError(
+                f"{quoted(asked)} is an argument of BTLModel, in which all judges are alike but for their traits."
+            )
         return cls(
             data.outcome,
             exog,

@@ -841,7 +841,9 @@ class BTLModel(_RankByDefinition):
         tangent = self.structure.tangent(scores)
         on = self.traits if self.traits is not None and "items" not in self.random else None
         if name == "items":
-            rows = np.hstack([np.zeros((len(self.items), layout.n_linear)), mean_rows(np.eye(len(self.items)), tangent)])
+            rows = np.hstack(
+                [np.zeros((len(self.items), layout.n_linear)), mean_rows(np.eye(len(self.items)), tangent)]
+            )
             ones = np.ones((len(self.items), 1))
             known = np.hstack([ones, self.traits.values]) if self.traits is not None else ones
             rows = rows - known @ (np.linalg.pinv(known) @ rows)
@@ -867,7 +869,9 @@ class BTLModel(_RankByDefinition):
 
     def _penalised(self, what: Penalty, n_random: int, rng: np.random.Generator, information: str) -> Fit:
         if self.random:
-            raise OptionError("random effects are shrunk by a distribution of their own: fit(), or random=None for a ridge.")
+            raise OptionError(
+                "random effects are shrunk by a distribution of their own: fit(), or random=None for a ridge."
+            )
         return super()._penalised(what, n_random, rng, information)
 
     def _own_rank(self) -> dict[str, Any]:

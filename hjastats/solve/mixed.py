@@ -1,8 +1,8 @@
 """Effects drawn from a normal distribution whose variance is estimated, integrated out by expectation propagation.
 
 Every verdict tells of one linear form of the coefficients. Its likelihood, as a function of that form, is replaced by a normal one
-that agrees with it in the first two moments given all others. Laplace's method agrees at the mode only: with a few verdicts on each
-item its integral is too small, and so is the variance that maximises it. Penalised quasi-likelihood (BradleyTerry2) is cruder still.
+that agrees with it in the first two moments given all others. Laplace's method agrees at the mode only, which is not enough
+where there are few verdicts on each item; penalised quasi-likelihood (BradleyTerry2) finds half of the standard deviation there.
 """
 
 from __future__ import annotations
@@ -134,7 +134,9 @@ def propagate(
         step = 1.0 if sweep < 20 else 0.5
         precision = (1.0 - step) * precision + step * np.maximum(1.0 / second - rest, 0.0)
         shift = (1.0 - step) * shift + step * (first / second - rest_shift)
-    raise IdentificationError("the integral over the random effects did not settle: leave them out, or give them fewer.")
+    raise IdentificationError(
+        "the integral over the random effects did not settle: leave them out, or give them fewer."
+    )
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,12 @@ class Mixed:
         x = np.concatenate([begin, np.full(n, np.log(0.7))]) if log_sd is None else begin
         bounds = [(None, None)] * n_fixed + [(low, high)] * (len(x) - n_fixed)
         ended = minimize(
-            objective, x, jac=True, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15, "gtol": 1e-7, "maxiter": 500}
+            objective,
+            x,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"ftol": 1e-15, "gtol": 1e-7, "maxiter": 500},
         )
         best = ended.x
         sds = best[n_fixed:] if log_sd is None else np.asarray(log_sd, dtype=float)

@@ -122,7 +122,10 @@ def test_order_scale_and_names_of_a_trait_do_not_matter(crowd):
     rng = np.random.default_rng(0)
     age, school = rng.integers(18, 60, 80), rng.choice([*"xyz"], 80)
     found = result.judges.instability(pd.DataFrame({"age": age, "school": school}, crowd.judges))
-    other = pd.DataFrame({"age": np.exp(-age / 10.0), "school": pd.Series(school).map({"x": "c", "y": "a", "z": "b"}).array}, crowd.judges)
+    other = pd.DataFrame(
+        {"age": np.exp(-age / 10.0), "school": pd.Series(school).map({"x": "c", "y": "a", "z": "b"}).array},
+        crowd.judges,
+    )
     again = result.judges.instability(other.sample(frac=1.0, random_state=1))
     np.testing.assert_allclose(again["statistic"], found["statistic"])
 

@@ -46,7 +46,9 @@ def lizards(frame):
 def panel_with_traits(panel):
     rng = np.random.default_rng(3)
     items = pd.DataFrame({"size": np.arange(10.0) ** 1.5, "open": ["yes", "no"] * 5}, index=panel.items)
-    judges = pd.DataFrame({"kind": ["strict"] * 4 + ["lax"] * 4, "age": [20, 35, 50, 28, 61, 44, 39, 70]}, index=panel.judges)
+    judges = pd.DataFrame(
+        {"kind": ["strict"] * 4 + ["lax"] * 4, "age": [20, 35, 50, 28, 61, 44, 39, 70]}, index=panel.judges
+    )
     columns = pd.DataFrame({"topic": rng.choice(["code", "law", "maths"], panel.n_rows)})
     return replace(panel, columns=columns).with_metadata(items=items, judges=judges)
 
@@ -62,7 +64,9 @@ def test_lizards_that_follow_from_their_traits_are_those_of_r(frame, oracle):
 
 
 def test_a_response_surface_is_that_of_r(frame, oracle):
-    table, samples = (frame(name, dtype={"row": str, "col": str, "sample": str}) for name in ("springall", "springall_samples"))
+    table, samples = (
+        frame(name, dtype={"row": str, "col": str, "sample": str}) for name in ("springall", "springall_samples")
+    )
     outcome = table["winner"].map({"row": 1.0, "tie": 0.5, "col": 0.0})
     data = hja.Comparisons.from_arrays("all", table["row"], table["col"], outcome, table["n"].astype(float))
     formula = "~ flav + gel + I(flav ** 2) + I(gel ** 2) + flav:gel"
@@ -96,7 +100,7 @@ def test_students_by_schools_are_table_6_of_dittrich_and_others(frame, oracle):
     outcome = table["outcome"].map({"school1": 1.0, "tie": 0.5, "school2": 0.0})
     students = table["student"].astype(str)
     data = hja.Comparisons.from_arrays(students, table["school1"], table["school2"], outcome, columns=table)
-    traits = "WOR DEG STUD ENG FRA SPA ITA SEX".split()
+    traits = ["WOR", "DEG", "STUD", "ENG", "FRA", "SPA", "ITA", "SEX"]
     model = hja.BTLModel.from_comparisons(data, interactions="~ " + " + ".join(traits))
     levels = {"WOR": "yes", "DEG": "yes", "STUD": "other", "SEX": "male"}
     kept = [row["term"].split(":") for row in oracle("cems_table6_glm")["coef"] if ":" in row["term"]]
@@ -209,7 +213,9 @@ def test_gradients_of_the_reported_parameters_are_finite_differences(panel_with_
     np.testing.assert_allclose(model.score_obs(params).sum(axis=0), model.score(params), atol=1e-8)
     free = model.untransform_params(model.fit().params)
     jacobian = model.transform_jacobian(free)
-    moved = [(model.transform_params(free + s) - model.transform_params(free - s)) / 2e-6 for s in 1e-6 * np.eye(len(free))]
+    moved = [
+        (model.transform_params(free + s) - model.transform_params(free - s)) / 2e-6 for s in 1e-6 * np.eye(len(free))
+    ]
     np.testing.assert_allclose(jacobian, np.transpose(moved), atol=1e-7)
 
 
