@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from . import limits
 from .data.arrays import check_type, check_whole
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
@@ -20,9 +21,6 @@ from .looks import Piece, Shown, Table, Title
 from .models import BTLModel
 from .results import HJAResults
 from .words import counted, number, p_value, quoted, told_p
-
-# Labels of one trait that all ways to part are tried for.
-_MOST_LABELS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,7 +349,7 @@ def _candidates(column: pd.Series, trait: str) -> Iterator[Split]:
         yield from (Split(trait, float(value), ((), ())) for value in values[:-1])
         return
     labels = sorted(column.unique())
-    if len(labels) > _MOST_LABELS:
+    if len(labels) > limits.PARTED_LABELS:
         raise OptionError(
             f"{trait!r} has {len(labels)} labels, too many to part in all ways: join some, or leave it out."
         )

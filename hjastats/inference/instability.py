@@ -28,10 +28,6 @@ from ..model.likelihood import cell_scores, evaluate, free_moves, free_regressor
 
 # Share of the judges on each side of the first and the last cut of a numeric trait that is tried.
 TRIM = 0.1
-# Radii at which the chance of leaving the ball is worked out where cuts are few.
-_RADII = 80
-# Polynomials that the distribution of the largest statistic is worked out with.
-_POLYNOMIALS = 40
 # P-values up to here are adjusted by Bonferroni's bound, which does not round; others by Sidak's.
 SMALL = 0.001
 # How far a random walk is beyond a boundary when it is first seen there, in standard deviations of a step.
@@ -186,9 +182,9 @@ def _crossings(x: float, k: int, steps: np.ndarray) -> float:
 
     Backwards from the last cut, by Gaussian quadrature over the radius.
     """
-    nodes, weights = np.polynomial.legendre.leggauss(_RADII)
+    nodes, weights = np.polynomial.legendre.leggauss(limits.BRIDGE_RADII)
     radius, weights = 0.5 * math.sqrt(x) * (1.0 + nodes), 0.5 * math.sqrt(x) * weights
-    later = np.zeros(_RADII)
+    later = np.zeros(len(radius))
     for step in steps[::-1]:
         spread = -math.expm1(-2.0 * step)
         away = (1.0 - spread) * radius**2 / spread
@@ -203,12 +199,12 @@ def _spectrum(x: float, k: int) -> tuple[np.ndarray, np.ndarray]:
 
     In ``u = r^2 / x``: Galerkin's method with polynomials times ``1 - u``, weighted by the density ``u^(k/2-1) exp(-x u / 2)``.
     """
-    nodes, weights = special.roots_jacobi(2 * _POLYNOMIALS + 20, 0.0, k / 2 - 1.0)
+    m = limits.BRIDGE_POLYNOMIALS
+    nodes, weights = special.roots_jacobi(2 * m + 20, 0.0, k / 2 - 1.0)
     u = (1.0 + nodes) / 2.0
     weights = weights * np.exp(-x * u / 2.0)
     # Probability of the ball, so that masses are probabilities.
     weights *= float(stats.chi2.cdf(x, k)) / weights.sum()
-    m = _POLYNOMIALS
     values = np.array([special.eval_legendre(j, nodes) for j in range(m)])
     slopes = np.zeros_like(values)
     for j in range(1, m):

@@ -14,6 +14,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
+from .. import limits
 from ..errors import IdentificationError
 from ..model.design import Coefficients, Design
 from ..model.layout import Layout
@@ -27,7 +28,6 @@ LEAST, MOST = 0.01, 20.0
 # Where few verdicts on each item leave it open how large a standard deviation is, the likelihood may rise without end. A weak
 # prior (half-t with 3 degrees of freedom) says that one much larger than this many log-odds is unlikely.
 PRIOR_SCALE = 2.5
-_SWEEPS = 200
 # Objective where there is no answer.
 _FAR = 1e12
 
@@ -94,7 +94,7 @@ def propagate(
     wide = [np.repeat(x, n_nodes, axis=0) for x in (design.n, design.y, design.counts)]
     many = None if own is None else np.repeat(own, n_nodes, axis=1)
     log_prior, last = float(np.linalg.slogdet(prior)[1]), -np.inf
-    for sweep in range(_SWEEPS):
+    for sweep in range(limits.SWEEPS):
         matrix = prior + regressors.T @ (precision[:, None] * regressors)
         try:
             factor = cho_factor(matrix, lower=True)
