@@ -14,7 +14,7 @@ from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..data.shapes import PAIRS, SHAPES
 from ..errors import InputError
-from ..front.asked import AUTO, JUDGES, MODELS
+from ..front.asked import AUTO, JUDGES, MODELS, Chosen
 from ..front.door import fit as fit_by_rules
 from ..front.reading import read as read_source
 from ..model.responses import RESPONSES
@@ -362,8 +362,12 @@ def _of_traits(options: argparse.Namespace, data: Comparisons) -> HJAResults:
     chosen = {name: word for name, word in terms(options).items() if word != AUTO}
     model = BTLModel.from_comparisons(data, covariates, **asked, **chosen)
     if options.cluster is not None:
-        return model.fit(cov_type="cluster", cov_kwds={"groups": options.cluster})
-    return model.fit(cov_type="HC0" if options.robust else "nonrobust")
+        result = model.fit(cov_type="cluster", cov_kwds={"groups": options.cluster})
+    else:
+        result = model.fit(cov_type="HC0" if options.robust else "nonrobust")
+    told = Chosen()
+    told.say("model", result.fit.name, "asked for")
+    return type(result)(result.model, result.fit, told.table)
 
 
 def _covariates(given: list[str] | None) -> Any:

@@ -208,7 +208,9 @@ def judge_traits(data: Comparisons, traits: Any = None) -> pd.DataFrame:
         frame, traits = aligned_metadata(traits, "judge", data.judges), None
     if frame is None:
         raise ComparisonError(
-            "traits of the judges are needed: pass a table with a row for each, or data.with_metadata(judges=table)."
+            "traits of the judges are needed: pass a table with a row for each, or ",
+            Hint("data.with_metadata", "judges=table", is_call=True),
+            ".",
         )
     names = list(frame.columns) if traits is None else [traits] if isinstance(traits, str) else list(traits)
     if unknown := [name for name in names if name not in frame.columns]:
