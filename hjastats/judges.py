@@ -52,6 +52,10 @@ class JudgeQuestions(Menu):
     def __init__(self, model: HJAModel, fit: Fit) -> None:
         self._model, self._fit = model, fit
 
+    def __dir__(self) -> list[str]:
+        shared = not self._fit.layout.has_judge_parameters or bool(self._fit.layout.structure.own_kinds)
+        return [name for name in super().__dir__() if shared or name != "instability"]
+
     def cards(self) -> pd.DataFrame:
         """What the data and the fit say about every judge, one row each.
 

@@ -107,6 +107,24 @@ class JudgeTree(Shown):
     traits : pandas.DataFrame
         Of all judges.
     alpha : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import hjastats as hja
+    >>> rng = np.random.default_rng(1)
+    >>> first, second = rng.permuted(np.tile(list("abc"), (900, 1)), axis=1)[:, :2].T
+    >>> likes_a = (first == "a") * 1.0 - (second == "a")                        # experts like a, laymen do not
+    >>> judge = np.repeat(np.arange(60), 15)
+    >>> chance = 1 / (1 + np.exp(-np.where(judge < 30, 1, -1) * likes_a))
+    >>> data = hja.Comparisons.from_arrays(judge, first, second, rng.random(900) < chance)
+    >>> kinds = np.where(np.array(data.judges, dtype=int) < 30, "expert", "layman")
+    >>> tree = hja.partition(data, pd.DataFrame({"kind": kinds}, index=data.judges))
+    >>> tree.rules, tree.consensus.idxmax().to_dict()
+    ({2: 'kind: expert', 3: 'kind: layman'}, {2: 'a', 3: 'b'})
+    >>> tree.tests["p_adjusted"].round(3).to_dict(), round(tree.llf, 1), tree.df, round(tree.bic, 1)
+    ({(1, 'kind'): 0.0, (2, 'kind'): nan, (3, 'kind'): nan}, -546.9, 5.0, 1127.7)
     """
 
     root: Node
@@ -256,7 +274,7 @@ def partition(
     >>> tree = hja.partition(data, pd.DataFrame({"age": ages, "coin": rng.choice(["heads", "tails"], 120)}))
     >>> tree
     Tree of 120 judges, 2 groups
-    [1] all judges: 120 judges, parted by age (p = 7.5e-21)
+    [1] all judges: 120 judges, parted by age (p = 4.3e-45)
     |   [2] age <= 39: 50 judges, a, b, c lead
     |   [3] age > 39: 70 judges, c, b, a lead
     <BLANKLINE>

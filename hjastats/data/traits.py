@@ -95,6 +95,9 @@ class Interactions:
         Columns that every judge has one value of, less their means over judges.
     rows : pandas.DataFrame, shape (n_rows, m)
         Those that differ between a judge's comparisons, less their means over comparisons.
+    formula : CovariateFormula
+    means : pandas.Series
+        Of the latter.
 
     Examples
     --------
@@ -107,6 +110,8 @@ class Interactions:
 
     judges: pd.DataFrame
     rows: pd.DataFrame
+    formula: CovariateFormula
+    means: pd.Series
 
     @classmethod
     def of(cls, text: str, data: Comparisons) -> Interactions:
@@ -133,23 +138,36 @@ class Interactions:
         judges = pd.DataFrame(low[:, is_trait], pd.Index(data.judges, name="judge"), columns.columns[is_trait])
         rows = columns.loc[:, ~is_trait]
         means = pd.Series(data.weight @ rows.to_numpy() / data.weight.sum(), rows.columns)
-        return cls(judges - judges.mean(), rows - means)
+        return cls(judges - judges.mean(), rows - means, formula, means)
 
-    def regressors(self, data: Comparisons, traits: ItemTraits | None = None) -> pd.DataFrame:
-        """Columns of the comparisons times differences of items, or of the items' traits.
+    def of_new(self, frame: pd.DataFrame, known: pd.DataFrame | None, judges: np.ndarray | None) -> pd.DataFrame:
+        """The columns of ``rows`` of new comparisons, by judges with known metadata.
+
+        Raises
+        ------
+        ComparisonError
+        """
+        frame = frame.reset_index(drop=True)
+        if known is not None and judges is not None:
+            own = [name for name in known.columns if name not in frame.columns and mentions(self.formula.text, name)]
+            frame = frame.assign(**{str(name): known[name].reindex(judges).to_numpy() for name in own})
+        return self.formula.columns(frame)[list(self.means.index)] - self.means
+
+    def regressors(
+        self, rows: pd.DataFrame, first: np.ndarray, second: np.ndarray, n_items: int, on: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Columns of the comparisons times differences of items, or of traits of items, shape (n_rows, m q).
 
         Coefficients of one column sum to zero over the items; that of the last item is minus the sum of the others, and has no
         column.
         """
-        on = traits.values if traits is not None else np.vstack([np.eye(data.n_items - 1), -np.ones(data.n_items - 1)])
-        labels = traits.names if traits is not None else data.items[:-1]
-        differences = on[data.first_index] - on[data.second_index]
-        made = {
-            f"{name}:{label}": column.to_numpy() * differences[:, i]
-            for name, column in self.rows.items()
-            for i, label in enumerate(labels)
-        }
-        return pd.DataFrame(made, index=range(data.n_rows))
+        on = np.vstack([np.eye(n_items - 1), -np.ones(n_items - 1)]) if on is None else on
+        differences = on[first] - on[second]
+        return (rows.to_numpy()[:, :, None] * differences[:, None]).reshape(len(differences), -1)
+
+    def names(self, labels: tuple[str, ...]) -> list[str]:
+        """Names of these columns: those of the comparisons by items, or by traits of items."""
+        return [f"{name}:{label}" for name in self.rows.columns for label in labels]
 
 
 def right_side(text: Any, argument: str) -> str:

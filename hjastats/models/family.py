@@ -8,10 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .. import limits
-from ..data.arrays import check_option, covariate_frame, generator, listed, numbers
+from ..data.arrays import check_option, covariate_frame, generator, listed, lookup, numbers
 from ..data.comparisons import Comparisons
+from ..data.engines import pandas_frame
 from ..data.formulas import SAFE_NAMES, CovariateFormula, Names, refuse_code
 from ..data.traits import Interactions, ItemTraits, known_items
 from ..diagnostics.ending import warn
@@ -36,6 +38,7 @@ from ..solve.validation import Fold, ridge_losses, split, split_comparisons
 from ..trait_results import TraitResults
 from ..words import quoted
 from .base import TRAITLESS, ComparisonModel
+from .prediction import USUAL, LabelledRows
 
 
 class HJAModel(ComparisonModel):
@@ -764,6 +767,7 @@ class BTLModel(_RankByDefinition):
         self.unlinked, self.random = unlinked, random_effects(random, items, interactions)
         self.traits: ItemTraits | None = None
         self.categories: tuple[str, ...] = ()
+        self.by_comparison: Interactions | None = None
         if comparisons is None and (items is not None or interactions is not None):
             raise OptionError(
                 "traits come with comparisons: ",
@@ -774,10 +778,18 @@ class BTLModel(_RankByDefinition):
             items, comparisons = known_items(items, comparisons)
             made = None if interactions is None else Interactions.of(interactions, comparisons)
             if made is not None and made.rows.shape[1]:
-                is_free = items is None or "items" in self.random
-                by_item = made.regressors(comparisons, None if is_free else ItemTraits.of(items, comparisons))
+                traits = None if items is None or "items" in self.random else ItemTraits.of(items, comparisons)
+                self.by_comparison, self.categories = made, tuple(map(str, made.rows.columns))
+                labels = comparisons.items[:-1] if traits is None else traits.names
+                columns = made.regressors(
+                    made.rows,
+                    comparisons.first_index,
+                    comparisons.second_index,
+                    comparisons.n_items,
+                    None if traits is None else traits.values,
+                )
+                by_item = pd.DataFrame(columns, columns=made.names(labels))
                 exog = _joined(covariate_frame("exog", exog, comparisons), by_item)
-                self.categories = tuple(map(str, made.rows.columns))
         self.items_formula, self.interactions = items, interactions
         super().__init__(endog, exog, comparisons=comparisons, **kwargs)
         if self.has_traits or self.random:
@@ -815,6 +827,29 @@ class BTLModel(_RankByDefinition):
                 Hint("fit_regularized", is_call=True),
                 ".",
             )
+
+    def labelled_rows(
+        self, exog: Any, judge: Any, item_a: Any, item_b: Any, judge_exog: Any = None, offset: Any = None
+    ) -> LabelledRows:
+        """New comparisons as cells; of a frame, interactions with its columns are worked out."""
+        exog = pandas_frame(exog)
+        if self.by_comparison is not None and isinstance(exog, pd.DataFrame) and judge is item_a is item_b is None:
+            exog = self._with_interactions(exog, self.by_comparison)
+        return super().labelled_rows(exog, judge, item_a, item_b, judge_exog, offset)
+
+    def _with_interactions(self, frame: pd.DataFrame, made: Interactions) -> pd.DataFrame:
+        found = {role: self.origin.column(role, usual, frame) for role, usual in USUAL.items()}
+        if found["item_a"] is None or found["item_b"] is None:
+            return frame
+        first, second = (
+            lookup("item", frame[found[role]].to_numpy(object), self.items) for role in ("item_a", "item_b")
+        )
+        judges = None if found["judge"] is None else frame[found["judge"]].astype(str).to_numpy()
+        traits = None if self.traits is None or "items" in self.random else self.traits
+        rows = made.of_new(frame, None if self.comparisons is None else self.comparisons.judge_metadata, judges)
+        columns = made.regressors(rows, first, second, len(self.items), None if traits is None else traits.values)
+        names = made.names(self.items[:-1] if traits is None else traits.names)
+        return frame.drop(columns=names, errors="ignore").join(pd.DataFrame(columns, frame.index, names))
 
     def _drawn(self, cov_type: str) -> Fit | None:
         if not self.random:

@@ -219,6 +219,18 @@ def test_gradients_of_the_reported_parameters_are_finite_differences(panel_with_
     np.testing.assert_allclose(jacobian, np.transpose(moved), atol=1e-7)
 
 
+@pytest.mark.parametrize("items", [None, "~ size"])
+def test_predictions_of_a_frame_know_its_topics(panel_with_traits, items):
+    data = panel_with_traits
+    result = hja.BTLModel.from_comparisons(data, items=items, interactions="~ kind * topic", position="common").fit()
+    frame = data.to_frame()
+    np.testing.assert_allclose(
+        result.predict(frame[["judge", "first", "second", "topic"]]), result.fittedvalues, atol=1e-9
+    )
+    with pytest.raises(hja.ComparisonError, match="topic"):
+        result.predict(frame[["judge", "first", "second"]])
+
+
 def test_contrasts_of_coefficients_and_of_scores_agree(panel_with_traits):
     data = panel_with_traits
     result = hja.BTLModel.from_comparisons(data, items="~ size").fit()
