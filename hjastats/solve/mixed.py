@@ -22,7 +22,7 @@ from ..model.likelihood import free_moves, free_regressors
 from .precision import information_at
 
 # Nodes of the quadrature around what is known of a linear form.
-_NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(32)
+_NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(48)
 # Standard deviations that are looked at, in log-odds.
 LEAST, MOST = 0.01, 20.0
 # Where few verdicts on each item leave it open how large a standard deviation is, the likelihood may rise without end. A weak

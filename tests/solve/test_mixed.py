@@ -27,7 +27,9 @@ def test_the_integral_over_two_items_is_that_of_quadrature(n, wins, sd):
     found, slope = mixed.integrate(np.zeros(0), np.log([sd]))
 
     def density(x):
-        return np.exp(-wins * np.logaddexp(0, -x) - (n - wins) * np.logaddexp(0, x)) * stats.norm.pdf(x, 0, np.sqrt(2) * sd)
+        return np.exp(-wins * np.logaddexp(0, -x) - (n - wins) * np.logaddexp(0, x)) * stats.norm.pdf(
+            x, 0, np.sqrt(2) * sd
+        )
 
     exact = integrate.quad(density, -40, 40, points=[0.0, 2.0], limit=500, epsabs=0)[0]
     assert found.value == pytest.approx(np.log(exact), abs=1e-6)
@@ -67,6 +69,8 @@ def test_effects_that_are_not_there_have_no_spread():
     first = rng.integers(0, 8, 4000)
     second = (first + rng.integers(1, 8, 4000)) % 8
     labels = np.array([*"abcdefgh"])
-    data = hja.Comparisons.from_arrays(["j"] * 4000, labels[first], labels[second], (rng.random(4000) < 0.5).astype(float))
+    data = hja.Comparisons.from_arrays(
+        ["j"] * 4000, labels[first], labels[second], (rng.random(4000) < 0.5).astype(float)
+    )
     result = hja.BTLModel.from_comparisons(data, random="items").fit()
     assert result.spread["estimate"].iloc[0] < 0.06
