@@ -198,9 +198,14 @@ class JudgeTree(Shown):
 
     def _shown(self) -> list[Piece]:
         n, leaves = len(self.root.judges), len(self.leaves)
-        end = f"Log-likelihood {number(self.llf, '.3f')} with {self.df:g} parameters, splits among them, BIC {self.bic:,.1f}."
-        if leaves == 1:
-            end = end.replace(", splits among them", "")
+        splits = ", splits among them" if leaves > 1 else ""
+        end = f"Log-likelihood {number(self.llf, '.3f')} with {self.df:g} parameters{splits}, BIC {self.bic:,.1f}."
+        if leaves == 1 and self.root.tests is None:
+            n_free = self.root.result.df_model
+            end = (
+                f"Nothing was tested: {n} judges are too few for {n_free:g} parameters, or to be parted as asked. {end}"
+            )
+        elif leaves == 1:
             end = f"No trait of the judges changes the ranking at level {self.alpha:g}. {end}"
         pieces: list[Piece] = [
             Title(f"Tree of {n} judges, {leaves} group{'s' * (leaves > 1)}"),

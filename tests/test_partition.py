@@ -114,6 +114,12 @@ def test_depth_and_size_limit_the_tree():
     assert len(hja.partition(data, traits, min_size=46).leaves) == 1
 
 
+def test_a_tree_of_few_judges_says_that_nothing_was_tested(panel):
+    tree = hja.partition(panel, pd.DataFrame({"age": range(8)}, index=panel.judges))
+    assert "Nothing was tested: 8 judges are too few for 9 parameters" in str(tree)
+    assert tree.tests.empty
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

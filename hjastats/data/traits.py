@@ -59,7 +59,9 @@ class ItemTraits:
                 Hint("data.with_metadata", "items=table", is_call=True),
                 f", one row per item ({quoted(data.items, 4)}).",
             )
-        formula = CovariateFormula.of(right_side(text, "items"), frame, Names(SAFE_NAMES), "items=")
+        right = right_side(text, "items")
+        check_known(right, frame, "items=")
+        formula = CovariateFormula.of(right, frame, Names(SAFE_NAMES), "items=")
         columns = formula.columns(frame).drop(columns="Intercept", errors="ignore")
         check_varies(columns, "items=", "items")
         return cls(formula, columns.mean(), (columns - columns.mean()).to_numpy())
@@ -82,6 +84,9 @@ class ItemTraits:
                 f"traits of new items are a data frame with a row for each, or a dict of one, got {type(frame).__name__}."
             )
         frame = frame.set_index("item") if "item" in frame.columns else frame
+        known = [] if self.formula.frame is None else list(self.formula.frame)
+        if needed := [name for name in known if name not in frame.columns]:
+            raise ComparisonError(f"traits of new items need the columns {quoted(known)}, {quoted(needed)} not found.")
         return self.formula.columns(frame)[list(self.means.index)] - self.means
 
 
@@ -125,6 +130,7 @@ class Interactions:
         known, frame = data.judge_metadata, data.columns.reset_index(drop=True)
         if known is not None:
             own = {str(name): known[name].to_numpy() for name in known.columns if mentions(right, name)}
+            check_known(right, known, "interactions=")
             frame = frame.assign(**{name: values[data.judge_index] for name, values in own.items()})
         formula = CovariateFormula.of(right, frame, Names(SAFE_NAMES), "interactions=")
         columns = formula.columns(frame).drop(columns="Intercept", errors="ignore").reset_index(drop=True)
@@ -198,6 +204,21 @@ def known_items(items: Any, data: Comparisons) -> tuple[str, Comparisons]:
     return " + ".join(name if name.isidentifier() else f"Q({name!r})" for name in frame.columns), data.with_metadata(
         items=frame
     )
+
+
+def check_known(right: str, frame: pd.DataFrame, argument: str) -> None:
+    """Refuse traits that are missing for some.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    for name in frame.columns:
+        gaps = frame.index[frame[name].isna()]
+        if mentions(right, name) and len(gaps):
+            raise ComparisonError(
+                f"{argument}: {str(name)!r} is missing for {quoted(gaps)}: fill it in, or leave out their comparisons."
+            )
 
 
 def check_varies(columns: pd.DataFrame, argument: str, of: str) -> None:

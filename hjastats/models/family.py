@@ -909,6 +909,20 @@ class BTLModel(_RankByDefinition):
             )
         return super()._penalised(what, n_random, rng, information)
 
+    def without_term(self, name: str) -> HJAModel:
+        """The model without a term, for the same data; interactions are an argument of their own."""
+        if any(name in (f"{category} by item", f"{category} by trait") for category in self.categories):
+            raise OptionError(f"{name!r} is an interaction: update(interactions='~ ...') leaves it out.")
+        return super().without_term(name)
+
+    def _same_data(self) -> dict[str, Any]:
+        options = super()._same_data()
+        if options["exog"] is not None and self.categories:
+            made = [term for term, part in self._parts().items() if part.endswith((" by item", " by trait"))]
+            left = options["exog"].drop(columns=made, errors="ignore")
+            options["exog"] = left if left.shape[1] else None
+        return options
+
     def _own_rank(self) -> dict[str, Any]:
         return {
             "items": self.items_formula,

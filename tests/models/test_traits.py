@@ -46,6 +46,7 @@ def lizards(frame):
 def panel_with_traits(panel):
     rng = np.random.default_rng(3)
     items = pd.DataFrame({"size": np.arange(10.0) ** 1.5, "open": ["yes", "no"] * 5}, index=panel.items)
+    items["gap"] = [1.0, np.nan, *np.arange(8.0)]
     judges = pd.DataFrame(
         {"kind": ["strict"] * 4 + ["lax"] * 4, "age": [20, 35, 50, 28, 61, 44, 39, 70]}, index=panel.judges
     )
@@ -151,7 +152,7 @@ def test_traits_of_students_explain_more_than_a_tree_with_fewer_parameters(frame
 def test_restricted_scores_are_a_logistic_regression_on_differences(panel_with_traits):
     data = panel_with_traits
     result = hja.BTLModel.from_comparisons(data, items="~ size + open", position="common").fit()
-    traits = data.item_metadata.assign(open=data.item_metadata["open"] == "yes").to_numpy(float)
+    traits = data.item_metadata[["size", "open"]].replace({"yes": 1.0, "no": 0.0}).to_numpy(float)
     design = np.column_stack([np.ones(data.n_rows), traits[data.first_index] - traits[data.second_index]])
     glm = sm.GLM(data.outcome, design, sm.families.Binomial()).fit(tol=1e-12)
     assert result.llf == pytest.approx(glm.llf, abs=1e-7)
@@ -355,6 +356,7 @@ def test_the_summary_and_the_page_show_the_traits(panel_with_traits):
         ({"items": "~ 0 + open"}, "'open\\[yes\\]' says nothing about the items"),
         ({"interactions": "~ 0 + kind"}, "says nothing about the judges"),
         ({"interactions": "~ nobody"}, "nobody"),
+        ({"items": "~ gap"}, "'gap' is missing for 'model-B': fill it in"),
         ({"random": "interactions"}, "needs interactions"),
         ({"random": "judges"}, "random must be 'items', 'interactions' or both"),
         ({"unlinked": "together"}, "unlinked"),
@@ -364,6 +366,21 @@ def test_the_summary_and_the_page_show_the_traits(panel_with_traits):
 def test_bad_traits_get_a_sentence(panel_with_traits, options, message):
     with pytest.raises(hja.InputError, match=message):
         hja.BTLModel.from_comparisons(panel_with_traits, **options)
+
+
+def test_new_items_without_a_trait_are_told_which(panel_with_traits):
+    result = hja.BTLModel.from_comparisons(panel_with_traits, items="~ size + open").fit()
+    with pytest.raises(hja.ComparisonError, match="need the columns 'size', 'open', 'open' not found"):
+        result.predict_item({"size": 3.0})
+
+
+def test_other_interactions_take_the_place_of_those_there_were(panel_with_traits):
+    model = hja.BTLModel.from_comparisons(panel_with_traits, interactions="~ topic")
+    by_kind = hja.BTLModel.from_comparisons(panel_with_traits, interactions="~ kind")
+    assert model.update(interactions="~ kind").param_names == by_kind.param_names
+    assert model.pooled().param_names == hja.BTLModel.from_comparisons(panel_with_traits).param_names
+    with pytest.raises(hja.OptionError, match=r"update\(interactions='~ ...'\) leaves it out"):
+        model.without_term("topic[T.law] by item")
 
 
 def test_traits_without_a_table_say_where_it_goes(panel):
