@@ -130,7 +130,10 @@ def _as_of_many(statistic: float, n: int, k: int) -> float:
 
     Their own bounds it by n: of normal scores its share of n has a beta distribution, not quite a chi-squared one.
     """
-    return float(stats.chi2.isf(stats.beta.sf(min(statistic / n, 1.0), k / 2.0, (n - 1.0 - k) / 2.0), k))
+    if n - 1 <= k:
+        return statistic
+    alone = stats.beta.sf(min(statistic / n, 1.0), k / 2.0, (n - 1.0 - k) / 2.0)
+    return float(stats.chi2.isf(max(alone, np.finfo(float).tiny), k))
 
 
 def largest_bridge_sf(x: float, k: int, shares: np.ndarray) -> float:

@@ -101,6 +101,18 @@ def test_p_values_fall_smoothly_into_the_far_tail():
         assert (np.abs(np.diff(slopes[20:])) < 0.02).all()
 
 
+def test_judges_who_are_of_two_minds_have_a_p_value_that_is_a_number():
+    """Two camps that always contradict each other: the statistic is as large as it can be."""
+    judge = np.repeat(np.arange(40), 20)
+    wins = np.where(judge < 20, 1.0, 0.0) * (np.arange(800) % 20 > 0) + (judge >= 20) * (np.arange(800) % 20 == 0)
+    data = hja.Comparisons.from_arrays([f"j{k:02d}" for k in judge], ["a"] * 800, ["b"] * 800, wins)
+    found = (
+        hja.BTLModel.from_comparisons(data).fit().judges.instability(pd.DataFrame({"x": np.arange(40.0)}, data.judges))
+    )
+    assert found.loc["x", "statistic"] == pytest.approx(40.0)
+    assert 0.0 <= found.loc["x", "p_value"] < 1e-12
+
+
 def test_scores_of_judges_are_uncorrelated_and_sum_to_zero(crowd):
     scores = judge_scores(hja.BTLModel.from_comparisons(crowd).fit().fit)
     np.testing.assert_allclose(scores.T @ scores, np.eye(3), atol=1e-10)
