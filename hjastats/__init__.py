@@ -21,10 +21,12 @@ from .errors import (
 )
 from .front.door import fit
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel, anchor
+from .partition import JudgeTree, partition
 from .persistence import load_results
 from .population_results import PopulationResults
 from .results import HJAResults, compare
 from .selection import RankSelection, select_rank
+from .trait_results import TraitResults
 
 __version__ = "0.2.0"
 
@@ -40,6 +42,7 @@ __all__ = [
     "IdentificationError",
     "InputError",
     "JAModel",
+    "JudgeTree",
     "JudgewiseBTLModel",
     "LabelWarning",
     "LocalOptimaWarning",
@@ -50,11 +53,13 @@ __all__ = [
     "RankSelection",
     "SeparationWarning",
     "SizeError",
+    "TraitResults",
     "anchor",
     "compare",
     "datasets",
     "fit",
     "load_results",
+    "partition",
     "read_comparisons",
     "select_rank",
     "style_difference",

@@ -224,3 +224,16 @@ CHALLENGERS = 10
 # which there are fewer: 512 of 20 items take a twentieth of a second.
 ANCHOR_DRAWS = 512
 ANCHOR_WORK = 4_000_000_000
+
+# Cuts that the p-value of their largest statistic is worked out for one after the other (0.2 s). Of more it is worked out at once,
+# which for few is off by a fifth.
+FEW_CUTS = 20
+# Polynomials, and radii of a few cuts, that its distribution is worked out with: p-values to seven digits.
+BRIDGE_POLYNOMIALS, BRIDGE_RADII = 40, 80
+# Labels of one trait that judges are parted by in all ways: 2,047 of them.
+PARTED_LABELS = 12
+
+# Random effects
+
+# Sweeps over all verdicts until their integral has settled; ten are usual.
+SWEEPS = 200

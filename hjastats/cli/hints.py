@@ -15,6 +15,8 @@ OTHER_NAMES = {
     "fit(cov_type='cluster', cov_kwds={'groups': 'row'})": ("cluster", " row"),
     "fit_regularized()": ("ridge", " 0.1"),
     "fit_regularized(terms=True)": ("ridge", " 0.1"),
+    "data.with_metadata(items=table)": ("item_metadata", " FILE"),
+    "data.with_metadata(judges=table)": ("judge_metadata", " FILE"),
 }
 
 # Arguments of hjastats.fit that are options of another name.

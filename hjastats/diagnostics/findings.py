@@ -24,7 +24,7 @@ from .bias import bias_of_largest_difference, may_be_biased
 from .camps import camps_text
 from .consistency import average_p_values, taste_p_values
 from .dependence import Dependence, dependence
-from .ending import is_below_supremum, optima_text, properties_text, separation_text, unlinked_text
+from .ending import apart_text, is_below_supremum, optima_text, properties_text, separation_text
 from .goodness import goodness_of_fit
 from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence
 from .redundancy import redundancy
@@ -176,7 +176,10 @@ def _weakest(fit: Fit, text: str) -> str:
 
 def _connectivity(fit: Fit, data: Comparisons) -> Finding:
     if not data.connectivity.is_connected:
-        return Finding("connectivity", True, _sentence(unlinked_text(data.connectivity)))
+        if told := apart_text(fit, data.connectivity):
+            return Finding("connectivity", True, _sentence(told))
+        text = "No comparisons link all items; their traits do, on which their scores rest."
+        return Finding("connectivity", False, text)
     loose = data.connectivity.judge_groups
     if not loose:
         return Finding("connectivity", False, "Every judge links all items by its own comparisons.")
