@@ -20,6 +20,8 @@ from .errors import (
     SizeError,
 )
 from .front.door import fit
+from .front.groups import by_group
+from .group_results import GroupBoards, compare_rankings
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel, anchor
 from .persistence import load_results
 from .population_results import PopulationResults
@@ -35,6 +37,7 @@ __all__ = [
     "Comparisons",
     "ContrastError",
     "CovarianceWarning",
+    "GroupBoards",
     "HJAModel",
     "HJAResults",
     "IdentificationError",
@@ -51,7 +54,9 @@ __all__ = [
     "SeparationWarning",
     "SizeError",
     "anchor",
+    "by_group",
     "compare",
+    "compare_rankings",
     "datasets",
     "fit",
     "load_results",

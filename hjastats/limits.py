@@ -162,6 +162,8 @@ MOST_GROUPS = 100
 OWN_PER_PARAMETER = 10
 # Clusters of a group from which its dispersion is its own; with fewer it is that of all groups.
 OWN_DISPERSION = 20
+# Parameters of a kind in all groups up to which they are tested together: the covariance of 2,000 takes a second.
+STACKED = 2000
 # Scores of all groups up to which covariances between groups that share prompts are counted in shrunken boards.
 JOINT_SCORES = 1200
 # Clusters beyond which independent ones are put together for tests over groups, and draws of their signs: a p-value of 5% has a

@@ -187,7 +187,7 @@ def _labelled(values: pd.Series, name: str) -> Grouping:
     seen = values.dropna().unique()
     order, is_ordered = _in_order(list(map(str, seen)))
     text = values.astype(str).where(values.notna())
-    code = pd.Index(order).get_indexer(text)
+    code = pd.Index(order).get_indexer(pd.Index(text))
     return Grouping(np.where(values.isna(), -1, code), tuple(order), name, is_ordered and len(order) > 1)
 
 
@@ -247,7 +247,8 @@ def _names_of(labels: Sequence[str], names: list[str], numbers: np.ndarray, ends
     wanted = np.arange(len(names)) if len(labels) == len(names) else np.flatnonzero(count)
     if len(labels) != len(wanted) or len(set(labels)) < len(labels):
         raise OptionError(f"{len(wanted)} groups need as many different labels, got {len(labels)}: {quoted(labels)}.")
-    return [str(labels[list(wanted).index(i)]) if i in wanted else names[i] for i in range(len(names))]
+    given = dict(zip(wanted.tolist(), labels, strict=True))
+    return [str(given.get(i, name)) for i, name in enumerate(names)]
 
 
 def _as_times(values: pd.Series, name: str) -> pd.Series:

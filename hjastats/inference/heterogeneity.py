@@ -107,7 +107,8 @@ class _Given:
             value -= 0.5 * (np.log(total).sum() + block.scores @ (block.scores / total))
         covariance = np.linalg.inv(precision)
         mean = covariance @ linear
-        return mean, covariance, value + 0.5 * linear @ mean - 0.5 * float(np.linalg.slogdet(precision)[1])
+        value += 0.5 * float(linear @ mean) - 0.5 * float(np.linalg.slogdet(precision)[1])
+        return mean, covariance, float(value)
 
     def loglike(self, t: float) -> float:
         return self.common(max(t, 1e-6) ** 2)[2]
