@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,7 +36,7 @@ from .writing import text_or_file
 # Level at which groups, items and judges are said to differ, all of a kind together.
 LEVEL = 0.05
 # Groups whose places are printed side by side, and characters that they share.
-_PRINTED, _WIDTH = 12, 54
+_PRINTED, _WIDTH = 12, 56
 # Movers that are named.
 _NAMED = 5
 
@@ -375,6 +376,10 @@ class GroupBoards(Shown):
     @cached_property
     def _found_in_words(self) -> list[tuple[bool, str]]:
         told = [self._about_consensus(), *self._about_trends(), *self._about_judges()]
+        if "items" in self.overall.choices.index:
+            told.append(
+                (True, f"Of all items {self.overall.choices['chosen']['items']} are ranked: see .overall.choices.")
+            )
         if self.n_left_out:
             told.append(
                 (False, f"{counted(self.n_left_out, 'verdict')} without a group {_are(self.n_left_out)} left out.")
@@ -387,8 +392,8 @@ class GroupBoards(Shown):
         if "consensus" not in self.tests.index:
             return False, "Nothing can be said of whether groups differ: they have no items and judges in common."
         p, moved = float(self.tests["p_value"]["consensus"]), self.moved
-        told = f"{told_p(p)}, {_by(self._working.name, self._found.n_clusters)}"
-        if p >= LEVEL:
+        told = f"{told_p(p)}, {_by(self._working.name, self._working.clusters.n)}"
+        if p >= LEVEL and moved.empty:
             return False, f"Groups are not seen to differ in their scores ({told})."
         if moved.empty:
             return True, f"Groups differ in their scores ({told}), but no single item in one group does so clearly."
@@ -396,12 +401,19 @@ class GroupBoards(Shown):
             f"{row.item!r} in {row.group} ({row.difference:+.2f}, place {row.place:.0f} instead of {row.place_all})"
             for row in moved.head(_NAMED).itertuples()
         ]
-        return True, f"Groups differ in their scores ({told}). The clearest: {and_more(named, _NAMED)}."
+        clearest = and_more(named, _NAMED)
+        if p >= LEVEL:
+            return (
+                True,
+                f"Scores taken together are not seen to differ between groups ({told}), but one by one do {clearest}.",
+            )
+        return True, f"Groups differ in their scores ({told}). The clearest: {clearest}."
 
     def _about_trends(self) -> list[tuple[bool, str]]:
         if "trend_p_holm" not in self.item_tests:
             return []
-        rows = self.item_tests[self.item_tests["trend_p_holm"] < LEVEL].sort_values("trend_p_value", kind="stable")
+        rows = self.item_tests[self.item_tests["trend_p_holm"] < LEVEL]
+        rows = rows.sort_values(["trend_p_value", "trend_statistic"], ascending=[True, False])
         if rows.empty:
             return [(False, "No item is seen to rise or fall from the first group to the last.")]
         first, last = self.labels[self._present[0]], self.labels[self._present[-1]]
@@ -475,7 +487,7 @@ class GroupBoards(Shown):
             "by": self.grouping.by,
             "is_ordered": self.grouping.is_ordered,
             "model": self.overall.fit.name,
-            "clusters": {"what": self._working.name, "number": self._found.n_clusters},
+            "clusters": {"what": self._working.name, "number": self._working.clusters.n},
             "choices": _records(self.overall.choices, "what"),
             "groups": _records(self.groups, "group"),
             "places": _records(self.places, "item"),
@@ -522,10 +534,17 @@ def _short(labels: list[str], width: int) -> list[str]:
     Examples
     --------
     >>> _short(["writing", "math"], 5), _short(["2024-01", "2024-02"], 6)
-    (['writi', 'math'], ['...1', '...2'])
+    (['writi', 'math'], ['01', '02'])
     """
     begun = [label[:width] for label in labels]
-    return begun if len(set(begun)) == len(labels) else shortened_apart(labels, width)
+    if len(set(begun)) == len(labels):
+        return begun
+    # Dates of one year, and the like.
+    own = [label for label in labels if label != "all"]
+    alike = next((i for i, letters in enumerate(zip(*own, strict=False)) if len(set(letters)) > 1), 0)
+    shared = re.sub(r"\w*$", "", own[0][:alike])
+    rest = [label if label == "all" else label.removeprefix(shared) for label in labels]
+    return rest if max(map(len, rest)) <= width else shortened_apart(labels, width)
 
 
 def _are(n: int) -> str:
@@ -550,7 +569,8 @@ def _adjusted(table: pd.DataFrame) -> pd.DataFrame:
         if f"{prefix}p_value" in table:
             place = list(table.columns).index(f"{prefix}p_value") + 1
             table.insert(place, f"{prefix}p_holm", holm(table[f"{prefix}p_value"].to_numpy(float)))
-    return table.sort_values("p_value", kind="stable") if "p_value" in table else table
+    # Where no draw was as extreme, p-values are alike.
+    return table.sort_values(["p_value", "statistic"], ascending=[True, False]) if "p_value" in table else table
 
 
 def _records(frame: pd.DataFrame, name: str | None) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..errors import ComparisonError, Hint, OptionError
 from ..words import counted, quoted
 from .arrays import check_option
 from .comparisons import Comparisons, check_rows
+from .roles import TIME_COLUMNS
 
 # Lengths of time, with the names pandas has for them, the shortest first.
 PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
@@ -104,6 +106,26 @@ def group_rows(
         ways = [_one(data, name, breaks, quantiles, period, labels) for name in by]
         return ways[0] if len(ways) == 1 else _checked(reduce(_combined, ways))
     return _checked(_one(data, by, breaks, quantiles, period, labels))
+
+
+def time_column(data: Comparisons) -> str | None:
+    """The column that says when a verdict was given, by its name; None without one whose values can be put in order.
+
+    Examples
+    --------
+    >>> columns = pd.DataFrame({"date": ["2024-05-01", "2024-04-30"]})
+    >>> time_column(Comparisons.from_arrays("j", ["a", "a"], ["b", "c"], [1, 0], columns=columns))
+    'date'
+    """
+    for name in TIME_COLUMNS:
+        if name in data.columns:
+            values = data.columns[name].dropna()
+            is_text = not (pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values))
+            if is_text and not values.astype(str).str.match(r"\d{4}-\d{2}").all():
+                continue
+            if len(values) and (values != values.iloc[0]).any():
+                return name
+    return None
 
 
 def _is_rows(by: Sequence[Any], data: Comparisons) -> bool:
@@ -227,18 +249,21 @@ def _cut(numbers: np.ndarray, name: str, breaks: Any, quantiles: Any, labels: An
         # The smallest number of every part but the first, so that every group has rows.
         ends = np.unique(np.quantile(finite, np.arange(1, quantiles) / quantiles, method="higher"))
         ends = ends[ends > finite.min()]
-        told = f"{counted(len(ends) + 1, 'part')} of about as many rows by {name!r}"
+        how = f"{counted(len(ends) + 1, 'part')} of about as many rows"
     else:
         ends = np.unique(np.asarray(breaks, dtype=float))
-        told = ""
+        how = ""
     if not len(ends) or not np.isfinite(ends).all():
         raise OptionError(f"{name!r} cannot be cut at {np.ravel(ends).tolist()}: pass finite numbers within its range.")
-    made = [f"{ends[i]:.6g} to {ends[i + 1]:.6g}" for i in range(len(ends) - 1)]
-    names = [f"below {ends[0]:.6g}", *made, f"from {ends[-1]:.6g}"]
+    # As few digits as tell them apart.
+    told = next(
+        texts for form in (".3g", ".6g", ".17g") if len(set(texts := [f"{end:{form}}" for end in ends])) == len(ends)
+    )
+    names = [f"below {told[0]}", *(f"{a} to {b}" for a, b in pairwise(told)), f"from {told[-1]}"]
     if labels is not None:
         names = _names_of(labels, names, finite, ends)
     code = np.where(np.isfinite(numbers), np.searchsorted(ends, numbers, side="right"), -1)
-    return Grouping(code, tuple(names), name, labels is None, told)
+    return Grouping(code, tuple(names), name, labels is None, how)
 
 
 def _names_of(labels: Sequence[str], names: list[str], numbers: np.ndarray, ends: np.ndarray) -> list[str]:

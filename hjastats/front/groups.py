@@ -208,9 +208,11 @@ def _largest(data: Comparisons, mask: np.ndarray, some: Comparisons) -> tuple[np
 
 def _fitted(overall: HJAResults, mask: np.ndarray, some: Comparisons) -> tuple[HJAResults, str]:
     """The model of all groups; where it has no estimate, with light judges as one, and then with a ridge."""
-    data, penalty = overall.model.comparisons, overall.fit.penalty
-    same = overall.model.without_comparisons(np.where(mask, 0.0, data.weight))
-    if penalty is not None:
+    same, note = _same_model(overall.model, mask)
+    if note:
+        result = _tried(same)
+        return (result, note) if result is not None else (_with_ridge(same), f"{note}, ridge {RIDGE:g}")
+    if overall.fit.penalty is not None:
         return same.fit_like(overall.fit), ""
     result = _tried(same)
     if result is not None:
@@ -222,12 +224,27 @@ def _fitted(overall: HJAResults, mask: np.ndarray, some: Comparisons) -> tuple[H
         result = _tried(type(same)(**options))
         if result is not None:
             return result, f"{n_light} judges with fewer than {limits.LIGHT_JUDGE} verdicts speak with one voice"
-    for model in (same, same.pooled()):
+    return _with_ridge(same), _NO_MAXIMUM
+
+
+def _same_model(model: HJAModel, mask: np.ndarray) -> tuple[HJAModel, str]:
+    """The model for some of the rows; a smaller one, with its name, where these have too few judges or items for it."""
+    for smaller in (model, model.with_rank(0), model.pooled()) if model.takes_rank else (model, model.pooled()):
         try:
-            result = model.fit_regularized(RIDGE, terms=True, warn_convergence=False)
+            made = smaller.without_comparisons(np.where(mask, 0.0, smaller.comparisons.weight))
         except InputError:
             continue
-        return result, _NO_MAXIMUM
+        if len(made.judges) > 1 or not made.layout.structure.judges_differ:
+            return made, "" if smaller is model else made.layout.structure.name
+    raise ComparisonError("these verdicts determine no scores.")
+
+
+def _with_ridge(same: HJAModel) -> HJAResults:
+    for model in (same, same.pooled()):
+        try:
+            return model.fit_regularized(RIDGE, terms=True, warn_convergence=False)
+        except InputError:
+            continue
     raise ComparisonError("these verdicts determine no scores, even with a ridge.")
 
 
@@ -311,7 +328,9 @@ def _boards(
                 kind == "cluster" or (kind != "nonrobust" and not working.clusters.has_repeats),
             )
         )
-    are_shared = not found.is_nested and working.name == "prompts"
+    # What a cluster contributes to a population is its judges' business.
+    is_sample = overall.fit.layout.structure.kind == Sampled.kind
+    are_shared = not found.is_nested and working.name == "prompts" and not is_sample
     dispersion = Dispersion.of(found) if is_robust else None
     evidence = group_scores(
         working.fit,

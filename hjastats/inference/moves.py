@@ -55,5 +55,5 @@ def moves(
     some = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
     statistic = float(np.sum((vectors[:, some].T @ difference) ** 2 / values[some]))
     df = int(some.sum())
-    p_value = float(stats.chi2.sf(statistic, df)) if df else np.nan
+    p_value = float(stats.chi2.sf(statistic, df)) if df else 1.0
     return Moves(difference, error, z, 2.0 * stats.norm.sf(np.abs(z)), statistic, df, p_value)
