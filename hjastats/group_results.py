@@ -478,7 +478,7 @@ class GroupBoards(Shown):
 
     @property
     def plot(self) -> GroupPlots:
-        """Figures: :class:`GroupPlots`."""
+        """Figures of groups."""
         return GroupPlots(self.places, self.differences, self.judge_effects, self.judge_tests, self.grouping.by)
 
     def to_dict(self) -> dict[str, Any]:
@@ -508,7 +508,7 @@ class GroupBoards(Shown):
         }
 
     def to_json(self, path: str | Path | None = None) -> str | None:
-        """:meth:`to_dict` as JSON: a text, or a file if a path is given."""
+        """All of it as JSON: a text, or a file if a path is given."""
         return text_or_file(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", path)
 
     def report(self, path: str | Path | None = None, title: str | None = None) -> str | None:
