@@ -30,13 +30,11 @@ from .looks import Piece, Shown, Table, Title, Warned
 from .model.tangent import from_centred_basis
 from .results import HJAResults
 from .show.groups import GroupPlots
-from .words import and_more, counted, p_value, quoted, shortened_apart, told_p
+from .words import LINE_WIDTH, and_more, counted, p_value, quoted, shortened_apart, told_p
 from .writing import text_or_file
 
 # Level at which groups, items and judges are said to differ, all of a kind together.
 LEVEL = 0.05
-# Groups whose places are printed side by side, and characters that they share.
-_PRINTED, _WIDTH = 12, 56
 # Movers that are named.
 _NAMED = 5
 
@@ -76,6 +74,8 @@ class Working:
     clusters : Clusters
     name : str
         What clusters are: prompts, judges or verdicts.
+    is_dispersed : bool
+        Whether verdicts hang together, or are tied or soft, so that variances of the model do not hold.
     """
 
     fit: Fit
@@ -83,6 +83,7 @@ class Working:
     group: np.ndarray
     clusters: Clusters
     name: str
+    is_dispersed: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,7 +126,7 @@ class GroupBoards(Shown):
     >>> data = hja.datasets.load_panel()
     >>> found = hja.by_group(data, by=np.arange(data.n_rows) // 1600)
     >>> round(found.heterogeneity.sd, 2), round(found.heterogeneity.ci_upper, 2)
-    (0.05, 0.15)
+    (0.06, 0.17)
     >>> found.groups[["verdicts", "judges", "leader"]]
            verdicts  judges   leader
     group
@@ -245,7 +246,7 @@ class GroupBoards(Shown):
         >>> data = hja.datasets.load_panel()
         >>> found = hja.by_group(data, by=np.where(np.arange(data.n_rows) < 200, "few", "many"))
         >>> found.board("few").loc["model-I", ["place_lower", "place_upper"]].tolist()
-        [1, 8]
+        [1, 6]
         >>> found.board("few", shrunken=True).loc["model-I", ["place_lower", "place_upper"]].tolist()
         [1, 4]
         """
@@ -317,7 +318,8 @@ class GroupBoards(Shown):
         pandas.DataFrame
             Columns item, group, place_all, place, difference (in log-odds), std_err, t, df, p_value and p_holm.
         """
-        found = deviations(self._found, self._working.observed, _numbered(self._working.group))
+        working = self._working
+        found = deviations(self._found, working.observed, _numbered(working.group), is_dispersed=working.is_dispersed)
         n_groups, n_items = found.estimate.shape
         names = [self.labels[g] for g in self._present]
         table = pd.DataFrame(
@@ -452,15 +454,15 @@ class GroupBoards(Shown):
 
     def _table_of_places(self) -> Table:
         moved = {(row.item, row.group) for row in self.moved.itertuples()}
-        columns = list(self.places.columns)[: _PRINTED + 1]
+        columns = list(self.places.columns)[: limits.PRINTED_GROUPS + 1]
         frame = self.places[columns].head(limits.PRINTED_ITEMS).astype(object)
         for column in columns[1:]:
             frame[column] = [
                 "-" if pd.isna(place) else f"{place}*" if (item, column) in moved else f"{place}"
                 for item, place in frame[column].items()
             ]
-        frame.columns = _short(columns, max(_WIDTH // len(columns) - 1, 4))
-        frame.index = pd.Index(shortened_apart(list(frame.index), 24), name="place (* differs)")
+        frame.columns = _short(columns, max((LINE_WIDTH - limits.ITEM_LETTERS) // len(columns) - 1, 4))
+        frame.index = pd.Index(shortened_apart(list(frame.index), limits.ITEM_LETTERS), name="place (* differs)")
         return Table(frame)
 
     def _table_of_tests(self) -> Table:

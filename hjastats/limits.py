@@ -155,8 +155,18 @@ FEW_CLUSTERS = 20
 FEWEST_PROMPTS = 8
 # Clusters of a judge below which those of its own parameters are: in 5 of 100 clusters they covered 0.92, in 10 of them 0.94.
 FEW_OF_A_JUDGE = 10
-# Groups that are ranked side by side.
+# Groups that are ranked side by side, those of a time that is cut without being asked, and those that are printed.
 MOST_GROUPS = 100
+FEW_PERIODS = 24
+PRINTED_GROUPS = 12
+# Letters of the name of an item beside its places.
+ITEM_LETTERS = 24
+# Comparisons up to which rows that stand for several are taken apart, so that tests over groups know them to be independent.
+REPEATED_ROWS = 1_000_000
+# Newton steps to a group's own scores, turns of the boards that borrow strength, and values of the heterogeneity.
+BOARD_STEPS = 50
+BOARD_TURNS = 10
+HETEROGENEITY_GRID = 160
 # Verdicts for every free parameter of a group from which its own estimate is near enough to normal to be combined with others; with
 # fewer, its likelihood is taken at the board that all groups agree on.
 OWN_PER_PARAMETER = 10

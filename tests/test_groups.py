@@ -299,3 +299,20 @@ def test_mt_bench_by_category_answers_for_all_eight(shared_data):
     assert 0.001 < found.tests["p_value"]["consensus"] < 0.03
     assert found.moved[["item", "group"]].to_numpy().tolist() == [["gpt-4", "reasoning"]]
     assert 0.2 < found.heterogeneity.sd < 0.5
+
+
+def test_a_row_of_weight_three_is_three_verdicts(drifting):
+    """Of rows without prompts, whose order then changes nothing but which signs are drawn."""
+    plain = replace(drifting, columns=drifting.columns[["month"]])
+    table = plain.to_frame().groupby(["judge", "first", "second", "outcome", "month"], as_index=False).size()
+    counted = hja.Comparisons.from_arrays(
+        *(table[name] for name in ("judge", "first", "second", "outcome", "size")),
+        counts=False,
+        columns=table[["month"]],
+    )
+    one, other = (hja.by_group(data, "month", model="ja", position="judge") for data in (plain, counted))
+    assert other.to_dict()["clusters"]["number"] == 4000
+    assert np.allclose(one.tests["statistic"], other.tests["statistic"], rtol=1e-4)
+    assert np.allclose(one.tests["p_value"], other.tests["p_value"], atol=0.05)
+    pairs = [found.differences.set_index(["item", "group"]).sort_index() for found in (one, other)]
+    assert np.allclose(pairs[0]["std_err"], pairs[1]["std_err"], rtol=0.1)

@@ -329,7 +329,8 @@ def run_groups(chosen: argparse.Namespace) -> None:
             n_jobs=chosen.jobs,
             progress=sys.stderr.isatty(),
         )
-        shown = _shrunken_boards(found) if chosen.shrunken else _folded(found)
+        # The last line says what to ask from Python.
+        shown = _shrunken_boards(found) if chosen.shrunken else _folded(str(found).rpartition("\n")[0])
         document = found.to_dict() if chosen.json else {}
     if chosen.json:
         print(json.dumps(document | {"warnings": sentences}, indent=1, allow_nan=False))

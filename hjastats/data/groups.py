@@ -21,8 +21,8 @@ from .roles import TIME_COLUMNS
 
 # Lengths of time, with the names pandas has for them, the shortest first.
 PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
-# Periods that are tried in turn where none is asked for, and how many of them still make a table.
-_TRIED, _FEW = ("month", "quarter", "year"), 24
+# Periods that are tried in turn where none is asked for.
+_TRIED = ("month", "quarter", "year")
 # Parts into which a number of many values is cut.
 _PARTS = 4
 # Seconds since 1970 up to the year 5138; beyond, they are milliseconds.
@@ -313,7 +313,7 @@ def _fewer(values: pd.Series, name: str) -> Grouping:
         ) from None
     for period in _TRIED:
         made = _periods(times, name, period)
-        if len(made.labels) <= _FEW:
+        if len(made.labels) <= limits.FEW_PERIODS:
             break
     return Grouping(made.code, made.labels, name, True, f"{many}: cut by {period}")
 

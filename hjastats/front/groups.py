@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -108,7 +108,7 @@ def by_group(
     model-I    1  1  1  1
     model-H    2  2  2  2
     >>> found.tests["p_value"].round(2).to_dict()["consensus"]
-    0.5
+    0.64
     """
     if model == "judgewise":
         raise OptionError(
@@ -117,6 +117,7 @@ def by_group(
     asked = {name: value for name, value in options.items() if name in _DOOR}
     reading = {name: value for name, value in options.items() if name not in _DOOR}
     data = _read(source, by, asked, reading)
+    data = _one_by_one(data) if Clusters.of_prompts(data, prompt) is None else data
     grouping = group_rows(data, by, breaks=breaks, quantiles=quantiles, period=period, labels=labels)
     clusters = Clusters.of_prompts(data, prompt)
     marks = {_GROUP: grouping.code, _CLUSTER: np.arange(data.n_rows) if clusters is None else clusters.code}
@@ -149,6 +150,14 @@ def _read(source: Any, by: Any, asked: dict[str, Any], reading: dict[str, Any]) 
         return read(source, **reading)
 
 
+def _one_by_one(data: Comparisons) -> Comparisons:
+    """A row for every comparison, which is independent of all others where there are no prompts."""
+    if not data.has_whole_weights or not data.n_rows < data.n_comparisons <= limits.REPEATED_ROWS:
+        return data
+    rows = data.subset(np.repeat(np.arange(data.n_rows), data.weight.astype(int)))
+    return replace(rows, weight=np.ones(rows.n_rows))
+
+
 def _is_names(by: Any) -> bool:
     return isinstance(by, list | tuple) and len(by) < 10
 
@@ -157,16 +166,16 @@ def _is_names(by: Any) -> bool:
 def _bar(total: int, progress: bool) -> Iterator[Any]:
     """A function that follows results as they come, on a bar that is seen if they take longer than two seconds."""
     if not progress:
-        yield lambda results: results
+        yield iter
         return
     from tqdm.auto import tqdm
 
     with tqdm(total=total, desc="groups", delay=limits.SILENT_SECONDS, leave=False) as bar:
 
-        def follow(results: Any) -> Iterator[Any]:
-            for result in results:
+        def follow(made: Iterable[Member]) -> Iterator[Member]:
+            for member in made:
                 bar.update()
-                yield result
+                yield member
 
         yield follow
 
@@ -281,7 +290,8 @@ def _working(overall: HJAResults, prompts: Clusters | None) -> Working:
         if judges.has_repeats and judges.n >= limits.FEW_CLUSTERS:
             own = judges
     name = "verdicts" if own.n == data.n_rows else "judges" if own.name == "judge" else "prompts"
-    return Working(fit, model.observations, data.columns[_GROUP].to_numpy(int), own, name)
+    is_dispersed = overall.cov_type != "nonrobust" or own.has_repeats
+    return Working(fit, model.observations, data.columns[_GROUP].to_numpy(int), own, name, is_dispersed)
 
 
 @dataclass(frozen=True)
@@ -307,7 +317,6 @@ def _boards(
     found = Fluctuation.of(working.fit, working.observed, _present(working.group), working.clusters)
     present = np.unique(working.group)
     scale, n_items = _Scaled.of(overall.fit), len(overall.model.items)
-    is_robust = overall.cov_type != "nonrobust" or working.clusters.has_repeats
     labels = working.observed.data.columns[_CLUSTER].to_numpy()
     codes_of = pd.Series(working.clusters.code, labels)[~pd.Index(labels).duplicated()]
     own: list[Own | None] = []
@@ -331,7 +340,7 @@ def _boards(
     # What a cluster contributes to a population is its judges' business.
     is_sample = overall.fit.layout.structure.kind == Sampled.kind
     are_shared = not found.is_nested and working.name == "prompts" and not is_sample
-    dispersion = Dispersion.of(found) if is_robust else None
+    dispersion = Dispersion.of(found) if working.is_dispersed else None
     evidence = group_scores(
         working.fit,
         working.observed,

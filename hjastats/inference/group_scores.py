@@ -29,10 +29,10 @@ from .heterogeneity import Heterogeneity, shrunken
 _NODES = ((-np.sqrt(3.0), 1.0 / 6.0), (0.0, 4.0 / 6.0), (np.sqrt(3.0), 1.0 / 6.0))
 # Information about every contrast that is added where verdicts leave some open: a standard deviation of 100.
 _BARELY = 1e-4
-# Newton steps to a group's own scores, the longest of them, and the information below which one of these runs to infinity.
-_STEPS, _STRIDE, _OPEN = 50, 2.0, 1e-2
-# Turns, and the largest change of a score, in log-odds, that ends them.
-_TURNS, _SETTLED = 10, 3e-3
+# The longest Newton step to a group's own scores, and the information below which one of these runs to infinity.
+_STRIDE, _OPEN = 2.0, 1e-2
+# The largest change of a score, in log-odds, that ends the turns.
+_SETTLED = 3e-3
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def group_scores(
     spread = np.zeros((n_groups, p, p))
     count = clusters if are_shared and n_groups * p <= limits.JOINT_SCORES else None
     result = None
-    for _ in range(_TURNS if cells else 1):
+    for _ in range(limits.BOARD_TURNS if cells else 1):
         for g, some in cells.items():
             gradient, information = _averaged(common, some, boards[g], spread[g])
             covariance = np.linalg.inv(information + _BARELY * np.eye(p))
@@ -197,7 +197,7 @@ def held_scores(
     p = len(common.layout.items) - 1
     for hold in (0.0, ridge):
         board = in_centred_basis(common.parts.mu[None])[0]
-        for _ in range(_STEPS):
+        for _ in range(limits.BOARD_STEPS):
             gradient, information = _averaged(common, cells, board, np.zeros((p, p)))
             information = information + hold * np.eye(p)
             if np.linalg.eigvalsh(information)[0] < _OPEN:
@@ -275,11 +275,13 @@ class Deviations:
     df: np.ndarray
 
 
-def deviations(found: Fluctuation, observed: Observations, group: np.ndarray) -> Deviations:
+def deviations(
+    found: Fluctuation, observed: Observations, group: np.ndarray, *, is_dispersed: bool = True
+) -> Deviations:
     """Of every item in every group.
 
     Clusters that lie in one group each give the dispersion: of the group, or of all where the group has few. Clusters with rows in
-    several groups give the variance of the difference itself.
+    several groups give the variance of the difference itself. Without dispersion it is that of the model.
     """
     rows = movements_of(found.fit, "mu")[1]
     mu, n_groups = found.movements(rows), found.n_groups
@@ -305,7 +307,9 @@ def deviations(found: Fluctuation, observed: Observations, group: np.ndarray) ->
             ratio[g] = squares * (found.n_clusters / (found.n_clusters - 1.0)) / variance[g]
     estimate[seldom(observed, group)] = np.nan
     df = np.full((n_groups, n_items), found.n_clusters - 1.0)
-    if found.is_nested:
+    if not is_dispersed:
+        ratio, df = np.ones_like(ratio), np.full_like(df, np.inf)
+    elif found.is_nested:
         free = np.maximum(count - 1.0, 0.0)
         together = np.nansum(free[:, None] * ratio, axis=0) / max(free.sum(), 1.0)
         few = count < limits.OWN_DISPERSION

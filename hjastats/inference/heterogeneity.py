@@ -17,10 +17,12 @@ from functools import cached_property
 
 import numpy as np
 
+from .. import limits
+
 # Largest standard deviation of a score over groups, in log-odds, that is thought of.
 LARGEST = 5.0
-# Values of t, and the fall of the log-likelihood beyond which there are none.
-_GRID, _FALL = 160, 12.0
+# Fall of the log-likelihood beyond which values of t are ruled out.
+_FALL = 12.0
 
 
 @dataclass(frozen=True)
@@ -119,8 +121,8 @@ class _Given:
         value = np.array([self.loglike(t) for t in rough])
         possible = np.flatnonzero(value > value.max() - _FALL)
         low, high = rough[max(possible[0] - 1, 0)], rough[min(possible[-1] + 1, len(rough) - 1)]
-        step = (high - low) / _GRID
-        return low + step * (0.5 + np.arange(_GRID))
+        step = (high - low) / limits.HETEROGENEITY_GRID
+        return low + step * (0.5 + np.arange(limits.HETEROGENEITY_GRID))
 
     def groups(self, t2: float, mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Means (n_groups, p) and covariances (n_groups, p, p) of the boards at a t."""
