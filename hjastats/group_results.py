@@ -30,6 +30,7 @@ from .looks import Piece, Shown, Table, Title, Warned
 from .model.tangent import from_centred_basis
 from .results import HJAResults
 from .show.groups import GroupPlots
+from .show.report.groups import groups_page, groups_section
 from .words import LINE_WIDTH, and_more, counted, p_value, quoted, shortened_apart, told_p
 from .writing import text_or_file
 
@@ -248,7 +249,7 @@ class GroupBoards(Shown):
         >>> found.board("few").loc["model-I", ["place_lower", "place_upper"]].tolist()
         [1, 6]
         >>> found.board("few", shrunken=True).loc["model-I", ["place_lower", "place_upper"]].tolist()
-        [1, 4]
+        [1, 3]
         """
         known = ["all", *self.labels]
         if group not in known:
@@ -522,12 +523,17 @@ class GroupBoards(Shown):
             Where to write it; without, the page is returned.
         title : str, optional
         """
-        from .show.report.groups import groups_page
+        return text_or_file(groups_page(*self._for_pages, title), path)
 
+    def section(self) -> str:
+        """What is on that page as HTML that can stand in any other; it needs no script."""
+        return groups_section(*self._for_pages)
+
+    @property
+    def _for_pages(self) -> tuple[dict[str, Any], dict[str, pd.DataFrame], dict[str, pd.DataFrame], GroupPlots]:
         boards = {label: self.board(label) for label in ["all", *self.results]}
         shrunk = {self.labels[g]: self.board(self.labels[g], shrunken=True) for g in self._present}
-        page = groups_page(self.to_dict(), boards, shrunk, self.plot, title)
-        return text_or_file(page, path)
+        return self.to_dict(), boards, shrunk, self.plot
 
 
 def _short(labels: list[str], width: int) -> list[str]:
@@ -681,7 +687,7 @@ def compare_rankings(
     items = [item for item in old.model.items if item in new.model.items]
     if len(items) < 2:
         raise OptionError(f"the two results have {counted(len(items), 'item')} in common: expected at least two.")
-    ways = None if paired is False else _in_common(old.model.comparisons, new.model.comparisons, prompt)
+    ways = None if paired is False else _in_common(old, new, prompt)
     if paired and ways is None:
         raise OptionError("paired=True needs prompts, or rows, that both results have: these have none in common.")
     sides = [_on_items(result.fit, items) for result in (old, new)]
@@ -717,8 +723,14 @@ def _moves_table(items: list[str], old: np.ndarray, new: np.ndarray, found: Move
     return table.sort_values("p_value", kind="stable")
 
 
-def _in_common(old: Comparisons, new: Comparisons, prompt: str | None) -> tuple[Clusters, Clusters, str] | None:
-    """Clusters of the two, numbered alike, and what they are; None if they share nothing that can be seen."""
+def _in_common(one: HJAResults, other: HJAResults, prompt: str | None) -> tuple[Clusters, Clusters, str] | None:
+    """Clusters of the two, numbered alike, and what they are; None if they share nothing that can be seen.
+
+    What a prompt contributes to a population, or to anchored scores, is not known.
+    """
+    old, new = one.model.comparisons, other.model.comparisons
+    if old is None or new is None or {type(one.fit), type(other.fit)} != {Fit}:
+        return None
     ways = [Clusters.of_prompts(data, prompt) for data in (old, new)]
     if all(
         way is not None and way.name is not None and way.name in data.columns

@@ -108,35 +108,35 @@ for _question, _text in (
         "size",
         f"{_text} over {TEN}" if _question == "consensus" else f"{_text}, the same panels",
         n=2000,
-        n_quick=60,
+        n_quick=20,
     )(_rejects(_ten_prompts, _question))
-claim("G1", "size", "scores have no trend over the groups, the same panels", n=2000, n_quick=60)(
+claim("G1", "size", "scores have no trend over the groups, the same panels", n=2000, n_quick=20)(
     _rejects(_ten_prompts, "consensus", "trend_p_value")
 )
-claim("G1", "size", "scores agree over 8 groups that share 60 prompts", n=2000, n_quick=60)(
+claim("G1", "size", "scores agree over 8 groups that share 60 prompts", n=2000, n_quick=20)(
     _rejects(_shared_prompts, "consensus")
 )
-claim("G1", "size", "scores agree over 8 groups of 300 verdicts without prompts", n=2000, n_quick=60)(
+claim("G1", "size", "scores agree over 8 groups of 300 verdicts without prompts", n=2000, n_quick=20)(
     _rejects(_no_prompts, "consensus")
 )
-claim("G1", "size", "scales of the scores agree, the same", n=2000, n_quick=60)(_rejects(_no_prompts, "scale"))
+claim("G1", "size", "scales of the scores agree, the same", n=2000, n_quick=20)(_rejects(_no_prompts, "scale"))
 claim(
     "G1",
     "size",
     "scores agree over 8 groups of 10 prompts, one item mostly compared in one of them",
     n=2000,
-    n_quick=60,
+    n_quick=20,
 )(_rejects(_uneven, "consensus"))
 
 
-@claim("G2", "size", f"the score of an item agrees over {TEN}", n=2000, n_quick=60)
+@claim("G2", "size", f"the score of an item agrees over {TEN}", n=2000, n_quick=20)
 def items(rng: np.random.Generator) -> Told:
     tests = _tests(_ten_prompts(rng), int(rng.integers(1 << 31)))[0]
     p = tests.items()["p_value"].to_numpy()
     return float((p < 0.05).sum()), float(len(p))
 
 
-@claim("G2", "size", "the sensitivity, and the position effect, of a judge agree, the same panels", n=2000, n_quick=60)
+@claim("G2", "size", "the sensitivity, and the position effect, of a judge agree, the same panels", n=2000, n_quick=20)
 def judges(rng: np.random.Generator) -> Told:
     tests = _tests(_ten_prompts(rng), int(rng.integers(1 << 31)))[0]
     p = np.concatenate([tests.judges(kind)["p_value"].to_numpy() for kind in ("sensitivity", "position")])
@@ -150,19 +150,19 @@ def _p_values(data: hja.Comparisons) -> np.ndarray:
     return np.asarray(2.0 * t.sf(np.abs(found.estimate / found.std_err), found.df)).ravel()
 
 
-@claim("G2", "size", "an item in a group is as in all other groups, the same panels", n=2000, n_quick=60)
+@claim("G2", "size", "an item in a group is as in all other groups, the same panels", n=2000, n_quick=20)
 def differences(rng: np.random.Generator) -> Told:
     p = _p_values(_ten_prompts(rng))
     return float((p < 0.05).sum()), float(len(p))
 
 
-@claim("G2", "size", "the same with 60 prompts in all groups", n=1000, n_quick=40)
+@claim("G2", "size", "the same with 60 prompts in all groups", n=1000, n_quick=20)
 def shared_differences(rng: np.random.Generator) -> Told:
     p = _p_values(_shared_prompts(rng))
     return float((p < 0.05).sum()), float(len(p))
 
 
-@claim("G2", "false alarms", "some item is said to differ in some group (Holm), panels of G1", n=2000, n_quick=60)
+@claim("G2", "false alarms", "some item is said to differ in some group (Holm), panels of G1", n=2000, n_quick=20)
 def movers(rng: np.random.Generator) -> Told:
     return float(holm(_p_values(_ten_prompts(rng))).min() < 0.05), 1.0
 
@@ -171,26 +171,26 @@ def _apart(rng: np.random.Generator, sd: float) -> np.ndarray:
     return rng.normal(0.0, sd, (N_GROUPS, len(MU)))
 
 
-@claim("G3", "power", "scores that differ between groups with sd 0.5, panels of G1", n=500, n_quick=30)
+@claim("G3", "power", "scores that differ between groups with sd 0.5, panels of G1", n=500, n_quick=15)
 def power_of_scores(rng: np.random.Generator) -> Told:
     return _rejects(lambda rng: _ten_prompts(rng, apart=_apart(rng, 0.5)), "consensus")(rng)
 
 
-@claim("G3", "power", "an item that rises by 1.5 from the first group to the last: its trend", n=500, n_quick=30)
+@claim("G3", "power", "an item that rises by 1.5 from the first group to the last: its trend", n=500, n_quick=15)
 def power_of_trend(rng: np.random.Generator) -> Told:
     apart = np.outer(PLACES / (N_GROUPS - 1.0), 1.5 * (np.arange(len(MU)) == 2))
     tests = _tests(_ten_prompts(rng, apart=apart), int(rng.integers(1 << 31)))[0]
     return float(tests.items()["trend_p_value"].iloc[2] < 0.05), 1.0
 
 
-@claim("G3", "power", "the one judge whose position effect is 1.5 higher from group 5 on (drift)", n=500, n_quick=30)
+@claim("G3", "power", "the one judge whose position effect is 1.5 higher from group 5 on (drift)", n=500, n_quick=15)
 def power_of_drift(rng: np.random.Generator) -> Told:
     data = _ten_prompts(rng, position=1.5 * (PLACES > 3))
     p = _tests(data, int(rng.integers(1 << 31)))[0].judges("position")["p_value"].to_numpy()
     return float(holm(p)[0] < 0.05), 1.0
 
 
-@claim("G3", "power", "the one judge that follows the items no longer from group 5 on (drift)", n=500, n_quick=30)
+@claim("G3", "power", "the one judge that follows the items no longer from group 5 on (drift)", n=500, n_quick=15)
 def power_of_sensitivity(rng: np.random.Generator) -> Told:
     data = _ten_prompts(rng, sensitivity=1.0 * (PLACES < 4))
     p = _tests(data, int(rng.integers(1 << 31)))[0].judges("sensitivity")["p_value"].to_numpy()
@@ -231,7 +231,7 @@ def _boards(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return error, std_err, np.array(apart), found.interval()
 
 
-@claim("G4", "coverage", f"shrunken scores of {SPARSE}", n=1000, n_quick=25)
+@claim("G4", "coverage", f"shrunken scores of {SPARSE}", n=1000, n_quick=10)
 def shrunken_coverage(rng: np.random.Generator) -> Told:
     error, std_err, _, _ = _boards(rng)
     return covered(error.ravel(), std_err.ravel(), 0.0)
@@ -242,7 +242,7 @@ def shrunken_coverage(rng: np.random.Generator) -> Told:
     "ratio",
     "their mean squared error, in that of separate fits (with ridge 0.1 where these have none)",
     n=500,
-    n_quick=25,
+    n_quick=10,
     band=(0.0, 0.5),
 )
 def shrunken_error(rng: np.random.Generator) -> Told:
@@ -250,7 +250,7 @@ def shrunken_error(rng: np.random.Generator) -> Told:
     return float(np.square(error).mean()), float(apart.mean())
 
 
-@claim("G4", "coverage", "the interval of the heterogeneity, the same panels", n=1000, n_quick=25, band=(0.93, 0.98))
+@claim("G4", "coverage", "the interval of the heterogeneity, the same panels", n=1000, n_quick=10)
 def heterogeneity(rng: np.random.Generator) -> Told:
     low, high = _boards(rng)[3]
     return float(low <= 0.3 <= high), 1.0
@@ -280,19 +280,19 @@ def _moved(rng: np.random.Generator, *, are_shared: bool) -> np.ndarray:
     "size",
     "an item did not move between two results about 60 prompts each (compare_rankings)",
     n=2000,
-    n_quick=50,
+    n_quick=20,
 )
 def independent(rng: np.random.Generator) -> Told:
     p = _moved(rng, are_shared=False)[:-1]
     return float((p < 0.05).sum()), float(len(p))
 
 
-@claim("G5", "size", "the same where both are about the same prompts", n=2000, n_quick=50)
+@claim("G5", "size", "the same where both are about the same prompts", n=2000, n_quick=20)
 def paired(rng: np.random.Generator) -> Told:
     p = _moved(rng, are_shared=True)[:-1]
     return float((p < 0.05).sum()), float(len(p))
 
 
-@claim("G5", "size", "no item moved, the same prompts: the joint test", n=2000, n_quick=50)
+@claim("G5", "size", "no item moved, the same prompts: the joint test", n=2000, n_quick=20)
 def paired_jointly(rng: np.random.Generator) -> Told:
     return float(_moved(rng, are_shared=True)[-1] < 0.05), 1.0
