@@ -14,7 +14,6 @@ import pandas as pd
 from scipy import stats
 
 from . import limits
-from .data.comparisons import Comparisons
 from .data.groups import Grouping
 from .diagnostics.adjusted import holm
 from .errors import OptionError
@@ -401,7 +400,7 @@ class GroupBoards(Shown):
         if moved.empty:
             return True, f"Groups differ in their scores ({told}), but no single item in one group does so clearly."
         named = [
-            f"{row.item!r} in {row.group} ({row.difference:+.2f}, place {row.place:.0f} instead of {row.place_all})"
+            f"{row.item!r} in {row.group} ({row.difference:+.2f}{_place(row.place, row.place_all)})"
             for row in moved.head(_NAMED).itertuples()
         ]
         clearest = and_more(named, _NAMED)
@@ -553,6 +552,10 @@ def _short(labels: list[str], width: int) -> list[str]:
     shared = re.sub(r"\w*$", "", own[0][:alike])
     rest = [label if label == "all" else label.removeprefix(shared) for label in labels]
     return rest if max(map(len, rest)) <= width else shortened_apart(labels, width)
+
+
+def _place(own: float, of_all: float) -> str:
+    return "" if own == of_all or np.isnan(own) else f", place {own:.0f} instead of {of_all:.0f}"
 
 
 def _are(n: int) -> str:
