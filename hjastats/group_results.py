@@ -399,9 +399,10 @@ class GroupBoards(Shown):
             return False, f"Groups are not seen to differ in their scores ({told})."
         if moved.empty:
             return True, f"Groups differ in their scores ({told}), but no single item in one group does so clearly."
+        columns = ["item", "group", "difference", "place", "place_all"]
         named = [
-            f"{row.item!r} in {row.group} ({row.difference:+.2f}{_place(row.place, row.place_all)})"
-            for row in moved.head(_NAMED).itertuples()
+            f"{item!r} in {group} ({difference:+.2f}{_place(own, of_all)})"
+            for item, group, difference, own, of_all in moved.head(_NAMED)[columns].itertuples(index=False)
         ]
         clearest = and_more(named, _NAMED)
         if p >= LEVEL:
@@ -632,7 +633,7 @@ class RankingMoves(Shown):
     @property
     def sentences(self) -> list[str]:
         """It in words."""
-        joint = f"chi2({self.df}) = {self.statistic:.1f}, {told_p(self.p_value)}"
+        joint = f"Wald statistic {self.statistic:.1f} for {self.df} differences, {told_p(self.p_value)}"
         shifted = int((self.table["old_place"] != self.table["new_place"]).sum())
         where = f"{shifted} of {len(self.table)} items change their place"
         if self.moved:
@@ -701,7 +702,10 @@ def compare_rankings(
             for result, own, (_, _, rows) in zip((old, new), ways[:2], sides, strict=True)
         ]
         between = moved[0].T @ moved[1]
-    found = moves(sides[0][0], sides[1][0], sides[0][1], sides[1][1], between)
+    counts = [result.fit.choice.facts.get("n_groups", np.inf) - 1.0 for result in (old, new)]
+    found = moves(
+        sides[0][0], sides[1][0], sides[0][1], sides[1][1], between, df=sum(counts) if ways is None else min(counts)
+    )
     table = _moves_table(items, sides[0][0], sides[1][0], found)
     only = [sorted(set(a.model.items) - set(b.model.items)) for a, b in ((old, new), (new, old))]
     return RankingMoves(table, found.statistic, found.df, found.joint_p_value, "" if ways is None else ways[2], *only)

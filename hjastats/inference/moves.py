@@ -31,9 +31,16 @@ class Moves:
 
 
 def moves(
-    old: np.ndarray, new: np.ndarray, old_errors: np.ndarray, new_errors: np.ndarray, between: np.ndarray | None = None
+    old: np.ndarray,
+    new: np.ndarray,
+    old_errors: np.ndarray,
+    new_errors: np.ndarray,
+    between: np.ndarray | None = None,
+    df: float = np.inf,
 ) -> Moves:
     """Compare scores (n_items,) with covariances (n_items, n_items), and that between the two where they share verdicts.
+
+    Covariances with so many degrees of freedom, of clusters, make t statistics and Hotelling's T squared.
 
     Examples
     --------
@@ -54,6 +61,10 @@ def moves(
     values, vectors = np.linalg.eigh(variance)
     some = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
     statistic = float(np.sum((vectors[:, some].T @ difference) ** 2 / values[some]))
-    df = int(some.sum())
-    p_value = float(stats.chi2.sf(statistic, df)) if df else 1.0
-    return Moves(difference, error, z, 2.0 * stats.norm.sf(np.abs(z)), statistic, df, p_value)
+    p = int(some.sum())
+    left = df - p + 1.0
+    if p == 0 or left < 1.0:
+        p_value = 1.0 if p == 0 else np.nan
+    else:
+        p_value = float(stats.chi2.sf(statistic, p) if np.isinf(df) else stats.f.sf(statistic * left / df / p, p, left))
+    return Moves(difference, error, z, 2.0 * stats.t.sf(np.abs(z), df), statistic, p, p_value)
