@@ -20,6 +20,8 @@ from .errors import (
     SizeError,
 )
 from .front.door import fit
+from .front.groups import by_group
+from .group_results import GroupBoards, compare_rankings
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel, anchor
 from .partition import JudgeTree, partition
 from .persistence import load_results
@@ -37,6 +39,7 @@ __all__ = [
     "Comparisons",
     "ContrastError",
     "CovarianceWarning",
+    "GroupBoards",
     "HJAModel",
     "HJAResults",
     "IdentificationError",
@@ -55,7 +58,9 @@ __all__ = [
     "SizeError",
     "TraitResults",
     "anchor",
+    "by_group",
     "compare",
+    "compare_rankings",
     "datasets",
     "fit",
     "load_results",

@@ -155,6 +155,31 @@ FEW_CLUSTERS = 20
 FEWEST_PROMPTS = 8
 # Clusters of a judge below which those of its own parameters are: in 5 of 100 clusters they covered 0.92, in 10 of them 0.94.
 FEW_OF_A_JUDGE = 10
+# Groups that are ranked side by side, those of a time that is cut without being asked, and those that are printed.
+MOST_GROUPS = 100
+FEW_PERIODS = 24
+PRINTED_GROUPS = 12
+# Letters of the name of an item beside its places.
+ITEM_LETTERS = 24
+# Comparisons up to which rows that stand for several are taken apart, so that tests over groups know them to be independent.
+REPEATED_ROWS = 1_000_000
+# Newton steps to a group's own scores, turns of the boards that borrow strength, and values of the heterogeneity.
+BOARD_STEPS = 50
+BOARD_TURNS = 10
+HETEROGENEITY_GRID = 160
+# Verdicts for every free parameter of a group from which its own estimate is near enough to normal to be combined with others; with
+# fewer, its likelihood is taken at the board that all groups agree on.
+OWN_PER_PARAMETER = 10
+# Clusters of a group from which its dispersion is its own; with fewer it is that of all groups.
+OWN_DISPERSION = 20
+# Parameters of a kind in all groups up to which they are tested together: the covariance of 2,000 takes a second.
+STACKED = 2000
+# Scores of all groups up to which covariances between groups that share prompts are counted in shrunken boards.
+JOINT_SCORES = 1200
+# Clusters beyond which independent ones are put together for tests over groups, and draws of their signs: a p-value of 5% has a
+# Monte-Carlo error of 0.5%.
+SIGNED_CLUSTERS = 2000
+SIGNS = 1999
 # Characters of a name of an item: longer texts are answers. Characters and levels of parentheses of a contrast string.
 LONGEST_NAME = 200
 # Rows of a sheet among which the first that is not empty holds the names of the columns.

@@ -88,6 +88,13 @@ def hostile_tree(data):
 
 
 @cache
+def hostile_groups():
+    data = hostile_fit().model.comparisons
+    group = np.array([HOSTILE["model-I"], HOSTILE["judge-1"]], dtype=object)[np.arange(data.n_rows) // 3100]
+    return hja.by_group(replace(data, columns=data.columns.assign(**{HOSTILE["model-H"]: group})), HOSTILE["model-H"])
+
+
+@cache
 def hostile_anchor():
     data = hostile_fit().model.comparisons
     columns = data.columns.assign(prompt=np.arange(data.n_rows) // 4)
@@ -137,6 +144,10 @@ OBJECTS = {
     "worth": lambda fit: hostile_anchor().worth,
     "tracking": lambda fit: hostile_anchor().tracking,
     "rectified": lambda fit: hostile_anchor().rectified(),
+    "groups": lambda fit: hostile_groups(),
+    "heterogeneity": lambda fit: hostile_groups().heterogeneity,
+    "figures of groups": lambda fit: hostile_groups().plot,
+    "two rankings": lambda fit: hja.compare_rankings(fit, fit.model.with_rank(0).fit()),
     "summary": lambda fit: fit.summary(),
     "summary2": lambda fit: fit.summary2(),
 }

@@ -19,12 +19,15 @@ from .. import datasets
 from ..data.arrays import generator
 from ..data.comparisons import Comparisons
 from ..data.grades import number_of_grades
+from ..data.groups import PERIODS
 from ..errors import IdentificationError, spelled
 from ..front.asked import AUTO, SAMPLE, Asked, Chosen
 from ..front.door import ENTER, of_judges
 from ..front.graded import say_grades
+from ..front.groups import by_group
 from ..front.reading import linked
 from ..front.search import possible_positions
+from ..group_results import GroupBoards
 from ..inference.decisions import SCALES, places
 from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
@@ -299,6 +302,70 @@ def _write(text: str, path: str) -> None:
     print(f"wrote {path}")
 
 
+# groups
+
+
+def add_groups(parser: argparse.ArgumentParser) -> None:
+    """Data, groups, model and output."""
+    options.add_data(parser)
+    group = parser.add_argument_group("groups")
+    group.add_argument(
+        "--by",
+        nargs="+",
+        required=True,
+        metavar="COLUMN",
+        help="columns, or metadata of judges or items, whose labels are groups",
+    )
+    group.add_argument(
+        "--breaks", nargs="+", type=options.finite, metavar="X", help="cut a number: a group begins at each"
+    )
+    group.add_argument("--quantiles", type=int, metavar="N", help="cut a number into N equal parts")
+    group.add_argument("--period", choices=tuple(PERIODS), help="cut times")
+    group.add_argument("--labels", nargs="+", metavar="NAME", help="names of the groups that --breaks makes")
+    group.add_argument(
+        "--shrunken", action="store_true", help="boards that borrow strength from the other groups, in place of tests"
+    )
+    options.add_model(parser)
+    group = parser.add_argument_group("output")
+    group.add_argument("--jobs", type=options.processes, default=1, metavar="N", help="parallel processes (default 1)")
+    group.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    group.add_argument("-o", "--output", metavar="FILE", help=f"write it as {', '.join(GROUPS)}, by the ending")
+
+
+def run_groups(chosen: argparse.Namespace) -> None:
+    """Fit the groups, and print boards side by side and whether they differ."""
+    write = _by_ending(GROUPS, chosen.output)
+    if chosen.output is not None:
+        check_target(chosen.output)
+    if chosen.target:
+        raise options.UsageError("--target anchors one ranking; groups takes none.")
+    cuts = {name: getattr(chosen, name) for name in ("breaks", "quantiles", "period", "labels")}
+    with said(chosen) as sentences:
+        found = by_group(
+            options.read(chosen),
+            chosen.by[0] if len(chosen.by) == 1 else chosen.by,
+            **cuts,
+            **options.door(chosen),
+            n_jobs=chosen.jobs,
+            progress=sys.stderr.isatty(),
+        )
+        # The last line says what to ask from Python.
+        shown = _shrunken_boards(found) if chosen.shrunken else _folded(str(found).rpartition("\n")[0])
+        document = found.to_dict() if chosen.json else {}
+    if chosen.json:
+        print(json.dumps(document | {"warnings": sentences}, indent=1, allow_nan=False))
+    else:
+        print(choices_text(found.overall.choices), end="\n\n")
+        print(shown)
+    if write is not None:
+        _write(write(found), chosen.output)
+
+
+def _shrunken_boards(found: GroupBoards) -> str:
+    boards = {label: found.board(label, shrunken=True) for label in map(str, found.shrunken)}
+    return "\n\n".join(f"{label}\n{ranking_text(board, len(board))}" for label, board in boards.items())
+
+
 # plan
 
 
@@ -370,6 +437,11 @@ BOARDS: dict[str, Callable[[Any], str]] = {
     ".md": lambda board: board.to_markdown(),
     ".tex": lambda board: board.to_latex(),
     ".html": lambda board: board.to_html(),
+}
+GROUPS: dict[str, Callable[[Any], str]] = {
+    ".html": lambda found: found.report(),
+    ".json": lambda found: found.to_json(),
+    ".csv": lambda found: found.differences.to_csv(index=False),
 }
 PLANS: dict[str, Callable[[Any], str]] = {
     ".csv": lambda asked: asked.to_csv(),
@@ -496,6 +568,16 @@ COMMANDS = {
         add_leaderboard,
         run_leaderboard,
         "Example:\n  hjastats leaderboard verdicts.csv --scale elo -o board.md",
+    ),
+    "groups": Command(
+        "rankings by category, version or month, and whether they really differ",
+        "Choose one model for all verdicts, fit it to every group, and say whether groups differ, where, and who moves.",
+        add_groups,
+        run_groups,
+        "Examples:\n"
+        "  hjastats groups verdicts.csv --by category\n"
+        "  hjastats groups verdicts.csv --by time --period month -o months.html\n"
+        "  hjastats groups verdicts.csv --by length --quantiles 4 --shrunken",
     ),
     "plan": Command(
         "what to ask next, and whether it is enough",

@@ -25,6 +25,7 @@ Rank items from pairwise verdicts of several judges, with inference.
   hjastats fit verdicts.csv                   rank the items of a file, with the model its data ask for
   hjastats compare verdicts.csv               the models it was chosen from
   hjastats report verdicts.csv -o report.html a page to send around
+  hjastats groups verdicts.csv --by category  rankings of groups, and whether they differ
   hjastats COMMAND --help                     all options of a command
 """
 # By which users say how many threads there are to be.

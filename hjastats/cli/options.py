@@ -315,21 +315,24 @@ def fit(options: argparse.Namespace, data: Comparisons) -> HJAResults:
         return _anchored(options, data)
     if options.items or options.interactions or options.random or options.unlinked != "refuse":
         return _of_traits(options, data)
-    return fit_by_rules(
-        data,
-        rank=_rank(options.rank),
-        model=options.model,
-        criterion=options.criterion,
-        judges=options.judges,
-        cov_type="HC0" if options.robust else AUTO,
-        groups=options.cluster,
-        ridge=AUTO if options.ridge is None else options.ridge,
-        exog=_covariates(options.covariate),
-        weights=None if options.balance is None else {options.balance: "equal"},
-        seed=options.seed,
-        progress=sys.stderr.isatty(),
+    return fit_by_rules(data, **door(options), progress=sys.stderr.isatty())
+
+
+def door(options: argparse.Namespace) -> dict[str, Any]:
+    """Arguments of hjastats.fit about the model."""
+    return {
+        "rank": _rank(options.rank),
+        "model": options.model,
+        "criterion": options.criterion,
+        "judges": options.judges,
+        "cov_type": "HC0" if options.robust else AUTO,
+        "groups": options.cluster,
+        "ridge": AUTO if options.ridge is None else options.ridge,
+        "exog": _covariates(options.covariate),
+        "weights": None if options.balance is None else {options.balance: "equal"},
+        "seed": options.seed,
         **terms(options),
-    )
+    }
 
 
 def _anchored(options: argparse.Namespace, data: Comparisons) -> HJAResults:
@@ -394,6 +397,8 @@ def _named_columns(options: argparse.Namespace) -> list[tuple[str, str]]:
     named = [("keep", name) for name in options.keep or []] + [("exog", name) for name in covariates]
     others = {"groups": vars(options).get("cluster"), "weights": vars(options).get("balance")}
     others |= {name: vars(options).get(name) for name in ("asked_in", "asked_with")}
+    if not (options.judge_metadata or options.item_metadata):
+        named += [("by", name) for name in vars(options).get("by", ()) if name != "judge"]
     return named + [(argument, name) for argument, name in others.items() if name is not None]
 
 

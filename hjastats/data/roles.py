@@ -69,6 +69,8 @@ WINS_COLUMNS = (
     *(("win", "loss"), ("wins", "losses"), ("won", "lost")),
 )
 PROMPT_COLUMNS = ("question_id", "prompt_id", "prompt", "instruction", "uid")
+# Says when a verdict was given.
+TIME_COLUMNS = ("time", "timestamp", "tstamp", "datetime", "date", "created_at", "judged_at", "month")
 # Says from which of several files a row is.
 FILE = "file"
 _NUMBERED = re.compile(r"(.*?)[\s_.-]?([a-p]|\d)")

@@ -12,6 +12,7 @@ from .. import limits
 from ..data.asking import chances, n_rounds
 from ..data.comparisons import Comparisons
 from ..data.grades import points_of_scale
+from ..data.groups import time_column
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
 from ..fitted import Fit, Observations
@@ -113,6 +114,11 @@ def find(fit: Fit, observed: Observations) -> Findings:
     return Findings(found)
 
 
+def _when(time: str | None) -> str:
+    """Where to see when something changed."""
+    return "" if time is None else f" hja.by_group(data, by={time!r}, period='month') shows when."
+
+
 def findings_of_data(data: Comparisons) -> list[Finding]:
     """What the data say, whatever the model."""
     doubts = [Finding("reading", True, f"When reading, {doubt}") for doubt in data.doubts]
@@ -121,11 +127,12 @@ def findings_of_data(data: Comparisons) -> list[Finding]:
 
 def _misfit(fit: Fit, observed: Observations) -> list[Finding]:
     """What the model takes for granted: independent judges, verdicts that vary as it says, nothing that changes."""
-    alike, fitting, stable = redundancy(fit, observed), goodness_of_fit(fit, observed), stability(fit, observed)
+    time = time_column(observed.data)
+    alike, fitting, stable = redundancy(fit, observed), goodness_of_fit(fit, observed), stability(fit, observed, time)
     return [
         Finding("redundancy", alike.is_warning, alike.text),
         Finding("goodness of fit", fitting.is_warning, fitting.text),
-        Finding("stability", stable.is_warning, stable.text),
+        Finding("stability", stable.is_warning, stable.text + _when(time) * stable.is_warning),
     ]
 
 
