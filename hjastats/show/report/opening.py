@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 
 from ...data.comparisons import Comparisons
 from ...words import and_more, counted
-from ..plots.ranking import group_letters
 
 # Items named in a sentence before the rest is counted.
 NAMED = 5
@@ -71,3 +72,17 @@ def _listed(names: list[str]) -> str:
     if len(names) > NAMED:
         return and_more(names, NAMED)
     return " and ".join(", ".join(names).rsplit(", ", 1))
+
+
+def group_letters(text: str) -> list[str]:
+    """Every letter or number of a text such as "yz(27-29)".
+
+    Examples
+    --------
+    >>> group_letters("yz(27-29)(31)")
+    ['y', 'z', '27', '28', '29', '31']
+    """
+    found: list[str] = []
+    for letter, first, last in re.findall(r"([a-z])|\((\d+)(?:-(\d+))?\)", text):
+        found += [letter] if letter else [str(number) for number in range(int(first), int(last or first) + 1)]
+    return found
