@@ -213,6 +213,13 @@ PRINTED_ITEMS = 60
 PRINTED_LABELS = 20
 FIGURE_ROWS = 60
 
+# Items of which a page holds the errors of all pairs to compare any two, pairs that it lists for download, rows of its tables, and
+# numbers it holds of the judges' own scores: together less than a megabyte.
+PAGE_ITEMS = 300
+PAGE_PAIRS = 2000
+PAGE_ROWS = 300
+PAGE_NUMBERS = 60_000
+
 # Items whose distance to the leader is looked at row by row: each takes a product with all rows.
 CHALLENGERS = 10
 

@@ -43,6 +43,7 @@ N_COLUMNS = 12
 # Items whose lines can be followed from column to column.
 N_LINES = 25
 
+
 def _axes(ax: object) -> Axes | None:
     """Axes to draw in, if they are axes of matplotlib or look like them."""
     if ax is not None and not hasattr(ax, "get_figure"):
@@ -211,14 +212,19 @@ class FitPlots(Menu):
         )
 
     def disagreement(
-        self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
+        self,
+        *,
+        family: Family | str | None = None,
+        max_rows: int = limits.FIGURE_ROWS,
+        margins: bool = True,
+        ax: Axes | None = None,
     ) -> Figure | Axes:
         """Residual heatmap, similar judges and items side by side, with consensus, sensitivity and leverage at the margins.
 
         Returns
         -------
         matplotlib.figure.Figure
-            With ``ax``, only the heatmap is drawn, and its axes are returned.
+            With ``ax``, or without ``margins``, only the heatmap is drawn, and its axes are returned.
 
         Examples
         --------
@@ -234,8 +240,9 @@ class FitPlots(Menu):
         # Withheld cells have no disagreement to be alike in.
         alike = bicluster(residual.fillna(0.0))
         residual = residual.loc[list(alike.judge_order), list(alike.item_order)]
-        if ax is not None:
-            return plots.plot_heatmap(residual, family=self._family(family, "judge", "item"), ax=_axes(ax))
+        if ax is not None or not margins:
+            told, groups = "What the consensus does not explain" + title, self._family(family, "judge", "item")
+            return plots.plot_heatmap(residual, family=groups, title=told, ax=_axes(ax))
         return plots.plot_disagreement(
             residual,
             consensus=estimates(self._fit, "mu", list(residual.columns)),
@@ -321,11 +328,17 @@ class FitPlots(Menu):
         >>> [label.get_text() for label in result.plot.slopes().get_xticklabels()][:3]
         ['consensus', 'judge-noise', 'judge-5']
         """
-        self._need_sensitivity()
+        self._need_disagreement()
         best, known = self._best_first, self._fit.layout.judges
         places = places_by_judge(self._fit)
         if judges is None:
-            apart = places.drop(columns="consensus").sub(places["consensus"], axis=0).pow(2).sum().sort_values(kind="stable")
+            apart = (
+                places.drop(columns="consensus")
+                .sub(places["consensus"], axis=0)
+                .pow(2)
+                .sum()
+                .sort_values(kind="stable")
+            )
             judges = list(apart.index[::-1][:N_COLUMNS])
         else:
             judges = [self._judge(str(name)) for name in listed("judges", judges, "names of judges")]
@@ -335,7 +348,11 @@ class FitPlots(Menu):
             highlight = list(differ[differ > 0].sort_values(ascending=False, kind="stable").index[:N_HIGHLIGHTED])
         some, title = _ends(best, max_rows, "items")
         hidden = len(known) - len(judges)
-        title += f"; {hidden:,} judges nearer to the consensus are left out" if hidden > 0 and len(judges) == N_COLUMNS else ""
+        title += (
+            f"{chr(59) if title else chr(58)} {hidden:,} judges nearer to the consensus are left out"
+            if hidden > 0 and len(judges) == N_COLUMNS
+            else ""
+        )
         return plots.plot_slopes(
             table.loc[some.index],
             highlight=[str(item) for item in highlight],
@@ -417,11 +434,7 @@ class FitPlots(Menu):
         >>> result.plot.calibration(n_bins=3).collections[-1].get_offsets().round(2).tolist()     # predicted, observed
         [[0.23, 0.24], [0.56, 0.56], [0.88, 0.88]]
         """
-        observed, at = self._observed(), self._fit.at
-        rows, data, response = observed.rows, observed.data, observed.rows.response
-        predicted = expected_outcome(response, response.probabilities(log_odds(rows, at), own_predictors(rows, at)))
-        table = calibration_table(predicted, data.outcome, data.weight, n_bins=n_bins)
-        return plots.plot_calibration(table, ax=_axes(ax))
+        return plots.plot_calibration(calibration_groups(self._fit, self._observed(), n_bins), ax=_axes(ax))
 
     def profile(self, spec: Spec, alpha: float = 0.05, *, ax: Axes | None = None) -> Axes:
         """Profile likelihood of a parameter or contrast, as a signed root, with its interval and the Wald interval.
@@ -530,6 +543,13 @@ class FitPlots(Menu):
         self._need_sensitivity()
         if not self._fit.layout.rank and self._fit.layout.structure.has_sensitivities:
             raise OptionError("this model has no disagreement: fit HJAModel with rank 1 or more.")
+
+
+def calibration_groups(fit: Fit, observed: Observations, n_bins: int = 10) -> pd.DataFrame:
+    """Predicted and observed shares of the comparisons the model was fitted to, in groups of equal size."""
+    rows, data, response = observed.rows, observed.data, observed.rows.response
+    predicted = expected_outcome(response, response.probabilities(log_odds(rows, fit.at), own_predictors(rows, fit.at)))
+    return calibration_table(predicted, data.outcome, data.weight, n_bins=n_bins)
 
 
 def places_by_judge(fit: Fit) -> pd.DataFrame:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def plot_calibration(
     table: pd.DataFrame,
     *,
-    title: str = "Calibration: bars are 95% intervals of the observed share",
+    title: str = "Calibration, with 95% intervals of the observed shares",
     ax: Axes | None = None,
 ) -> Axes:
     """A point per group of comparisons; on the diagonal, predictions come true as often as they say.
@@ -38,11 +38,13 @@ def plot_calibration(
     >>> plot_calibration(table).get_xlim()
     (np.float64(0.0), np.float64(1.0))
     """
-    ax, known = axes(ax, 5.0, 4.8), colours()
+    ax, known = axes(ax, 4.4, 4.4), colours()
     ax.plot([0.0, 1.0], [0.0, 1.0], color=known.rule, linewidth=1.0, linestyle="--", zorder=1)
     ax.vlines(table["predicted"], table["ci_lower"], table["ci_upper"], color=known.hues[0], linewidth=1.4, zorder=2)
     share = table["comparisons"] / table["comparisons"].max()
-    ax.scatter(table["predicted"], table["observed"], s=12.0 + 48.0 * share, color=known.hues[0], zorder=3, clip_on=False)
+    ax.scatter(
+        table["predicted"], table["observed"], s=12.0 + 48.0 * share, color=known.hues[0], zorder=3, clip_on=False
+    )
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
     write_words(ax, title, "predicted probability that the first is preferred", "observed share (ties count half)")
     return ax

@@ -49,9 +49,12 @@ def plot_heatmap(
     """
     width, height = _body_size(residual)
     extra = label_inches(names(residual.columns)), label_inches(names(residual.index))
-    ax = axes(ax, width + extra[1] + 1.6 + legend_inches(family), height + extra[0] + 0.8)
+    beside = extra[1] + 1.4 + legend_inches(family)
+    ax = axes(ax, width + beside + 0.2, height + extra[0] + 0.8, least=_COLUMN * residual.shape[1] + beside)
     image = _draw_residual(ax, residual)
-    finish_matrix(ax, residual, image, _BAR_LABEL, title, family)
+    # A bar as low as the rows has no room for a sentence.
+    has_room = height > 0.8 * label_inches([_BAR_LABEL.partition("\n")[2]])
+    finish_matrix(ax, residual, image, _BAR_LABEL if has_room else "log-odds", title, family)
     return ax
 
 

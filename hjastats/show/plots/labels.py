@@ -48,7 +48,12 @@ def names(labels: Iterable[object], width: int | None = None) -> list[str]:
     >>> names(["judge-1", "x" * 30 + "1" + "x" * 30, "x" * 30 + "2" + "x" * 30], width=12)
     ['judge-1', 'xxxxxx…x (2)', 'xxxxxx…x (3)']
     """
-    width = width or (NARROW_LETTERS if is_narrow() else MAX_LETTERS)
+    labels = list(labels)
+    if width is None and is_narrow():
+        texts = [drawable(shortened(label, NARROW_LETTERS)) for label in labels]
+        if len(set(texts)) == len(set(map(str, labels))):
+            return texts
+    width = width or MAX_LETTERS
     texts = [drawable(shortened(label, width)) for label in labels]
     for text in {text for text in texts if texts.count(text) > 1}:
         for position in [i for i, other in enumerate(texts) if other == text]:
@@ -75,7 +80,7 @@ def label_columns(ax: Axes, labels: Iterable[object]) -> None:
 
 def write_title(ax: Axes, text: str) -> None:
     """A title over the left end of the axes; it may contain names."""
-    title = in_lines(drawable(shortened(text, 100)), 34)
+    title = in_lines(drawable(shortened(text, 140 if is_narrow() else 100)), 34)
     ax.set_title(title, fontsize=FONT_SIZE + (1 if is_narrow() else 2), loc="left", **LITERAL)
 
 

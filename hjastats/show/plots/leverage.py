@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...words import and_more, shortened
-from .canvas import FONT_SIZE, axes, colours
+from .canvas import FONT_SIZE, axes, colours, is_narrow
 from .colours import Family, draw_markers, families, family_legend
 from .labels import LITERAL, NO_ESTIMATE, drawable, label_points, write_words
 
@@ -52,7 +52,7 @@ def plot_leverage(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('sensitivity to the consensus', 'size of the disagreement h (log-odds)')
     """
-    ax = axes(ax, 8.0, 5.5)
+    ax = axes(ax, 7.0, 3.6 if is_narrow() else 4.8)
     is_known = np.isfinite(table[["sensitivity", "h"]].to_numpy(float)).all(axis=1)
     known = table[is_known]
     styles, legend = families(known.index, family)

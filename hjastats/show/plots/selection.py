@@ -84,7 +84,12 @@ def plot_criterion(table: pd.DataFrame, criterion: str, *, ax: Axes | None = Non
         position = int(np.nanargmin(values.to_numpy(float)))
         best = table.index[position]
         ax.plot(
-            places[position], values.iloc[position], "o", markersize=12, markerfacecolor="none", markeredgecolor=colours().hues[1]
+            places[position],
+            values.iloc[position],
+            "o",
+            markersize=12,
+            markerfacecolor="none",
+            markeredgecolor=colours().hues[1],
         )
         title = f"{name}: smallest {f'for {best}' if isinstance(best, str) else f'at rank {best}'}"
     whole_numbers(ax.xaxis)

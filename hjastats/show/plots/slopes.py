@@ -74,7 +74,9 @@ def plot_slopes(
         for row in np.argsort(ranks[:, column], kind="stable"):
             if np.isfinite(ranks[row, column]):
                 is_high = places.index[row] in set(highlight)
-                _name(ax, texts[row], column, ranks[row, column], side, styles[row].colour if is_high else colours().ink)
+                _name(
+                    ax, texts[row], column, ranks[row, column], side, styles[row].colour if is_high else colours().ink
+                )
     label_columns(ax, places.columns)
     ax.set_xlim(-0.1, n_columns - 0.9)
     ax.set_ylim(n_items + 0.6, 0.4)
