@@ -326,36 +326,31 @@ class FitPlots(Menu):
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
         >>> [label.get_text() for label in result.plot.slopes().get_xticklabels()][:3]
-        ['consensus', 'judge-noise', 'judge-5']
+        ['consensus', 'judge-5', 'judge-6']
         """
         self._need_disagreement()
-        best, known = self._best_first, self._fit.layout.judges
+        best, everybody = self._best_first, self._fit.layout.judges
         places = places_by_judge(self._fit)
+        shift = places.sub(np.arange(1.0, len(places) + 1.0), axis=0)
+        left_out = 0
         if judges is None:
-            apart = (
-                places.drop(columns="consensus")
-                .sub(places["consensus"], axis=0)
-                .pow(2)
-                .sum()
-                .sort_values(kind="stable")
-            )
-            judges = list(apart.index[::-1][:N_COLUMNS])
+            apart = (shift**2).sum().sort_values(ascending=False, kind="stable")
+            judges = [str(judge) for judge in apart.index[:N_COLUMNS]]
+            left_out = len(everybody) - len(judges)
         else:
             judges = [self._judge(str(name)) for name in listed("judges", judges, "names of judges")]
-        table = places[["consensus", *judges]]
         if highlight is None:
-            differ = table.sub(table["consensus"], axis=0).abs().max(axis=1)
-            highlight = list(differ[differ > 0].sort_values(ascending=False, kind="stable").index[:N_HIGHLIGHTED])
+            differ = shift[judges].abs().max(axis=1).sort_values(ascending=False, kind="stable")
+            highlight = [str(item) for item in differ.index[differ > 0][:N_HIGHLIGHTED]]
         some, title = _ends(best, max_rows, "items")
-        hidden = len(known) - len(judges)
-        title += (
-            f"{chr(59) if title else chr(58)} {hidden:,} judges nearer to the consensus are left out"
-            if hidden > 0 and len(judges) == N_COLUMNS
-            else ""
-        )
+        if left_out:
+            title += f"{';' if title else ':'} {left_out:,} judges nearer to the consensus are left out"
+        table = places[judges]
+        # A judge may have the same name.
+        table.insert(0, "consensus", np.arange(1.0, len(table) + 1.0), allow_duplicates=True)
         return plots.plot_slopes(
             table.loc[some.index],
-            highlight=[str(item) for item in highlight],
+            highlight=highlight,
             title="Places by the consensus and by each judge" + title,
             family=self._family(family, "item"),
             ax=_axes(ax),
@@ -553,12 +548,8 @@ def calibration_groups(fit: Fit, observed: Observations, n_bins: int = 10) -> pd
 
 
 def places_by_judge(fit: Fit) -> pd.DataFrame:
-    """Items, best first, with their places by the consensus and by every judge's own scores; none where a score is not finite."""
-    order, _ = fit.best_first
-    own = scores(fit).T.iloc[order]
-    places = own.rank(ascending=False, method="first")
-    places.insert(0, "consensus", np.arange(1.0, len(own) + 1.0))
-    return places
+    """Items, best first, by judges: their places by every judge's own scores; none where a score is not finite."""
+    return scores(fit).T.iloc[fit.best_first[0]].rank(ascending=False, method="first")
 
 
 def _ends(table: Any, max_rows: int, what: str) -> tuple[Any, str]:

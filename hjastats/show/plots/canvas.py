@@ -27,7 +27,7 @@ class Paper:
     Attributes
     ----------
     sheet, ink, soft, rule, grid, pale, on_hue : str
-        Background, words, words beside, lines of reference, lines behind, what is there for comparison only, words on strong colours.
+        Background, words, words beside, lines of reference, lines behind, what is there for comparison only, words on hues.
     hues : tuple of str
         Of judges, items and families, those that stand out first.
     """

@@ -52,7 +52,7 @@ def plain() -> Style:
 
 
 def diverging() -> Colormap:
-    """From blue over the paper, whatever its colour, to vermilion, which colour-blind readers can tell apart; grey without a value."""
+    """From blue over the paper to vermilion, which colour-blind readers can tell apart; grey without a value."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     known = colours()

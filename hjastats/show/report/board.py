@@ -101,7 +101,7 @@ def family_hues(items: Sequence[str], metadata: pd.DataFrame | None) -> tuple[li
     """The hue of every item, and the families with theirs, as figures have them; one hue for all without families."""
     if metadata is None or "family" not in metadata:
         return ["0"] * len(items), []
-    family = metadata["family"].reindex(items)
+    family = metadata["family"].reindex(list(items))
     known = sorted({str(name) for name in family.dropna()})
     hue = {name: str(number % HUES) for number, name in enumerate(known)}
     return [hue.get(str(name), "none") for name in family], list(hue.items())

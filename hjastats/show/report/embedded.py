@@ -46,11 +46,14 @@ def _judges(standing: Standing, fit: Fit) -> list[dict[str, Any]]:
     if not fit.layout.structure.judges_differ or not is_same or len(fit.layout.judges) * n > limits.PAGE_NUMBERS:
         return []
     own = scores(fit)[list(standing.items)].to_numpy(float)
-    told = [{"name": judge, "scores": _rounded(row)} for judge, row in zip(fit.layout.judges, own, strict=True)]
+    judges = fit.layout.judges
+    told: list[dict[str, Any]] = [
+        {"name": judge, "scores": _rounded(row)} for judge, row in zip(judges, own, strict=True)
+    ]
     if len(told) * n * (n + 1) / 2 <= limits.PAGE_NUMBERS and _has_errors(fit, len(told) * n):
         some = fit.positions("mu", list(standing.items))
-        for judge in told:
-            covariance = fit.covariance.of(score_vector(fit, judge["name"], some)[2])
+        for name, judge in zip(judges, told, strict=True):
+            covariance = fit.covariance.of(score_vector(fit, name, some)[2])
             judge["errors"] = _rounded(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
             judge["pairs"] = _upper(pairwise_differences(np.zeros(n), covariance).std_err)
     return told

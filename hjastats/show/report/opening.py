@@ -66,7 +66,7 @@ def resolution(standing: Standing) -> str:
 
 def runner_up(fit: Fit, standing: Standing) -> HeadToHead | None:
     """The leader against the second."""
-    return head_to_head(fit, *standing.items[:2]) if len(standing.items) > 1 else None
+    return head_to_head(fit, standing.items[0], standing.items[1]) if len(standing.items) > 1 else None
 
 
 def what_more_buys(fit: Fit, standing: Standing, n_verdicts: float) -> list[str]:

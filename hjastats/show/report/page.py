@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from ... import limits
-from ...diagnostics.findings import Finding, Findings
+from ...diagnostics.findings import Findings
 from ...fitted import Fit, Observations
 from ...inference.estimates import consensus, scores
 from ...words import counted, percent
@@ -22,7 +22,7 @@ from .board import board, family_hues, shown_scales
 from .doubts import TOO_NARROW, Doubt, doubts
 from .downloads import Download, download
 from .embedded import embedded
-from .html_tables import Table, table
+from .html_tables import table
 from .opening import leadership, no_ranking, resolution, runner_up, size, what_more_buys
 from .panel import GRAVITY, judges_by_gravity, judges_table
 from .pictures import pictures
@@ -175,8 +175,8 @@ def _with_ranking(subject: Subject, standing: Standing, warned: list[Doubt]) -> 
         between = f"{percent(against.ci_lower, 0)} to {percent(against.ci_upper, 0)}"
         what = f"preferred to {against.second}, second by score ({between})"
         tiles.append({"what": what, "value": percent(against.probability, 0)})
-    told, pairs = standing.told_apart
-    tiles.append({"what": "pairs of items in a certain order", "value": f"{told:,} of {pairs:,}"})
+    ordered, pairs = standing.told_apart
+    tiles.append({"what": "pairs of items in a certain order", "value": f"{ordered:,} of {pairs:,}"})
     return {
         "verdict": sentences,
         "board": rows,

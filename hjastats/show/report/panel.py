@@ -53,6 +53,7 @@ def _prefers(row: dict[str, Any], least: float) -> bool:
     return bool(is_own and abs(row["position"]) >= least)
 
 
+_TWICE = "Ask some questions twice: does it agree with itself?"
 _WITHOUT = "if not, rank without it: without_judges()."
 _ORDERS = "The ranking takes this out; ask it in both orders, or its verdicts tell little."
 # The first rule of the gravest that apply says what to do.
@@ -82,15 +83,11 @@ RULES = (
         lambda row: row["outfit"] > DISTORTING and row["p_impossible"] < LEVEL,
         "Read the verdicts that surprise most: slips, or a taste of its own?",
     ),
-    Rule(
-        2,
-        lambda row: row["infit"] > MISFIT[1] and row["p_erratic"] < LEVEL,
-        "Ask some questions twice: does it agree with itself?",
-    ),
+    Rule(2, lambda row: row["infit"] > MISFIT[1] and row["p_erratic"] < LEVEL, _TWICE),
     Rule(
         2,
         lambda row: row["cycle_rate"] > OFTEN["cycle_rate"] and row["p_cycles"] < LEVEL,
-        "Ask some questions twice: does it agree with itself?",
+        _TWICE,
     ),
     Rule(
         2,
@@ -208,20 +205,19 @@ def judges_table(table: pd.DataFrame) -> Judges:
 
 
 def _plain(table: pd.DataFrame, name: str, heading: str, form: str) -> tuple[Measure, list[Number]] | None:
-    if table[name].isna().all():
+    values = table[name].astype(float)
+    if values.isna().all():
         return None
-    return Measure(heading), [
-        Number("–" if math.isnan(x) else form.format(x), "" if math.isnan(x) else f"{x:.6g}") for x in table[name]
-    ]
+    return Measure(heading), [Number("–", "") if math.isnan(x) else Number(form.format(x), f"{x:.6g}") for x in values]
 
 
 def _bars(table: pd.DataFrame, name: str, centre: float) -> tuple[Measure, list[Number]] | None:
     """Estimates with intervals, of which the longest may be cut; nothing where all judges are alike by definition."""
     value, error = table[name].astype(float), table[f"{name}_se"].astype(float)
-    if not (error > 1e-10).any() or value.nunique() < 2 and len(table) > 1:
+    if not (error > 1e-10).any() or (value.nunique() < 2 and len(table) > 1):
         return None
     low, high = value - 1.96 * error, value + 1.96 * error
-    start, end = min(low.quantile(0.02), centre), max(high.quantile(0.98), centre)
+    start, end = min(float(low.quantile(0.02)), centre), max(float(high.quantile(0.98)), centre)
     room = 0.04 * (end - start)
     measure = Measure(name, start - room, end + room, centre)
     ends = zip(value, low.clip(start - room, end + room), high.clip(start - room, end + room), strict=True)

@@ -53,30 +53,26 @@ def _probabilities(fit: Fit, observed: Observations) -> str:
     close = int((np.abs(values[:, None] - values)[np.triu_indices(n, 1)] < 0.2).sum())
     least = 1.0 / (1.0 + np.exp(-(values[0] - values[1])))
     return (
-        f"How likely the item of the row is preferred to that of the column. {best} is preferred to every other with {least:.0%} or "
-        f"more; {close:,} of {counted(n * (n - 1) // 2, 'pair')} are within 45% and 55%, where verdicts are close to coin flips."
+        f"How likely the item of the row is preferred to that of the column. {best} is preferred to every other with {least:.0%} "
+        f"or more; {close:,} of {counted(n * (n - 1) // 2, 'pair')} are within 45% and 55%, where verdicts are close to coin flips."
     )
 
 
 def _slopes(fit: Fit, observed: Observations) -> str:
     places = places_by_judge(fit)
-    apart = places.drop(columns="consensus").sub(places["consensus"], axis=0).pow(2).sum()
-    if not apart.max() > 0:
-        return "Every judge ranks the items as the consensus does."
-    judge = apart.idxmax()
-    first = places[judge].idxmin()
-    where = int(places.loc[first, "consensus"])
+    apart = (places.sub(np.arange(1.0, len(places) + 1.0), axis=0) ** 2).sum()
+    judge = str(apart.idxmax())
+    where = int(np.nanargmin(places[judge].to_numpy(float))) + 1
+    first = places.index[where - 1]
     told = "the leader of the consensus" if where == 1 else f"which has place {where} by the consensus"
     return f"Where lines cross, rankings differ. {judge} ranks most unlike the consensus: first is {first}, {told}."
 
 
 def _disagreement(fit: Fit, observed: Observations) -> str:
     residual = disagreement(fit)
-    size = residual.abs().stack()
-    if size.empty:
-        return "What a judge thinks of an item beyond the consensus."
-    judge, item = size.idxmax()
-    value = float(residual.loc[judge, item])
+    values = np.nan_to_num(residual.to_numpy(float))
+    row, column = divmod(int(np.abs(values).argmax()), values.shape[1])
+    judge, item, value = residual.index[row], residual.columns[column], values[row, column]
     how = "more" if value > 0 else "less"
     return (
         f"Orange: the judge likes the item more than its share of the consensus says; blue: less. {judge} likes {item} {how}, by "

@@ -29,6 +29,8 @@ class Standing:
     covariance : ndarray, shape (n, n)
     critical : float
         Standard errors by which two items differ while all pairs are compared.
+    probability : pandas.DataFrame
+        Items by places: how likely each is.
     """
 
     fit: Fit
@@ -36,6 +38,7 @@ class Standing:
     estimate: np.ndarray
     covariance: np.ndarray
     critical: float
+    probability: pd.DataFrame
 
     @classmethod
     def of(cls, fit: Fit) -> Standing | None:
@@ -43,9 +46,11 @@ class Standing:
         if not fit.converged or fit.why_no_errors:
             return None
         items, estimate, covariance = leading_scores(fit)
+        # The same draws as those of the leaderboard.
+        places = chances(items, estimate, score_draws(estimate, covariance), "normal").probability
         order = np.argsort(-estimate, kind="stable")
-        covariance = covariance[np.ix_(order, order)]
-        return cls(fit, tuple(items[i] for i in order), estimate[order], covariance, joint_critical(covariance))
+        in_order = covariance[np.ix_(order, order)]
+        return cls(fit, tuple(items[i] for i in order), estimate[order], in_order, joint_critical(covariance), places)
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -55,12 +60,6 @@ class Standing:
         table["p_best"], table["p_top_3"] = self.probability[1], self.probability.iloc[:, :3].sum(axis=1)
         table["comparisons"] = pd.Series(comparisons_of_items(self.fit), self.fit.layout.items)
         return table
-
-    @cached_property
-    def probability(self) -> pd.DataFrame:
-        """Items by places: how likely each is."""
-        drawn = score_draws(self.estimate, self.covariance)
-        return chances(self.items, self.estimate, drawn, "normal").probability
 
     @cached_property
     def scales(self) -> dict[str, pd.DataFrame]:
