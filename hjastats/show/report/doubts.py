@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...diagnostics.findings import Finding
 from ...fitted import Fit
@@ -84,7 +84,9 @@ def doubts(fit: Fit, findings: Iterable[Finding]) -> list[Doubt]:
     order = {topic: number for number, topic in enumerate(TO_DO)}
     warned = [Doubt(found.topic, found.text, _action(fit, found.topic)) for found in findings if found.is_warning]
     # What the fit takes care of comes last.
-    return sorted(warned, key=lambda doubt: (doubt.action.startswith("Nothing"), order.get(doubt.topic, len(order))))
+    warned.sort(key=lambda doubt: (doubt.action.startswith("Nothing"), order.get(doubt.topic, len(order))))
+    said = [doubt.action for doubt in warned]
+    return [replace(doubt, action="As above.") if doubt.action in said[:i] else doubt for i, doubt in enumerate(warned)]
 
 
 def _action(fit: Fit, topic: str) -> str:

@@ -28,7 +28,7 @@ def embedded(standing: Standing, panel: Fit) -> str | None:
         return None
     numbers: dict[str, Any] = {
         "items": list(standing.items),
-        "scores": _rounded(standing.estimate),
+        "scores": _rounded(standing.estimate, 9),
         "errors": _rounded(np.sqrt(np.maximum(np.diag(standing.covariance), 0.0))),
         "pairs": _upper(standing.pairs.std_err),
         "critical": round(standing.critical, 4),
@@ -48,7 +48,7 @@ def _judges(standing: Standing, fit: Fit) -> list[dict[str, Any]]:
     own = scores(fit)[list(standing.items)].to_numpy(float)
     judges = fit.layout.judges
     told: list[dict[str, Any]] = [
-        {"name": judge, "scores": _rounded(row)} for judge, row in zip(judges, own, strict=True)
+        {"name": judge, "scores": _rounded(row, 9)} for judge, row in zip(judges, own, strict=True)
     ]
     if len(told) * n * (n + 1) / 2 <= limits.PAGE_NUMBERS and _has_errors(fit, len(told) * n):
         some = fit.positions("mu", list(standing.items))
@@ -68,5 +68,6 @@ def _upper(matrix: np.ndarray) -> list[float | None]:
     return _rounded(matrix[np.triu_indices(len(matrix), 1)])
 
 
-def _rounded(values: np.ndarray) -> list[float | None]:
-    return [float(f"{value:.5g}") if np.isfinite(value) else None for value in values.tolist()]
+def _rounded(values: np.ndarray, digits: int = 6) -> list[float | None]:
+    # So many digits that the page rounds as everything else does.
+    return [float(f"{value:.{digits}g}") if np.isfinite(value) else None for value in values.tolist()]

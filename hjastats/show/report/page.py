@@ -68,8 +68,8 @@ class Subject:
         What was chosen for the user.
     panel : tuple of Fit and Observations, optional
         Where the judges are those of another fit than the ranking.
-    groups : object, optional
-        What ``groups.html.j2`` shows, if there is such a template.
+    groups : str
+        A section about groups, as HTML in which labels are only text.
     """
 
     fit: Fit
@@ -79,7 +79,7 @@ class Subject:
     relatives: pd.DataFrame | None
     choices: Sequence[tuple[str, str, str]] = ()
     panel: tuple[Fit, Observations] | None = None
-    groups: Any = None
+    groups: str = ""
 
     @property
     def judged(self) -> tuple[Fit, Observations]:
@@ -101,24 +101,17 @@ def render(subject: Subject, title: str | None = None) -> str:
         When jinja2 or matplotlib are missing.
     """
     try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
+        from jinja2 import Environment, StrictUndefined
     except ImportError:
         raise ImportError("reports need jinja2 and matplotlib: pip install 'hjastats[report]'.") from None
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        loader=FunctionLoader(_part),
-    )
-    template = environment.get_template("page.html.j2")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    template = environment.from_string(_part("page.html.j2"))
     return template.render(**_content(subject, title), style=_part("page.css"), script=_part("page.js"))
 
 
-def _part(name: str) -> str | None:
-    """A file of this folder; none where there is no such file."""
-    file = resources.files(__name__.rpartition(".")[0]) / name
-    return file.read_text(encoding="utf-8") if file.is_file() else None
+def _part(name: str) -> str:
+    """A file of this folder."""
+    return (resources.files(__name__.rpartition(".")[0]) / name).read_text(encoding="utf-8")
 
 
 def _content(subject: Subject, title: str | None) -> dict[str, Any]:

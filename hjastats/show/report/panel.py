@@ -13,6 +13,7 @@ from ... import limits
 from ...diagnostics.cards import DISTORTING, LEVEL, MISFIT, OFTEN, SLIGHT, judge_table
 from ...diagnostics.findings import EXTREME_SHARE
 from ...fitted import Fit, Observations
+from ...inference.expressions import FIXED
 from ...words import counted
 
 # How grave, in words and signs: colour alone tells nobody.
@@ -48,6 +49,13 @@ def _extreme(row: dict[str, Any]) -> bool:
     return _unmodelled(row) and (share >= EXTREME_SHARE or share <= 1.0 - EXTREME_SHARE)
 
 
+def _is_pooled(row: dict[str, Any]) -> bool:
+    """Whether the model takes all judges for equally sharp, and this one is not."""
+    is_same = row["sensitivity_upper"] - row["sensitivity_lower"] <= FIXED
+    calm = row["infit"] < MISFIT[0] and row["p_calm"] < LEVEL
+    return bool(is_same and (calm or (row["infit"] > MISFIT[1] and row["p_erratic"] < LEVEL)))
+
+
 def _prefers(row: dict[str, Any], least: float) -> bool:
     is_own = row["position_kind"] == "judge" and row["p_position"] < LEVEL
     return bool(is_own and abs(row["position"]) >= least)
@@ -71,6 +79,7 @@ RULES = (
         "Read some of its unusable answers: if they depend on the items, the rest is a biased sample.",
     ),
     Rule(2, _unmodelled, "Fit position='judge', and ask it in both orders."),
+    Rule(2, _is_pooled, "Fit JAModel or HJAModel, in which judges differ in how sharply they follow the consensus."),
     Rule(2, lambda row: _prefers(row, DECISIVE), _ORDERS),
     Rule(2, lambda row: row["p_flips"] < LEVEL and row["flip_rate"] > OFTEN["flip_rate"], _ORDERS),
     Rule(

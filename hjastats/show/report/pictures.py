@@ -141,9 +141,8 @@ def pictures(ranked: tuple[Fit, Observations], judged: tuple[Fit, Observations])
         has_families = bool(needed) and all(frame is not None and "family" in frame for frame in needed)
         options = dict(drawing.options) | ({"family": "family"} if has_families else {})
         try:
-            found[name] = picture(
-                partial(getattr(plots, name), **options), drawing.heading, drawing.caption(fit, observed), name
-            )
+            draw = partial(getattr(plots, name), **options)
+            found[name] = picture(draw, drawing.caption(fit, observed), name, drawing.heading)
         except OptionError:
             # The model has nothing to show here, and the methods say so.
             continue

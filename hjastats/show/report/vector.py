@@ -60,7 +60,7 @@ class Picture:
         return self.width > FITTING
 
 
-def picture(draw: Any, heading: str, caption: str, name: str) -> Picture:
+def picture(draw: Any, caption: str, name: str, heading: str = "") -> Picture:
     """Draw, and keep the result as SVG.
 
     Parameters
@@ -69,6 +69,8 @@ def picture(draw: Any, heading: str, caption: str, name: str) -> Picture:
         Returns matplotlib Axes.
     name : str
         Distinguishes the marks of this figure from those of others on the page.
+    heading : str, optional
+        In place of the title of the figure, up to what this says of rows that it leaves out.
     """
     import matplotlib as mpl
     from matplotlib import pyplot as plt
@@ -78,30 +80,45 @@ def picture(draw: Any, heading: str, caption: str, name: str) -> Picture:
     with _DRAWING, mpl.rc_context(SETTINGS | {"svg.hashsalt": name}), paper(width=WIDTH):
         ax = draw()
         # The page has headings of its own, to which belongs what a figure says that it leaves out.
-        _, colon, left_out = " ".join(ax.get_title(loc="left").split()).partition(": ")
+        title, colon, left_out = " ".join(ax.get_title(loc="left").split()).partition(": ")
         ax.set_title("", loc="left")
         file = io.StringIO()
         ax.figure.savefig(file, format="svg", metadata={"Date": None}, transparent=True)
         width = round(ax.figure.get_figwidth() * 96)
         plt.close(ax.figure)
-    return Picture(_inline(file.getvalue(), name, width), heading + colon + left_out, caption, width)
+    return Picture(_inline(file.getvalue(), name, width), (heading or title) + colon + left_out, caption, width)
 
 
 def _inline(svg: str, name: str, width: int) -> str:
     """Drop what only a file of its own needs, make identifiers unique on the page, and colours those of the page."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", svg, flags=re.DOTALL)
+    styles: dict[str, str] = {}
     # Within tags only: a label that looks like an identifier or a colour is drawn as it is.
-    svg = re.sub(r"<[^>]*>", lambda tag: _of_page(tag[0], name), svg)
-    svg = re.sub(r'<svg([^>]*?) height="[^"]*"', r"<svg\1", svg, count=1)
-    svg = re.sub(r'<svg([^>]*?) width="[^"]*"', rf'<svg\1 style="--width:{width}px"', svg, count=1)
-    return svg.replace("<svg", f'<svg role="img" aria-labelledby="{name}-heading" aria-describedby="{name}-caption"', 1)
+    svg = re.sub(r"<[^>]*>", lambda tag: _of_page(tag[0], name, styles), svg)
+    known = "".join(f".{short}{{{style}}}" for style, short in styles.items())
+    head = (
+        f'<svg role="img" aria-labelledby="{name}-heading" aria-describedby="{name}-caption" style="--width:{width}px"'
+    )
+    box = re.search(r'viewBox="[^"]*"', svg)
+    return re.sub(r"<svg[^>]*>", f"{head} {box[0] if box else ''}><style>{known}</style>", svg, count=1)
 
 
-def _of_page(tag: str, name: str) -> str:
+def _of_page(tag: str, name: str, styles: dict[str, str]) -> str:
+    """A tag with identifiers and colours of the page, and every style, which many have, written once."""
     tag = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", tag)
     tag = re.sub(r"font: (?:(?:bold|italic|oblique|\d+) )*([\d.]+px) [^;\"]*", _font, tag)
-    return re.sub(r"#[0-9a-f]{6}\b", lambda hue: f"var({VARIABLES[hue[0]]})" if hue[0] in VARIABLES else hue[0], tag)
+    tag = re.sub(r"#[0-9a-f]{6}\b", _colour, tag)
+    return re.sub(r'\bstyle="([^"]*)"', lambda found: f'class="{_short(found[1], name, styles)}"', tag)
+
+
+def _short(style: str, name: str, styles: dict[str, str]) -> str:
+    return styles.setdefault(style, f"{name}-{len(styles)}")
+
+
+def _colour(found: re.Match[str]) -> str:
+    """The page's own name of a colour, with the colour for pages that do not know it."""
+    return f"var({VARIABLES[found[0]]}, {found[0]})" if found[0] in VARIABLES else found[0]
 
 
 def _font(found: re.Match[str]) -> str:
