@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, LINE, axes, colours, label_inches, open_frame, pyplot
+from .canvas import FONT_SIZE, LINE, axes, colours, is_narrow, label_inches, open_frame, pyplot
 from .colours import Family, Style, diverging, families, family_legend, legend_inches, mark_families, plain
 from .intervals import draw_dots, draw_intervals
 from .labels import label_columns, label_rows, mark_missing, names, write_title
@@ -53,7 +53,7 @@ def plot_heatmap(
     ax = axes(ax, width + beside + 0.2, height + extra[0] + 0.8, least=_COLUMN * residual.shape[1] + beside)
     image = _draw_residual(ax, residual)
     # A bar as low as the rows has no room for a sentence.
-    has_room = height > 0.8 * label_inches([_BAR_LABEL.partition("\n")[2]])
+    has_room = not is_narrow() and height > 0.8 * label_inches([_BAR_LABEL.partition("\n")[2]])
     finish_matrix(ax, residual, image, _BAR_LABEL if has_room else "log-odds", title, family)
     return ax
 

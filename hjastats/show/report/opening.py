@@ -77,7 +77,8 @@ def what_more_buys(fit: Fit, standing: Standing, n_verdicts: float) -> list[str]
         pair = standing.undecided
         if top.verdicts == 0.0 and pair is not None:
             top = sample_size(fit, pair, power=0.8, alpha=0.05)
-            told = ["More verdicts would not change who is first.", f"Next below: {top.sentence}"]
+            is_settled = (standing.table["place_lower"] == 1).sum() == 1
+            told = ["The first place is settled." if is_settled else told[0], f"Next below: {top.sentence}"]
         if top.verdicts > TOO_MANY * n_verdicts and top.best > n_verdicts:
             told.append("That is far more than there are: take the two for equal, or decide by price.")
     except (OptionError, ArithmeticError):

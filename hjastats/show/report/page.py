@@ -125,9 +125,7 @@ def _content(subject: Subject, title: str | None) -> dict[str, Any]:
     return {
         "title": title or "Ranking report",
         "size": size(observed.data),
-        "model": fit.layout.description
-        if not subject.panel
-        else f"{subject.heading.model}, {fit.choice.description}"[:80],
+        "model": f"{'anchored ' if subject.panel else ''}{fit.layout.description}",
         "n_items": len(fit.layout.items),
         "doubts": warned,
         "checks": findings.notes,
@@ -267,7 +265,8 @@ def _facts(subject: Subject) -> list[tuple[str, str]]:
         ("verdicts left out when reading", f"{dropped:,}"),
         ("model", f"{subject.heading.model}, rank {fit.layout.rank}, position effects: {position}"),
         ("log-likelihood", f"{fit.loglike:,.2f} with {fit.df:g} parameters"),
-        ("AIC, BIC", f"{fit.aic:,.1f}, {fit.bic:,.1f}"),
+        # Of no maximum.
+        *([] if subject.panel else [("AIC, BIC", f"{fit.aic:,.1f}, {fit.bic:,.1f}")]),
         ("converged", "yes" if fit.converged else "no"),
         ("standard errors", fit.choice.description),
         ("made", f"{datetime.now():%Y-%m-%d %H:%M}, Python {platform.python_version()}"),

@@ -186,7 +186,7 @@ def judges_table(table: pd.DataFrame) -> Judges:
     """Judges in the order given, with bars for what has an interval."""
     shown = table.iloc[: limits.PAGE_ROWS]
     columns = [_bars(shown, "sensitivity", 1.0), _bars(shown, "position", 0.0)]
-    columns.append(_plain(shown, "information_share", "information", "{:.0%}"))
+    columns.append(_plain(shown, "information_share", "information", lambda x: "<1%" if 0 < x < 0.005 else f"{x:.0%}"))
     kept = [column for column in columns if column is not None]
     rows = [
         Row(
@@ -213,11 +213,13 @@ def judges_table(table: pd.DataFrame) -> Judges:
     return Judges(told, [measure for measure, _ in kept], rows, len(table) - len(shown))
 
 
-def _plain(table: pd.DataFrame, name: str, heading: str, form: str) -> tuple[Measure, list[Number]] | None:
+def _plain(
+    table: pd.DataFrame, name: str, heading: str, form: Callable[[float], str]
+) -> tuple[Measure, list[Number]] | None:
     values = table[name].astype(float)
     if values.isna().all():
         return None
-    return Measure(heading), [Number("–", "") if math.isnan(x) else Number(form.format(x), f"{x:.6g}") for x in values]
+    return Measure(heading), [Number("–", "") if math.isnan(x) else Number(form(x), f"{x:.6g}") for x in values]
 
 
 def _bars(table: pd.DataFrame, name: str, centre: float) -> tuple[Measure, list[Number]] | None:

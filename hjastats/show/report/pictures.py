@@ -83,10 +83,10 @@ def _disagreement(fit: Fit, observed: Observations) -> str:
 def _profiles(fit: Fit, observed: Observations) -> str:
     own = scores(fit)
     spread = own.std(axis=1)
-    return (
-        f"A wide line tells the items apart sharply, an upright one hardly: {spread.idxmax()} most, {spread.idxmin()} least. "
-        "In colour: who is furthest from the consensus."
-    )
+    families = observed.data.judge_metadata
+    has_families = families is not None and "family" in families
+    told = f"A wide line tells the items apart sharply, an upright one hardly: {spread.idxmax()} most, {spread.idxmin()} least."
+    return told if has_families else f"{told} In colour: who is furthest from the consensus."
 
 
 def _leverage(fit: Fit, observed: Observations) -> str:

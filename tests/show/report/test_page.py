@@ -155,7 +155,7 @@ def test_the_first_screen_names_three_doubts_and_the_checks_have_the_others(pane
 
 def test_more_data_are_bought_for_the_first_open_place(panel_fit, panel):
     settled = what_more_buys(panel_fit.fit, Standing.of(panel_fit.fit), panel.n_comparisons)
-    assert settled[0] == "More verdicts would not change who is first."
+    assert settled[0] == "The first place is settled."
     assert settled[1].removeprefix("Next below: ") == panel_fit.plan.sample_size(("model-A", "model-E")).sentence
     pooled = hja.BTLModel.from_comparisons(panel).fit()
     open_place = what_more_buys(pooled.fit, Standing.of(pooled.fit), panel.n_comparisons)
