@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     from .plots.colours import Family
 
+# Share of the largest score below which a residual is rounding.
+NO_DISAGREEMENT = 1e-9
 # Judges shown in colour when there are too many to show all.
 N_HIGHLIGHTED = 4
 # Judges whose rankings a slope chart has room for.
@@ -536,7 +538,10 @@ class FitPlots(Menu):
 
     def _need_disagreement(self) -> None:
         self._need_sensitivity()
-        if not self._fit.layout.rank and self._fit.layout.structure.has_sensitivities:
+        largest = np.abs(np.nan_to_num(self._fit.residual)).max(initial=0.0)
+        if not self._fit.layout.rank and largest <= NO_DISAGREEMENT * np.abs(np.nan_to_num(self._fit.at.scores)).max(
+            initial=1.0
+        ):
             raise OptionError("this model has no disagreement: fit HJAModel with rank 1 or more.")
 
 

@@ -140,7 +140,7 @@ def _content(subject: Subject, title: str | None) -> dict[str, Any]:
         "facts": _facts(subject),
         "files": files,
         "numbers": numbers,
-        "gists": _gists(subject, judges, warned),
+        "gists": _gists(subject, judges, warned, ranks_differ="slopes" in drawn),
         "citation": _citation(),
         **(_without_ranking(fit) if standing is None else _with_ranking(subject, standing, warned)),
     }
@@ -229,7 +229,7 @@ def _files(subject: Subject, judges: pd.DataFrame, warned: list[Doubt]) -> dict[
     return {file.name: file for file in made}
 
 
-def _gists(subject: Subject, judges: pd.DataFrame, warned: list[Doubt]) -> dict[str, str]:
+def _gists(subject: Subject, judges: pd.DataFrame, warned: list[Doubt], *, ranks_differ: bool) -> dict[str, str]:
     """A line beside the heading of every folded section."""
     fit, (judged, _) = subject.fit, subject.judged
     grave = judges["gravity"].to_numpy(int)
@@ -240,9 +240,7 @@ def _gists(subject: Subject, judges: pd.DataFrame, warned: list[Doubt]) -> dict[
     n_warned = len(warned)
     return {
         "judges": of_them if told else f"nothing to do about {counted(len(grave), 'judge')}",
-        "disagreement": "who ranks differently, and on what"
-        if judged.layout.rank
-        else "how sharply judges tell items apart",
+        "disagreement": "who ranks differently, and on what" if ranks_differ else "how sharply judges tell items apart",
         "choices": f"{len(subject.choices)} chosen by rules" if subject.choices else "named, not chosen",
         "checks": f"{n_warned} to distrust, {len(subject.findings.notes)} without concern",
         "facts": f"{fit.n_comparisons:,.0f} verdicts, {judged.df:g} parameters",

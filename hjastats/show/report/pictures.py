@@ -83,6 +83,8 @@ def _disagreement(fit: Fit, observed: Observations) -> str:
 def _profiles(fit: Fit, observed: Observations) -> str:
     own = scores(fit)
     spread = own.std(axis=1)
+    if spread.isna().all():
+        return "Scores that run to infinity are left out."
     families = observed.data.judge_metadata
     has_families = families is not None and "family" in families
     told = f"A wide line tells the items apart sharply, an upright one hardly: {spread.idxmax()} most, {spread.idxmin()} least."

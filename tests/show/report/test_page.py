@@ -322,6 +322,25 @@ def test_the_page_is_written_to_a_file_and_is_the_same_again(panel_fit, tmp_path
     assert re.sub(strip, "", panel_fit.report()) == re.sub(strip, "", page)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda panel: hja.BTLModel([1.0, 0.0] * 20, judge=["j"] * 40, item_a=["a"] * 40, item_b=["b"] * 40).fit(),
+        lambda panel: hja.JudgewiseBTLModel.from_comparisons(panel).fit(),
+        lambda panel: hja.PopulationHJAModel.from_comparisons(panel).fit(),
+        lambda panel: hja.JAModel.from_comparisons(panel).fit_regularized(penalty="firth"),
+        lambda panel: hja.BTLModel([1.0] * 3, judge=["j"] * 3, item_a=list("aab"), item_b=list("bcc")).fit(
+            warn_convergence=False
+        ),
+    ],
+    ids=["two items", "judge-wise", "a sample of rank 0", "firth", "all apart"],
+)
+def test_every_kind_of_fit_has_a_page(panel, model):
+    page = outline(model(panel).report())
+    assert {"verdict", "ranking", "judges", "checks", "downloads"} <= set(page.ids)
+    assert "nan" not in " ".join(page.text[: page.text.index("All estimates")]).split()
+
+
 def test_the_verdict_names_the_leader_or_all_who_may_lead():
     ranking = pd.DataFrame({"place_lower": [1, 1, 3], "place_upper": [2, 2, 3]}, index=["x", "y", "z"])
     assert leadership(ranking) == "x has the highest score, but y may be first as well (95%, all comparisons at once)."
