@@ -346,14 +346,14 @@ class FitPlots(Menu):
             highlight = [str(item) for item in differ.index[differ > 0][:N_HIGHLIGHTED]]
         some, title = _ends(best, max_rows, "items")
         if left_out:
-            title += f"{';' if title else ':'} {left_out:,} judges nearer to the consensus are left out"
+            title += f"{';' if title else ':'} {left_out:,} nearer judges left out"
         table = places[judges]
         # A judge may have the same name.
         table.insert(0, "consensus", np.arange(1.0, len(table) + 1.0), allow_duplicates=True)
         return plots.plot_slopes(
             table.loc[some.index],
             highlight=highlight,
-            title="Places by the consensus and by each judge" + title,
+            title="Places by consensus and judges" + title,
             family=self._family(family, "item"),
             ax=_axes(ax),
         )

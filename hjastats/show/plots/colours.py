@@ -113,7 +113,10 @@ def name_legend(
     texts = names(labels, LEGEND_LETTERS)
     if where == "right" and is_narrow():
         # There is no room beside the axes.
-        how: dict[str, Any] = {"loc": "outside lower left", "ncols": 2}
+        how: dict[str, Any] = {
+            "loc": "outside lower left",
+            "ncols": 2 if max(map(len, texts)) <= LEGEND_LETTERS / 2 else 1,
+        }
         draw = root_figure(ax).legend
     else:
         how = {

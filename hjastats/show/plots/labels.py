@@ -80,13 +80,14 @@ def label_columns(ax: Axes, labels: Iterable[object]) -> None:
 
 def write_title(ax: Axes, text: str) -> None:
     """A title over the left end of the axes; it may contain names."""
-    title = in_lines(drawable(shortened(text, 140 if is_narrow() else 100)), 34)
+    title = in_lines(drawable(shortened(text, 140 if is_narrow() else 100)), 26)
     ax.set_title(title, fontsize=FONT_SIZE + (1 if is_narrow() else 2), loc="left", **LITERAL)
 
 
 def in_lines(text: str, letters: int) -> str:
     """The text, in lines of so many letters where the paper is narrow."""
-    return "\n".join(textwrap.wrap(text, letters, break_on_hyphens=False)) if is_narrow() else text
+    lines = textwrap.wrap(text, letters, break_on_hyphens=False)
+    return "\n".join(lines) if is_narrow() and "\n" not in text else text
 
 
 def write_words(ax: Axes, title: str, xlabel: str, ylabel: str = "") -> None:
@@ -155,7 +156,11 @@ def label_points(
         if text is not None:
             if hues is not None:
                 # Over lines, words need paper of their own.
-                text.set(color=hues[i], bbox={"facecolor": colours().sheet, "alpha": 0.8, "pad": 0.6, "linewidth": 0.0})
+                text.set(
+                    color=hues[i],
+                    zorder=6,
+                    bbox={"facecolor": colours().sheet, "alpha": 0.8, "pad": 0.6, "linewidth": 0.0},
+                )
             written.append(text)
             taken.append(text.get_window_extent())
     return written

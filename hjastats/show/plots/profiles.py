@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from .canvas import colours, row_axes
-from .colours import MARKERS, Family, families, family_legend
-from .labels import label_points, label_rows, names, write_words
+from .colours import MARKERS, Family, families, family_legend, name_legend
+from .labels import POINT_LETTERS, label_points, label_rows, names, write_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 # More lines than this cannot be told apart by colour, marker and dashes.
 MAX_COLOURS = 8
@@ -70,39 +71,46 @@ def plot_profiles(
     ax.grid(axis="y", color=colours().grid, linewidth=0.6)
     some = scores.loc[list(highlight)]
     if family is None:
-        hues = _draw_highlighted(ax, some)
-        _name_furthest(ax, some, consensus, hues)
+        lines = _draw_highlighted(ax, some)
+        unnamed = _name_furthest(ax, some, consensus, [str(line.get_color()) for line in lines])
+        if unnamed:
+            name_legend(ax, [lines[k] for k in unnamed], [str(some.index[k]) for k in unnamed])
     else:
         _draw_families(ax, some, family)
     return ax
 
 
-def _draw_highlighted(ax: Axes, scores: pd.DataFrame) -> list[str]:
-    """A line for every judge; returns their colours."""
+def _draw_highlighted(ax: Axes, scores: pd.DataFrame) -> list[Line2D]:
+    """A line for every judge."""
     known = [hue for hue in colours().hues if hue not in ("#000000", "#ffffff")]
-    hues = [known[number % len(known)] for number in range(len(scores))]
-    for number, (judge, hue) in enumerate(zip(scores.index, hues, strict=True)):
+    return [
         ax.plot(
             scores.loc[judge],
             range(scores.shape[1]),
-            color=hue,
+            color=known[number % len(known)],
             marker=MARKERS[number % len(MARKERS)],
             markersize=4,
             linestyle="--" if number >= len(known) else "-",
             linewidth=1.2,
             zorder=4,
-        )
-    return hues
+        )[0]
+        for number, judge in enumerate(scores.index)
+    ]
 
 
-def _name_furthest(ax: Axes, scores: pd.DataFrame, consensus: pd.Series, hues: list[str]) -> None:
-    """The name of every judge at the item that it scores furthest from the consensus, in the colour of its line."""
+def _name_furthest(ax: Axes, scores: pd.DataFrame, consensus: pd.Series, hues: list[str]) -> list[int]:
+    """The name of every judge at the item that it scores furthest from the consensus, in the colour of its line.
+
+    Returns those for whose names there is no room.
+    """
     distance = np.nan_to_num((scores - consensus).abs().to_numpy(float), nan=-1.0)
     if not distance.size:
-        return
+        return []
     rows = distance.argmax(axis=1)
     x = np.nan_to_num(scores.to_numpy(float)[np.arange(len(scores)), rows])
-    label_points(ax, x, rows.astype(float), list(scores.index), [True] * len(scores), hues)
+    written = label_points(ax, x, rows.astype(float), list(scores.index), [True] * len(scores), hues)
+    told = {text.get_text() for text in written}
+    return [k for k, text in enumerate(names(scores.index, POINT_LETTERS)) if text not in told]
 
 
 def _draw_others(ax: Axes, scores: pd.DataFrame, highlight: list[str]) -> str:
