@@ -66,7 +66,7 @@ def picture(draw: Any, caption: str, name: str, heading: str = "") -> Picture:
     Parameters
     ----------
     draw : callable
-        Returns matplotlib Axes.
+        Returns matplotlib Axes, or a Figure, which keeps its titles.
     name : str
         Distinguishes the marks of this figure from those of others on the page.
     heading : str, optional
@@ -78,14 +78,16 @@ def picture(draw: Any, caption: str, name: str, heading: str = "") -> Picture:
     # Settings of matplotlib are those of the process: one page at a time changes and restores them. The salt makes identifiers
     # repeatable, so that the same fit gives the same page.
     with _DRAWING, mpl.rc_context(SETTINGS | {"svg.hashsalt": name}), paper(width=WIDTH):
-        ax = draw()
-        # The page has headings of its own, to which belongs what a figure says that it leaves out.
-        title, colon, left_out = " ".join(ax.get_title(loc="left").split()).partition(": ")
-        ax.set_title("", loc="left")
+        drawn = draw()
+        figure, title, colon, left_out = drawn.figure, "", "", ""
+        if drawn is not figure:
+            # The page has headings of its own, to which belongs what a figure says that it leaves out.
+            title, colon, left_out = " ".join(drawn.get_title(loc="left").split()).partition(": ")
+            drawn.set_title("", loc="left")
         file = io.StringIO()
-        ax.figure.savefig(file, format="svg", metadata={"Date": None}, transparent=True)
-        width = round(ax.figure.get_figwidth() * 96)
-        plt.close(ax.figure)
+        figure.savefig(file, format="svg", metadata={"Date": None}, transparent=True)
+        width = round(figure.get_figwidth() * 96)
+        plt.close(figure)
     return Picture(_inline(file.getvalue(), name, width), (heading or title) + colon + left_out, caption, width)
 
 
