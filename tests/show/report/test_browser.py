@@ -111,7 +111,7 @@ def check(browser, page, path, n_items):
     assert column(browser, "ranking", 0) == places
     headings[0].send_keys(Keys.SPACE)
     assert column(browser, "ranking", 0) == places[::-1]
-    for width in (1200, 390):
+    for width in (1200, 1100, 700, 390):
         browser.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
             {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
