@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...fitted import Fit
-from ...inference.decisions import chances, comparisons_of_items, scaled_scores, score_draws
+from ...inference.decisions import comparisons_of_items, places, scaled_scores
 from ...inference.ranks import joint_critical, leading_scores, ranking_table
 from ...inference.simultaneous import PairwiseDifferences, pairwise_differences
 from ...model.response import probability
@@ -47,16 +47,18 @@ class Standing:
             return None
         items, estimate, covariance = leading_scores(fit)
         # The same draws as those of the leaderboard.
-        places = chances(items, estimate, score_draws(estimate, covariance), "normal").probability
+        probability = places(fit, items=items).probability
         order = np.argsort(-estimate, kind="stable")
         in_order = covariance[np.ix_(order, order)]
-        return cls(fit, tuple(items[i] for i in order), estimate[order], in_order, joint_critical(covariance), places)
+        return cls(
+            fit, tuple(items[i] for i in order), estimate[order], in_order, joint_critical(covariance), probability
+        )
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """Places with ranges, chances of the first and of the first three, and comparisons."""
-        places = ranking_table(self.items, self.estimate, self.covariance, critical=self.critical)
-        table = places[["place", "place_lower", "place_upper", "tier"]].copy()
+        ranked = ranking_table(self.items, self.estimate, self.covariance, critical=self.critical)
+        table = ranked[["place", "place_lower", "place_upper", "tier"]].copy()
         table["p_best"], table["p_top_3"] = self.probability[1], self.probability.iloc[:, :3].sum(axis=1)
         table["comparisons"] = pd.Series(comparisons_of_items(self.fit), self.fit.layout.items)
         return table
