@@ -204,9 +204,8 @@ EXCHANGED_JUDGES = 30
 COMPARED_JUDGES = 500
 # Items whose information about the consensus still fits in memory several times.
 INVERTED_ITEMS = 10_000
-# Items that are ranked when there are too many to rank all, and scores that are listed without places.
+# Items that are ranked when there are too many to rank all.
 RANKED_OF_MANY = 100
-LISTED_OF_MANY = 1000
 # Judges and items that are printed, and labels of a group; items or judges that a figure has room for.
 PRINTED_JUDGES = 60
 PRINTED_ITEMS = 60
