@@ -149,11 +149,12 @@ def _content(subject: Subject, title: str | None) -> dict[str, Any]:
 def _with_ranking(subject: Subject, standing: Standing, warned: list[Doubt]) -> dict[str, Any]:
     """The first screen."""
     fit, data = subject.fit, subject.observed.data
-    narrow = [f"But these intervals are too narrow. {doubt.text}" for doubt in warned if doubt.topic in TOO_NARROW]
-    sentences = [leadership(standing.table), resolution(standing), *narrow[:1]]
+    narrow = [number for number, doubt in enumerate(warned, start=1) if doubt.topic in TOO_NARROW]
+    told = [f"But all ranges and intervals are too narrow: see reason {narrow[0]} to distrust."] if narrow else []
+    sentences = [leadership(standing.table), resolution(standing), *told]
     if len(standing.items) < data.n_items:
-        told = f"These are the {len(standing.items)} items with the highest scores, compared among themselves."
-        sentences.insert(2, told)
+        among = f"These are the {len(standing.items)} items with the highest scores, compared among themselves."
+        sentences.insert(2, among)
     hues, families = family_hues(standing.items, data.item_metadata)
     rows, against = board(standing, hues), runner_up(fit, standing)
     tiles = [

@@ -153,6 +153,13 @@ def test_the_first_screen_names_three_doubts_and_the_checks_have_the_others(pane
     assert "2 more below checks" in first
 
 
+def test_ranges_that_are_too_narrow_are_said_to_be_beside_the_leader(panel_fit, panel_page):
+    found = Findings([Finding("order", True, "An order."), Finding("prompts", True, "Prompts hang together.")])
+    subject = replace(panel_fit._subject(), findings=found)
+    assert "all ranges and intervals are too narrow: see reason 1 to distrust" in render(subject)
+    assert "too narrow" not in panel_page
+
+
 def test_more_data_are_bought_for_the_first_open_place(panel_fit, panel):
     settled = what_more_buys(panel_fit.fit, Standing.of(panel_fit.fit), panel.n_comparisons)
     assert settled[0] == "The first place is settled."
