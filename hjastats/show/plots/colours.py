@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pandas as pd
 
-from .canvas import FONT_SIZE, beside, colours, is_narrow, label_inches, root_figure
+from .canvas import FONT_SIZE, LINE, beside, colours, is_narrow, label_inches, root_figure
 from .labels import LITERAL, names
 
 if TYPE_CHECKING:
@@ -112,12 +112,11 @@ def name_legend(
     """
     texts = names(labels, LEGEND_LETTERS)
     if where == "right" and is_narrow():
-        # There is no room beside the axes.
-        how: dict[str, Any] = {
-            "loc": "outside lower left",
-            "ncols": 2 if max(map(len, texts)) <= LEGEND_LETTERS / 2 else 1,
-        }
-        draw = root_figure(ax).legend
+        # There is no room beside the axes, and below them only as much as is added.
+        n_columns, figure = 2 if max(map(len, texts)) <= LEGEND_LETTERS / 2 else 1, root_figure(ax)
+        figure.set_figheight(figure.get_figheight() + LINE * (math.ceil(len(texts) / n_columns) + 1.7))
+        how: dict[str, Any] = {"loc": "outside lower left", "ncols": n_columns}
+        draw = figure.legend
     else:
         how = {
             "loc": "upper left" if where == "right" else "upper right",

@@ -237,3 +237,15 @@ def test_figures_fit_narrow_paper_with_all_their_words(panel_fit, name):
     texts = [*ax.get_yticklabels(), ax.xaxis.label, ax.yaxis.label, ax.title, ax._left_title]
     assert is_inside(figure, [text for text in texts if text.get_text()])
     assert min(text.get_fontsize() for text in ax.get_yticklabels()) >= 8
+
+
+def test_a_legend_below_narrow_figures_takes_no_room_from_them():
+    items = [f"item {k}" for k in range(6)]
+    places = pd.DataFrame({"consensus": range(1, 7), "j": range(6, 0, -1)}, index=items)
+    with plots.paper(width=3.9):
+        heights = []
+        for family in (None, {item: f"a family with a long name {item}" for item in items}):
+            ax = plots.plot_slopes(places, family=family)
+            ax.get_figure().canvas.draw()
+            heights.append(ax.get_window_extent().height)
+    assert heights[1] == pytest.approx(heights[0], rel=0.1)
