@@ -27,7 +27,7 @@ COMMANDS = {
 # What a run that was killed may leave beside whole files: parts, which begin with a dot, and the ledger, which grows by lines.
 PASSING = (".part", ".jsonl")
 # The page says when it was made, and so does the summary on it.
-MADE = re.compile(rb"<dt>made</dt><dd>[^<]*</dd>|(Date|Time): +[^ ].{16}")
+MADE = re.compile(rb"<dt>made</dt><dd[^>]*>[^<]*</dd>|(Date|Time): +[^ ].{16}")
 
 
 def command(name: str, panel: Path, out: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -34,6 +34,7 @@ from .writing import text_or_file
 
 if TYPE_CHECKING:
     from .models import HJAModel
+    from .show.report import Subject
 
 # Level at which items and estimates are said to disagree, all of them together.
 LEVEL = 0.05
@@ -439,6 +440,9 @@ class AnchoredResults(HJAResults):
     def judges(self) -> JudgeQuestions:
         """Questions about the other judges; see :class:`hjastats.judges.JudgeQuestions`."""
         return self.others.judges
+
+    def _subject(self) -> Subject:
+        return replace(super()._subject(), panel=(self.others.fit, self.others.model.observations))
 
     @cached_property
     def findings(self) -> Findings:

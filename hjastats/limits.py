@@ -231,14 +231,20 @@ EXCHANGED_JUDGES = 30
 COMPARED_JUDGES = 500
 # Items whose information about the consensus still fits in memory several times.
 INVERTED_ITEMS = 10_000
-# Items that are ranked when there are too many to rank all, and scores that are listed without places.
+# Items that are ranked when there are too many to rank all.
 RANKED_OF_MANY = 100
-LISTED_OF_MANY = 1000
 # Judges and items that are printed, and labels of a group; items or judges that a figure has room for.
 PRINTED_JUDGES = 60
 PRINTED_ITEMS = 60
 PRINTED_LABELS = 20
 FIGURE_ROWS = 60
+
+# Items of which a page holds the errors of all pairs to compare any two, pairs that it lists for download, rows of its tables, and
+# numbers it holds of the judges' own scores: together less than a megabyte.
+PAGE_ITEMS = 300
+PAGE_PAIRS = 2000
+PAGE_ROWS = 300
+PAGE_NUMBERS = 60_000
 
 # Items whose distance to the leader is looked at row by row: each takes a product with all rows.
 CHALLENGERS = 10

@@ -1581,7 +1581,7 @@ class HJAResults(GenericLikelihoodModelResults):
     def report(self, path: str | Path, title: str | None = None) -> None: ...
 
     def report(self, path: str | Path | None = None, title: str | None = None) -> str | None:
-        """Write one self-contained HTML page: the verdict, tables that sort, figures, and what to distrust.
+        """Write one self-contained HTML page: who is best, what to distrust, any two items compared, judges, figures, files.
 
         Parameters
         ----------
@@ -1602,10 +1602,13 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> "model-I leads" in result.report(title="Six judges and two others")
         True
         """
+        return text_or_file(render(self._subject(), title), path)
+
+    def _subject(self) -> Subject:
+        """What a report is about."""
         heading = Heading(self.model.endog_names, type(self.model).__name__)
         chosen = list(self.choices[["chosen", "reason"]].itertuples(name=None))
-        subject = Subject(self.fit, self.model.observations, self.findings, heading, self._relatives(), chosen)
-        return text_or_file(render(subject, title), path)
+        return Subject(self.fit, self.model.observations, self.findings, heading, self._relatives(), chosen)
 
     def _relatives(self) -> pd.DataFrame | None:
         """The fitted model among its neighbours; None for fits whose likelihood is not a maximum, and with covariates."""

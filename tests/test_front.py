@@ -417,7 +417,7 @@ def test_choices_are_kept_in_a_file_and_on_the_page():
     pd.testing.assert_frame_equal(again.choices, result.choices)
     assert json.loads(result.to_json())["choices"][0]["what"] == "judges"
     page = result.report()
-    assert "What was chosen" in page
+    assert "Model choices" in page
     assert result.choices.loc["model", "reason"] in page
     assert math.isnan(result.choices.loc["errors", "number"])
 

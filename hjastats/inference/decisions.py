@@ -249,39 +249,54 @@ def board(
         where = "no scale of win rates has an anchor" if scale == "win-rate" else f"there are {quoted(labels)}"
         raise OptionError(f"anchor must be an item to count scores from, got {anchor!r}: {where}.")
     ranked = ranking_table(labels, estimate, covariance, level=level, rng=rng)
-    rates, slopes = win_rates(estimate)
-    rate_error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, covariance, slopes))
-    score, error, half_width = estimate, np.sqrt(np.maximum(np.diag(covariance), 0.0)), stats.norm.ppf(0.5 + level / 2)
-    if anchor is not None:
-        i = labels.index(anchor)
-        score = estimate - estimate[i]
-        spread = np.diag(covariance) + covariance[i, i] - 2.0 * covariance[i]
-        error = np.sqrt(np.maximum(np.where(np.arange(n) == i, 0.0, spread), 0.0))
-    rate_half = half_width * rate_error / (rates * (1.0 - rates))
-    lower, upper = (probability(np.log(rates / (1.0 - rates)) + sign * rate_half) for sign in (-1.0, 1.0))
-    if scale == "win-rate":
-        shown = rates, rate_error, lower, upper
-    else:
-        unit, base = (ELO, ELO_BASE) if scale == "elo" else (1.0, 0.0)
-        shown = (
-            base + unit * score,
-            unit * error,
-            base + unit * (score - half_width * error),
-            base + unit * (score + half_width * error),
-        )
+    shown = scaled_scores(labels, estimate, covariance, scale, None if anchor is None else labels.index(anchor), level)
     share = places(fit, judge, prior=prior, rng=rng)
-    table = pd.DataFrame(
-        dict(zip(("score", "std_err", "ci_lower", "ci_upper"), shown, strict=True)), index=pd.Index(labels, name="item")
-    ).loc[ranked.index]
-    table = pd.concat([ranked[["place", "place_lower", "place_upper"]], table], axis=1)
+    table = pd.concat([ranked[["place", "place_lower", "place_upper"]], shown.loc[ranked.index]], axis=1)
     table["p_best"], table[f"p_top_{top}"] = share.best, share.top(top)
-    table["win_rate"] = pd.Series(rates, labels)
+    table["win_rate"] = pd.Series(win_rates(estimate)[0], labels)
     table["tier"] = ranked["tier"]
-    table["comparisons"] = pd.Series(_comparisons(fit), fit.layout.items)
+    table["comparisons"] = pd.Series(comparisons_of_items(fit), fit.layout.items)
     return table
 
 
-def _comparisons(fit: Fit) -> np.ndarray:
+def scaled_scores(
+    labels: Sequence[str],
+    estimate: np.ndarray,
+    covariance: np.ndarray,
+    scale: str,
+    anchor: int | None = None,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Scores with errors and intervals on a scale, counted from an item or from the mean; those of win rates by their logits.
+
+    Examples
+    --------
+    >>> scaled_scores(["a", "b"], np.array([0.5, -0.5]), 0.01 * np.eye(2), "elo").round().astype(int)
+          score  std_err  ci_lower  ci_upper
+    item
+    a      1087       17      1053      1121
+    b       913       17       879       947
+    """
+    n, half_width = len(labels), stats.norm.ppf(0.5 + level / 2)
+    if scale == "win-rate":
+        score, slopes = win_rates(estimate)
+        error = np.sqrt(np.einsum("ij,jk,ik->i", slopes, covariance, slopes))
+        half = half_width * error / (score * (1.0 - score))
+        lower, upper = (probability(np.log(score / (1.0 - score)) + sign * half) for sign in (-1.0, 1.0))
+    else:
+        unit, base = (ELO, ELO_BASE) if scale == "elo" else (1.0, 0.0)
+        score, variance = estimate, np.diag(covariance)
+        if anchor is not None:
+            score = estimate - estimate[anchor]
+            spread = variance + covariance[anchor, anchor] - 2.0 * covariance[anchor]
+            variance = np.where(np.arange(n) == anchor, 0.0, spread)
+        score, error = base + unit * score, unit * np.sqrt(np.maximum(variance, 0.0))
+        lower, upper = score - half_width * error, score + half_width * error
+    columns = {"score": score, "std_err": error, "ci_lower": lower, "ci_upper": upper}
+    return pd.DataFrame(columns, index=pd.Index(labels, name="item"))
+
+
+def comparisons_of_items(fit: Fit) -> np.ndarray:
     """Total weight of the comparisons of every item, shape (n_items,)."""
     design = fit.design
     return np.bincount(

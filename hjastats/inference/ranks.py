@@ -107,11 +107,33 @@ def leading_places(fit: Fit) -> pd.DataFrame | None:
     """Places of all items, or of the leading ones among themselves if there are too many; None if the fit has none."""
     if not fit.converged or fit.why_no_errors:
         return None
+    return ranking_table(*leading_scores(fit))
+
+
+def leading_scores(fit: Fit) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """Labels, scores and their covariance, of all items, or of the leading ones if there are too many.
+
+    Raises
+    ------
+    IdentificationError
+        Without a finite estimate or standard errors.
+    """
     try:
-        return ranking(fit)
+        return compared_scores(fit)
     except SizeError:
         leading = fit.best_first[0][: limits.RANKED_OF_MANY]
-        return ranking(fit, items=[fit.layout.items[i] for i in leading])
+        return compared_scores(fit, items=[fit.layout.items[i] for i in leading])
+
+
+def joint_critical(covariance: np.ndarray, level: float = 0.95, rng: int | np.random.Generator | None = 0) -> float:
+    """Standard errors by which two items must differ to be told apart while all pairs are compared.
+
+    Examples
+    --------
+    >>> round(joint_critical(np.eye(2)), 1), round(joint_critical(np.eye(10)), 1)
+    (2.0, 3.2)
+    """
+    return float(np.quantile(largest_differences(covariance, rng=rng), level))
 
 
 def ranking_table(
@@ -122,13 +144,15 @@ def ranking_table(
     level: float = 0.95,
     simultaneous: bool = True,
     rng: int | np.random.Generator | None = 0,
+    critical: float | None = None,
 ) -> pd.DataFrame:
     """Places, place intervals and tied groups from pairwise differences.
 
     An item's best possible place is one plus the number of items that are significantly above it, its worst the number of
     items minus those significantly below it. With ``simultaneous`` the critical value is that of the largest of all pairwise
     z statistics, so that with probability ``level`` all true places lie in their intervals at once; without, it is that of
-    the largest among the item's own pairs, and each interval holds its place with that probability.
+    the largest among the item's own pairs, and each interval holds its place with that probability. ``critical`` is the former, if
+    it is known already.
 
     Returns
     -------
@@ -139,14 +163,17 @@ def ranking_table(
     """
     n = len(items)
     pairs = pairwise_differences(estimate, covariance)
-    draws = largest_differences(covariance, per_item=not simultaneous, rng=rng)
-    critical = np.broadcast_to(np.quantile(draws, level, axis=0), n)[:, None]
-    n_above = (pairs.z < -critical).sum(axis=1)
-    n_below = (pairs.z > critical).sum(axis=1)
+    if critical is None:
+        draws = largest_differences(covariance, per_item=not simultaneous, rng=rng)
+        beyond = np.broadcast_to(np.quantile(draws, level, axis=0), n)[:, None]
+    else:
+        beyond = np.full((n, 1), critical)
+    n_above = (pairs.z < -beyond).sum(axis=1)
+    n_below = (pairs.z > beyond).sum(axis=1)
     order = np.argsort(-estimate, kind="stable")
     error = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     half = stats.norm.ppf(0.5 + level / 2.0) * error
-    differs = (np.abs(pairs.z) > critical.max())[np.ix_(order, order)]
+    differs = (np.abs(pairs.z) > beyond.max())[np.ix_(order, order)]
     table = pd.DataFrame(
         {
             "score": estimate,

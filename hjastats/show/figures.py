@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -36,20 +36,14 @@ if TYPE_CHECKING:
 
     from .plots.colours import Family
 
+# Share of the largest score below which a residual is rounding.
+NO_DISAGREEMENT = 1e-9
 # Judges shown in colour when there are too many to show all.
 N_HIGHLIGHTED = 4
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def in_report(caption: str, *coloured: str) -> Callable[[Method], Method]:
-    """Put a figure on the report's page, with a caption, and whose families it shows in colour."""
-
-    def mark(method: Method) -> Method:
-        method.caption, method.coloured = caption, coloured  # type: ignore[attr-defined]
-        return method
-
-    return mark
+# Judges whose rankings a slope chart has room for.
+N_COLUMNS = 12
+# Items whose lines can be followed from column to column.
+N_LINES = 25
 
 
 def _axes(ax: object) -> Axes | None:
@@ -78,7 +72,6 @@ class FitPlots(Menu):
     def __init__(self, fit: Fit, observed: Callable[[], Observations]) -> None:
         self._fit, self._observed = fit, observed
 
-    @in_report("Consensus scores, best item first.", "item")
     def ranking(
         self,
         judge: str | None = None,
@@ -89,10 +82,9 @@ class FitPlots(Menu):
         ax: Axes | None = None,
         rng: int | np.random.Generator | None = 0,
     ) -> Axes:
-        """Items, best first, with intervals, comparison intervals and tied groups.
+        """Items, best first: scores with their own intervals, and the places that cannot be ruled out, jointly for all items.
 
-        Two items whose comparison intervals (thick, from quasi-standard errors) do not overlap differ at about this level, one
-        pair at a time. Items joined at the right cannot be told apart when all pairs are compared at once, as in
+        Where the bars of two items do not overlap, their order is certain at this level, as in
         :meth:`hjastats.HJAResults.ranking`.
 
         Parameters
@@ -116,9 +108,7 @@ class FitPlots(Menu):
         ['model-A', 'model-F', 'model-I']
         """
         table, title = self._ranking_table(judge, level, max_rows, rng)
-        xlabel = "score (log-odds)" if judge is not None else "consensus score (log-odds)"
-        if "comparison_lower" in table:
-            xlabel += f"; thin lines: {level:.0%} intervals, thick lines: for comparing two items"
+        xlabel = f"{'score' if judge is not None else 'consensus score'} (log-odds) with {level:.0%} intervals"
         return plots.plot_ranking(
             table,
             xlabel=xlabel,
@@ -136,6 +126,8 @@ class FitPlots(Menu):
         ax: Axes | None = None,
     ) -> Axes:
         """Contrasts with their intervals, in the order they were asked for, against what they are tested for.
+
+        Dots are hollow where the interval holds that value. The numbers stand beside them.
 
         Parameters
         ----------
@@ -170,10 +162,10 @@ class FitPlots(Menu):
             xlabel=f"estimate with {'simultaneous ' if simultaneous else ''}{100 * (1 - alpha):g}% intervals",
             title="Contrasts",
             sort=False,
+            in_words=True,
             ax=_axes(ax),
         )
 
-    @in_report("How sharply each judge follows the consensus; the average is one.", "judge")
     def sensitivity(
         self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
     ) -> Axes:
@@ -197,7 +189,6 @@ class FitPlots(Menu):
             ax=_axes(ax),
         )
 
-    @in_report("Bonus each judge gives to whatever is shown first.", "judge")
     def position(
         self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
     ) -> Axes:
@@ -222,20 +213,20 @@ class FitPlots(Menu):
             ax=_axes(ax),
         )
 
-    @in_report(
-        "What the consensus does not explain: judges in rows, items in columns, similar ones side by side.",
-        "judge",
-        "item",
-    )
     def disagreement(
-        self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
+        self,
+        *,
+        family: Family | str | None = None,
+        max_rows: int = limits.FIGURE_ROWS,
+        margins: bool = True,
+        ax: Axes | None = None,
     ) -> Figure | Axes:
         """Residual heatmap, similar judges and items side by side, with consensus, sensitivity and leverage at the margins.
 
         Returns
         -------
         matplotlib.figure.Figure
-            With ``ax``, only the heatmap is drawn, and its axes are returned.
+            With ``ax``, or without ``margins``, only the heatmap is drawn, and its axes are returned.
 
         Examples
         --------
@@ -251,8 +242,9 @@ class FitPlots(Menu):
         # Withheld cells have no disagreement to be alike in.
         alike = bicluster(residual.fillna(0.0))
         residual = residual.loc[list(alike.judge_order), list(alike.item_order)]
-        if ax is not None:
-            return plots.plot_heatmap(residual, family=self._family(family, "judge", "item"), ax=_axes(ax))
+        if ax is not None or not margins:
+            told, groups = "What the consensus does not explain" + title, self._family(family, "judge", "item")
+            return plots.plot_heatmap(residual, family=groups, title=told, ax=_axes(ax))
         return plots.plot_disagreement(
             residual,
             consensus=estimates(self._fit, "mu", list(residual.columns)),
@@ -262,7 +254,6 @@ class FitPlots(Menu):
             family=self._family(family, "judge", "item"),
         )
 
-    @in_report("Scores of every judge over the items in the order of the consensus.", "judge")
     def profiles(
         self,
         *,
@@ -276,7 +267,7 @@ class FitPlots(Menu):
         Parameters
         ----------
         highlight : sequence of str, optional
-            Judges in colour; by default all of up to eight, of more the four furthest from the consensus.
+            Judges in colour; by default the four furthest from the consensus.
         family : pandas.Series or dict, optional
             Judge to family.
         max_rows : int
@@ -291,14 +282,12 @@ class FitPlots(Menu):
         ['model-I', 'model-H']
         """
         self._need_sensitivity()
-        from .plots.profiles import MAX_COLOURS
-
         everything, by_judge = self._best_first, scores(self._fit)
         if highlight is not None:
             highlight = [str(name) for name in listed("highlight", highlight, "names of judges")]
             if unknown := [name for name in highlight if name not in by_judge.index]:
                 raise OptionError(f"highlight takes names of judges: there is no {quoted(unknown)}.")
-        if highlight is None and family is None and len(by_judge) > MAX_COLOURS:
+        if highlight is None and family is None:
             distance = by_judge.sub(everything).pow(2).sum(axis=1)
             highlight = list(distance.nlargest(N_HIGHLIGHTED).index)
         consensus, title = _ends(everything, max_rows, "items")
@@ -311,7 +300,64 @@ class FitPlots(Menu):
             ax=_axes(ax),
         )
 
-    @in_report("Size of the disagreement against the sensitivity.", "judge")
+    def slopes(
+        self,
+        judges: Sequence[str] | None = None,
+        *,
+        highlight: Sequence[str] | None = None,
+        family: Family | str | None = None,
+        max_rows: int = N_LINES,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Places of the items by the consensus and by every judge's own scores, a line for each item.
+
+        Parameters
+        ----------
+        judges : sequence of str, optional
+            Judges to show; by default up to twelve, those whose rankings are furthest from the consensus, furthest first.
+        highlight : sequence of str, optional
+            Items in colour; by default the four on whose places these judges differ most.
+        family : pandas.Series or dict, optional
+            Item to family.
+        max_rows : int
+            Of more items the first and last are shown.
+        ax : matplotlib.axes.Axes, optional
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
+        >>> [label.get_text() for label in result.plot.slopes().get_xticklabels()][:3]
+        ['consensus', 'judge-5', 'judge-6']
+        """
+        self._need_disagreement()
+        best, everybody = self._best_first, self._fit.layout.judges
+        places = places_by_judge(self._fit)
+        shift = places.sub(np.arange(1.0, len(places) + 1.0), axis=0)
+        left_out = 0
+        if judges is None:
+            apart = (shift**2).sum().sort_values(ascending=False, kind="stable")
+            judges = [str(judge) for judge in apart.index[:N_COLUMNS]]
+            left_out = len(everybody) - len(judges)
+        else:
+            judges = [self._judge(str(name)) for name in listed("judges", judges, "names of judges")]
+        if highlight is None:
+            differ = shift[judges].abs().max(axis=1).sort_values(ascending=False, kind="stable")
+            highlight = [str(item) for item in differ.index[differ > 0][:N_HIGHLIGHTED]]
+        some, title = _ends(best, max_rows, "items")
+        if left_out:
+            title += f"{';' if title else ':'} {left_out:,} nearer judges left out"
+        table = places[judges]
+        # A judge may have the same name.
+        table.insert(0, "consensus", np.arange(1.0, len(table) + 1.0), allow_duplicates=True)
+        return plots.plot_slopes(
+            table.loc[some.index],
+            highlight=highlight,
+            title="Places by consensus and judges" + title,
+            family=self._family(family, "item"),
+            ax=_axes(ax),
+        )
+
     def leverage(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
         """Size of each judge's disagreement against its sensitivity; those that dominate the panel are named.
 
@@ -329,7 +375,6 @@ class FitPlots(Menu):
             table, outliers=list(outlying(sizes).index), family=self._family(family, "judge"), ax=_axes(ax)
         )
 
-    @in_report("Probability that the item of the row is preferred to that of the column.", "item")
     def probabilities(
         self,
         judge: str | None = None,
@@ -376,7 +421,6 @@ class FitPlots(Menu):
         title = "Convergence of every start; one that comes near an optimum already found ends there"
         return plots.plot_convergence(paths, title=title, ax=_axes(ax))
 
-    @in_report("Predicted against observed shares.")
     def calibration(self, n_bins: int = 10, *, ax: Axes | None = None) -> Axes:
         """Predicted probabilities against observed shares of the data the model was fitted to, in groups of equal size.
 
@@ -387,11 +431,7 @@ class FitPlots(Menu):
         >>> result.plot.calibration(n_bins=3).collections[-1].get_offsets().round(2).tolist()     # predicted, observed
         [[0.23, 0.24], [0.56, 0.56], [0.88, 0.88]]
         """
-        observed, at = self._observed(), self._fit.at
-        rows, data, response = observed.rows, observed.data, observed.rows.response
-        predicted = expected_outcome(response, response.probabilities(log_odds(rows, at), own_predictors(rows, at)))
-        table = calibration_table(predicted, data.outcome, data.weight, n_bins=n_bins)
-        return plots.plot_calibration(table, ax=_axes(ax))
+        return plots.plot_calibration(calibration_groups(self._fit, self._observed(), n_bins), ax=_axes(ax))
 
     def profile(self, spec: Spec, alpha: float = 0.05, *, ax: Axes | None = None) -> Axes:
         """Profile likelihood of a parameter or contrast, as a signed root, with its interval and the Wald interval.
@@ -429,7 +469,6 @@ class FitPlots(Menu):
             ax=_axes(ax),
         )
 
-    @in_report("How often items were compared.", "item")
     def comparisons(
         self, *, family: Family | str | None = None, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None
     ) -> Axes:
@@ -470,11 +509,7 @@ class FitPlots(Menu):
         if not is_ranked:
             # Places and groups are those of all items; without a finite score for each there are none.
             return estimates(fit, "mu", list(some.index)).rename(columns={"estimate": "score"}), title
-        table = ranking(fit, judge, level=level, rng=rng).loc[some.index]
-        # A difference has about the root sum of squares of two quasi-standard errors. With equal ones, half the critical difference
-        # is z / sqrt(2) of them: lines of this length part where a pair differs at this level.
-        half = stats.norm.ppf(0.5 + level / 2.0) / np.sqrt(2.0) * table["quasi_se"]
-        return table.assign(comparison_lower=table["score"] - half, comparison_upper=table["score"] + half), title
+        return ranking(fit, judge, level=level, rng=rng).loc[some.index], title
 
     def _judge(self, judge: str) -> str:
         if judge not in self._fit.layout.judges:
@@ -503,8 +538,23 @@ class FitPlots(Menu):
 
     def _need_disagreement(self) -> None:
         self._need_sensitivity()
-        if not self._fit.layout.rank and self._fit.layout.structure.has_sensitivities:
+        largest = np.abs(np.nan_to_num(self._fit.residual)).max(initial=0.0)
+        if not self._fit.layout.rank and largest <= NO_DISAGREEMENT * np.abs(np.nan_to_num(self._fit.at.scores)).max(
+            initial=1.0
+        ):
             raise OptionError("this model has no disagreement: fit HJAModel with rank 1 or more.")
+
+
+def calibration_groups(fit: Fit, observed: Observations, n_bins: int = 10) -> pd.DataFrame:
+    """Predicted and observed shares of the comparisons the model was fitted to, in groups of equal size."""
+    rows, data, response = observed.rows, observed.data, observed.rows.response
+    predicted = expected_outcome(response, response.probabilities(log_odds(rows, fit.at), own_predictors(rows, fit.at)))
+    return calibration_table(predicted, data.outcome, data.weight, n_bins=n_bins)
+
+
+def places_by_judge(fit: Fit) -> pd.DataFrame:
+    """Items, best first, by judges: their places by every judge's own scores; none where a score is not finite."""
+    return scores(fit).T.iloc[fit.best_first[0]].rank(ascending=False, method="first")
 
 
 def _ends(table: Any, max_rows: int, what: str) -> tuple[Any, str]:

@@ -177,7 +177,7 @@ def test_a_report_of_too_many_items_ranks_the_leading_ones(panel, set_limits):
     set_limits(MOST_COMPARED=5, RANKED_OF_MANY=4)
     page = result.report()
     assert "These are the 4 items with the highest scores, compared among themselves." in page
-    assert "The 4 items of 10 with the highest scores, ranked among themselves." in page
+    assert "6 more items are not in this table." in page
 
 
 def test_words_about_many_judges_stay_short(panel_fit):

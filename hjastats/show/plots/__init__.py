@@ -27,11 +27,15 @@ FIGURES = {
     "plot_profiles": "profiles",
     "plot_ranking": "ranking",
     "plot_scree": "selection",
+    "plot_slopes": "slopes",
 }
-__all__ = list(FIGURES)
+# What else there is, and where.
+OTHERS = {"paper": "canvas"}
+__all__ = [*FIGURES, *OTHERS]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in FIGURES:
+    known = FIGURES | OTHERS
+    if name not in known:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{FIGURES[name]}", __name__), name)
+    return getattr(import_module(f".{known[name]}", __name__), name)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from .canvas import axes
-from .colours import PLAIN
+from .canvas import axes, colours
 from .labels import write_words
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 def plot_calibration(
     table: pd.DataFrame,
     *,
-    title: str = "Calibration: bars are 95% intervals of the observed share",
+    title: str = "Calibration, with 95% intervals of the observed shares",
     ax: Axes | None = None,
 ) -> Axes:
     """A point per group of comparisons; on the diagonal, predictions come true as often as they say.
@@ -39,12 +38,13 @@ def plot_calibration(
     >>> plot_calibration(table).get_xlim()
     (np.float64(0.0), np.float64(1.0))
     """
-    ax = axes(ax, 5.6, 5.4)
-    ax.plot([0.0, 1.0], [0.0, 1.0], color="0.4", linewidth=1.0, linestyle="--", zorder=1)
-    ax.vlines(table["predicted"], table["ci_lower"], table["ci_upper"], color=PLAIN, linewidth=1.4, zorder=2)
+    ax, known = axes(ax, 4.4, 4.4), colours()
+    ax.plot([0.0, 1.0], [0.0, 1.0], color=known.rule, linewidth=1.0, linestyle="--", zorder=1)
+    ax.vlines(table["predicted"], table["ci_lower"], table["ci_upper"], color=known.hues[0], linewidth=1.4, zorder=2)
     share = table["comparisons"] / table["comparisons"].max()
-    ax.scatter(table["predicted"], table["observed"], s=12.0 + 48.0 * share, color=PLAIN, zorder=3, clip_on=False)
+    ax.scatter(
+        table["predicted"], table["observed"], s=12.0 + 48.0 * share, color=known.hues[0], zorder=3, clip_on=False
+    )
     ax.set(xlim=(0.0, 1.0), ylim=(0.0, 1.0), aspect="equal")
-    xlabel = "predicted probability that the first item is preferred"
-    write_words(ax, title, xlabel, "observed share (ties count one half)")
+    write_words(ax, title, "predicted probability that the first is preferred", "observed share (ties count half)")
     return ax

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pandas as pd
 
-from .canvas import FONT_SIZE, beside, label_inches
+from .canvas import FONT_SIZE, LINE, beside, colours, is_narrow, label_inches, root_figure
 from .labels import LITERAL, names
 
 if TYPE_CHECKING:
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 Family: TypeAlias = "pd.Series[Any] | Mapping[str, str]"
 Where: TypeAlias = Literal["right", "corner"]
 
-# Okabe and Ito (2008), those legible on white first.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-PLAIN, STRONG, PALE = PALETTE[0], PALETTE[1], "0.75"
 # Longest name in a legend, which must leave room for what it explains.
 LEGEND_LETTERS = 30
 UNKNOWN_FAMILY = "no family given"
@@ -45,14 +42,24 @@ def style(number: int) -> Style:
     >>> style(0) != style(8), style(0).colour == style(8).colour
     (True, True)
     """
-    return Style(PALETTE[number % len(PALETTE)], MARKERS[(number // len(PALETTE)) % len(MARKERS)])
+    hues = colours().hues
+    return Style(hues[number % len(hues)], MARKERS[(number // len(hues)) % len(MARKERS)])
+
+
+def plain() -> Style:
+    """How judges or items are drawn that have no family."""
+    return Style(colours().hues[0], MARKERS[0])
 
 
 def diverging() -> Colormap:
-    """Blue over white to red, which colour-blind readers can tell apart, and grey where there is no value."""
-    from matplotlib import colormaps
+    """From blue over the paper to vermilion, which colour-blind readers can tell apart; grey without a value."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
-    return colormaps["RdBu_r"].with_extremes(bad="0.85")
+    known = colours()
+    low, high = known.hues[0], known.hues[1]
+    shades = [to_rgba(low, 0.9), to_rgba(low, 0.0), to_rgba(high, 0.0), to_rgba(high, 0.9)]
+    made = LinearSegmentedColormap.from_list("hjastats", list(zip((0.0, 0.5, 0.5, 1.0), shades, strict=True)))
+    return made.with_extremes(bad=to_rgba(known.pale, 0.45))
 
 
 def families(labels: Iterable[object], family: Family | None) -> tuple[list[Style], dict[str, Style]]:
@@ -66,12 +73,12 @@ def families(labels: Iterable[object], family: Family | None) -> tuple[list[Styl
     """
     labels = list(labels)
     if family is None:
-        return [Style(PLAIN, "o") for _ in labels], {}
+        return [plain() for _ in labels], {}
     known = {label: str(name) for label, name in pd.Series(family).dropna().items()}
     member = [known.get(label, UNKNOWN_FAMILY) for label in labels]
     legend = {name: style(i) for i, name in enumerate(sorted(set(member) - {UNKNOWN_FAMILY}))}
     if UNKNOWN_FAMILY in member:
-        legend[UNKNOWN_FAMILY] = Style("0.5", "o")
+        legend[UNKNOWN_FAMILY] = Style(colours().rule, MARKERS[0])
     return [legend[name] for name in member], legend
 
 
@@ -104,19 +111,30 @@ def name_legend(
         Further to the right, in points.
     """
     texts = names(labels, LEGEND_LETTERS)
+    if where == "right" and is_narrow():
+        # There is no room beside the axes, and below them only as much as is added.
+        n_columns, figure = 2 if max(map(len, texts)) <= LEGEND_LETTERS / 2 else 1, root_figure(ax)
+        figure.set_figheight(figure.get_figheight() + LINE * (math.ceil(len(texts) / n_columns) + 1.7))
+        how: dict[str, Any] = {"loc": "outside lower left", "ncols": n_columns}
+        draw = figure.legend
+    else:
+        how = {
+            "loc": "upper left" if where == "right" else "upper right",
+            "bbox_to_anchor": (1.0, 1.0),
+            "bbox_transform": beside(ax, ax.transAxes, 6.0 + shift if where == "right" else 0.0),
+            "borderaxespad": 0.0,
+        }
+        draw = ax.legend
     # A legend leaves out entries that begin with an underscore, so the names are put in afterwards.
-    legend = ax.legend(
+    legend: Legend = draw(
         handles,
         ["name"] * len(handles),
         title=title,
-        loc="upper left" if where == "right" else "upper right",
-        bbox_to_anchor=(1.0, 1.0),
-        bbox_transform=beside(ax, ax.transAxes, 6.0 + shift if where == "right" else 0.0),
-        borderaxespad=0.0,
         alignment="left",
         frameon=False,
         fontsize=FONT_SIZE,
         title_fontsize=FONT_SIZE,
+        **how,
     )
     for text, name in zip(legend.get_texts(), texts, strict=True):
         text.set(text=name, **LITERAL)
@@ -125,7 +143,7 @@ def name_legend(
 
 def legend_inches(family: Family | None) -> float:
     """Room that a legend of these families needs beside the axes."""
-    if family is None:
+    if family is None or is_narrow():
         return 0.0
     return 0.5 + label_inches(names([*pd.Series(family).dropna().unique(), UNKNOWN_FAMILY], LEGEND_LETTERS))
 

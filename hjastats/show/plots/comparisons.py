@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, LINE, axes, label_inches
+from .canvas import FONT_SIZE, LINE, axes, colours, label_inches
 from .colours import Family, draw_markers, families, family_legend, name_legend
 from .labels import LITERAL, names, write_title
 
@@ -67,6 +67,7 @@ def plot_comparisons(
 
 def _draw_lines(ax: Axes, counts: np.ndarray, place: np.ndarray, *, has_legend: bool) -> None:
     from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgba
     from matplotlib.lines import Line2D
 
     low, high = np.triu_indices(len(counts), 1)
@@ -78,11 +79,12 @@ def _draw_lines(ax: Axes, counts: np.ndarray, place: np.ndarray, *, has_legend: 
     segments = np.stack([place[low], place[high]], axis=1)
     share = number / largest
     strength = (0.15 + 0.55 * share) * min(1.0, (200.0 / max(len(share), 1)) ** 0.8)
-    colours = np.column_stack([np.tile([0.25, 0.35, 0.45], (len(share), 1)), strength])
-    ax.add_collection(LineCollection(list(segments), linewidths=0.3 + widest * share, colors=colours, zorder=1))
+    soft = colours().soft
+    shades = [to_rgba(soft, alpha) for alpha in strength]
+    ax.add_collection(LineCollection(list(segments), linewidths=0.3 + widest * share, colors=shades, zorder=1))
     if has_legend and len(number):
         shown = sorted({float(number.min()), float(np.median(number)), float(largest)})
-        handles = [Line2D([], [], color=(0.25, 0.35, 0.45), linewidth=0.3 + widest * n / largest) for n in shown]
+        handles = [Line2D([], [], color=soft, linewidth=0.3 + widest * n / largest) for n in shown]
         name_legend(ax, handles, [f"{n:,.0f}" for n in shown], "comparisons", "corner")
 
 

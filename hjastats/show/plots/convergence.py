@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import axes, whole_numbers
-from .colours import MARKERS, PALE, PALETTE, name_legend
+from .canvas import axes, colours, whole_numbers
+from .colours import MARKERS, name_legend
 from .labels import write_words
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ def plot_convergence(
     (2, 'log')
     """
     best = min(min(path) for path in paths.values())
-    ax = axes(ax, 7.5, 4.2)
+    ax, known = axes(ax, 7.5, 4.2), colours()
     lines = {}
     for number, (name, path) in enumerate(paths.items()):
         is_coloured = number < MAX_COLOURS
         (lines[name],) = ax.plot(
             np.arange(len(path)),
             np.maximum(np.asarray(path, dtype=float) - best, _SMALLEST),
-            color=PALETTE[number] if is_coloured else PALE,
+            color=known.hues[number] if is_coloured else known.pale,
             marker=MARKERS[number % len(MARKERS)] if is_coloured else "",
             markersize=4,
             linewidth=1.2,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, LINE, axes, label_inches, open_frame, pyplot
-from .colours import PLAIN, STRONG, Family, Style, diverging, families, family_legend, legend_inches, mark_families
+from .canvas import FONT_SIZE, LINE, axes, colours, is_narrow, label_inches, open_frame, pyplot
+from .colours import Family, Style, diverging, families, family_legend, legend_inches, mark_families, plain
 from .intervals import draw_dots, draw_intervals
 from .labels import label_columns, label_rows, mark_missing, names, write_title
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-_BAR_LABEL = "disagreement with the consensus (log-odds)\nred: judge prefers the item more than the consensus does"
+_BAR_LABEL = "disagreement with the consensus (log-odds)\norange: judge prefers the item more than the consensus does"
 _COLUMN = 0.155
 # Points that the numbers beside a colour bar take, and a line of its words.
 _BAR_NUMBERS, _BAR_LINE = 38.0, 12.0
@@ -49,9 +49,12 @@ def plot_heatmap(
     """
     width, height = _body_size(residual)
     extra = label_inches(names(residual.columns)), label_inches(names(residual.index))
-    ax = axes(ax, width + extra[1] + 1.6 + legend_inches(family), height + extra[0] + 0.8)
+    beside = extra[1] + 1.4 + legend_inches(family)
+    ax = axes(ax, width + beside + 0.2, height + extra[0] + 0.8, least=_COLUMN * residual.shape[1] + beside)
     image = _draw_residual(ax, residual)
-    finish_matrix(ax, residual, image, _BAR_LABEL, title, family)
+    # A bar as low as the rows has no room for a sentence.
+    has_room = not is_narrow() and height > 0.8 * label_inches([_BAR_LABEL.partition("\n")[2]])
+    finish_matrix(ax, residual, image, _BAR_LABEL if has_room else "log-odds", title, family)
     return ax
 
 
@@ -115,7 +118,7 @@ def plot_disagreement(
     _draw_leverage(margin_axes, leverage.loc[residual.index])
     _draw_colour_bar(figure, figure.add_subplot(grid[0, 1:], label="corner"), image)
     family_legend(margin_axes, legend)
-    figure.suptitle(title, fontsize=FONT_SIZE + 3, x=0.01, ha="left")
+    figure.suptitle(title, fontsize=FONT_SIZE + 2, x=0.01, ha="left")
     return figure
 
 
@@ -145,14 +148,18 @@ def draw_matrix(ax: Axes, table: pd.DataFrame, lowest: float, highest: float) ->
 def finish_matrix(
     ax: Axes, table: pd.DataFrame, image: AxesImage, meaning: str, title: str, family: Family | None
 ) -> None:
-    """A bar that says what the colours mean, the title, and the families of rows and columns."""
+    """A bar that says what the colours mean, if they need one, the title, and the families of rows and columns."""
+    write_title(ax, title)
+    legend = _draw_families(ax, table, family)
+    if not meaning:
+        family_legend(ax, legend)
+        return
     figure: Any = ax.get_figure()
     bar = figure.colorbar(image, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label(meaning, fontsize=FONT_SIZE)
     bar.ax.tick_params(labelsize=FONT_SIZE)
-    write_title(ax, title)
     width = _BAR_NUMBERS + _BAR_LINE * len(meaning.splitlines())
-    family_legend(bar.ax, _draw_families(ax, table, family), shift=width)
+    family_legend(bar.ax, legend, shift=width)
 
 
 def _draw_families(ax: Axes, table: pd.DataFrame, family: Family | None) -> dict[str, Style]:
@@ -172,9 +179,9 @@ def _draw_families(ax: Axes, table: pd.DataFrame, family: Family | None) -> dict
 def _draw_consensus(ax: Axes, consensus: pd.DataFrame) -> None:
     columns = np.arange(len(consensus))
     estimate = consensus["estimate"].to_numpy(float)
-    ax.bar(columns, np.nan_to_num(estimate), color=PLAIN, alpha=0.5, width=0.7)
-    ax.vlines(columns, consensus["ci_lower"], consensus["ci_upper"], color="0.2", linewidth=1.0)
-    ax.axhline(0.0, color="0.4", linewidth=0.8)
+    ax.bar(columns, np.nan_to_num(estimate), color=colours().hues[0], alpha=0.5, width=0.7)
+    ax.vlines(columns, consensus["ci_lower"], consensus["ci_upper"], color=colours().ink, linewidth=1.0)
+    ax.axhline(0.0, color=colours().rule, linewidth=0.8)
     for column in columns[np.isnan(estimate)]:
         ax.text(column, 0.0, " none", rotation=90, ha="center", va="bottom", fontsize=FONT_SIZE - 1, style="italic")
     ax.tick_params(axis="x", labelbottom=False, length=0)
@@ -184,8 +191,8 @@ def _draw_consensus(ax: Axes, consensus: pd.DataFrame) -> None:
 
 
 def _draw_sensitivity(ax: Axes, sensitivity: pd.DataFrame) -> None:
-    styles = [Style(PLAIN, "o")] * len(sensitivity)
-    ax.axvline(1.0, color="0.4", linewidth=1.0, linestyle="--")
+    styles = [plain()] * len(sensitivity)
+    ax.axvline(1.0, color=colours().rule, linewidth=1.0, linestyle="--")
     draw_intervals(ax, sensitivity["ci_lower"], sensitivity["ci_upper"], styles)
     draw_dots(ax, sensitivity["estimate"], styles)
     mark_missing(ax, np.flatnonzero(sensitivity["estimate"].isna()))
@@ -193,7 +200,7 @@ def _draw_sensitivity(ax: Axes, sensitivity: pd.DataFrame) -> None:
 
 
 def _draw_leverage(ax: Axes, leverage: pd.Series) -> None:
-    ax.barh(np.arange(len(leverage)), leverage.fillna(0.0), color=STRONG, alpha=0.7, height=0.7)
+    ax.barh(np.arange(len(leverage)), leverage.fillna(0.0), color=colours().hues[1], alpha=0.7, height=0.7)
     mark_missing(ax, np.flatnonzero(leverage.isna()))
     _finish_margin(ax, "disagreement\nh (log-odds)")
 
@@ -210,5 +217,5 @@ def _draw_colour_bar(figure: Figure, corner: Axes, image: AxesImage) -> None:
     bar = figure.colorbar(
         image, cax=corner.inset_axes((0.05, 0.55, 0.9, 0.12), label="colours"), orientation="horizontal"
     )
-    bar.set_label("disagreement with the consensus\nred: prefers the item more", fontsize=FONT_SIZE)
+    bar.set_label("disagreement with the consensus\norange: prefers the item more", fontsize=FONT_SIZE)
     bar.ax.tick_params(labelsize=FONT_SIZE)

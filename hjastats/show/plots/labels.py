@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -10,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...words import shortened
-from .canvas import FONT_SIZE, open_frame, root_figure
+from .canvas import FONT_SIZE, colours, is_narrow, open_frame, root_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation, Text
     from matplotlib.transforms import Bbox
 
-MAX_LETTERS = 40
+# Of names beside rows and columns, and of those on narrow paper.
+MAX_LETTERS, NARROW_LETTERS = 40, 24
 # A name beside a point has less room than one beside a row.
 POINT_LETTERS = 28
 NO_ESTIMATE = "no finite estimate"
@@ -38,7 +40,7 @@ def drawable(text: str) -> str:
     return "".join(letter if ord(letter) in known else MISSING_GLYPH for letter in visible)
 
 
-def names(labels: Iterable[object], width: int = MAX_LETTERS) -> list[str]:
+def names(labels: Iterable[object], width: int | None = None) -> list[str]:
     """Labels as they are drawn: shortened, drawable, and still distinct where the labels are.
 
     Examples
@@ -46,6 +48,12 @@ def names(labels: Iterable[object], width: int = MAX_LETTERS) -> list[str]:
     >>> names(["judge-1", "x" * 30 + "1" + "x" * 30, "x" * 30 + "2" + "x" * 30], width=12)
     ['judge-1', 'xxxxxx…x (2)', 'xxxxxx…x (3)']
     """
+    labels = list(labels)
+    if width is None and is_narrow():
+        texts = [drawable(shortened(label, NARROW_LETTERS)) for label in labels]
+        if len(set(texts)) == len(set(map(str, labels))):
+            return texts
+    width = width or MAX_LETTERS
     texts = [drawable(shortened(label, width)) for label in labels]
     for text in {text for text in texts if texts.count(text) > 1}:
         for position in [i for i, other in enumerate(texts) if other == text]:
@@ -72,13 +80,20 @@ def label_columns(ax: Axes, labels: Iterable[object]) -> None:
 
 def write_title(ax: Axes, text: str) -> None:
     """A title over the left end of the axes; it may contain names."""
-    ax.set_title(drawable(shortened(text, 110)), fontsize=FONT_SIZE + 2, loc="left", **LITERAL)
+    title = in_lines(drawable(shortened(text, 140 if is_narrow() else 100)), 26)
+    ax.set_title(title, fontsize=FONT_SIZE + (1 if is_narrow() else 2), loc="left", **LITERAL)
+
+
+def in_lines(text: str, letters: int) -> str:
+    """The text, in lines of so many letters where the paper is narrow."""
+    lines = textwrap.wrap(text, letters, break_on_hyphens=False)
+    return "\n".join(lines) if is_narrow() and "\n" not in text else text
 
 
 def write_words(ax: Axes, title: str, xlabel: str, ylabel: str = "") -> None:
     """Title and names of the axes, in an open frame."""
-    ax.set_xlabel(xlabel, fontsize=FONT_SIZE + 1)
-    ax.set_ylabel(ylabel, fontsize=FONT_SIZE + 1)
+    ax.set_xlabel(in_lines(xlabel, 36), fontsize=FONT_SIZE + 1)
+    ax.set_ylabel(in_lines(ylabel, 36), fontsize=FONT_SIZE + 1)
     write_title(ax, title)
     open_frame(ax)
 
@@ -94,11 +109,18 @@ def mark_missing(ax: Axes, rows: Iterable[int]) -> None:
             va="center",
             fontsize=FONT_SIZE,
             style="italic",
-            color="0.45",
+            color=colours().soft,
         )
 
 
-def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, labels: Sequence[object], must: Sequence[bool]) -> list[Text]:
+def label_points(
+    ax: Axes,
+    x: np.ndarray,
+    y: np.ndarray,
+    labels: Sequence[object],
+    must: Sequence[bool],
+    hues: Sequence[str] | None = None,
+) -> list[Text]:
     """Write names beside points, each where it covers neither another name nor a point.
 
     Parameters
@@ -109,6 +131,8 @@ def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, labels: Sequence[object
         Names of the first points; the rest get none.
     must : sequence of bool, at least as long as labels
         Names to be written in any case, in bold, if need be further away with a line; the others only where there is room.
+    hues : sequence of str, optional
+        Colours of the names.
 
     Returns
     -------
@@ -130,6 +154,13 @@ def label_points(ax: Axes, x: np.ndarray, y: np.ndarray, labels: Sequence[object
     for i in sorted(range(len(texts)), key=lambda i: not must[i]):
         text = _place(ax, (float(x[i]), float(y[i])), texts[i], taken, points, is_needed=bool(must[i]))
         if text is not None:
+            if hues is not None:
+                # Over lines, words need paper of their own.
+                text.set(
+                    color=hues[i],
+                    zorder=6,
+                    bbox={"facecolor": colours().sheet, "alpha": 0.8, "pad": 0.6, "linewidth": 0.0},
+                )
             written.append(text)
             taken.append(text.get_window_extent())
     return written
@@ -179,7 +210,7 @@ def _draw_leader(ax: Axes, point: tuple[float, float], annotation: Annotation) -
         point,
         xytext=annotation.get_position(),
         textcoords="offset points",
-        arrowprops={"arrowstyle": "-", "color": "0.5", "linewidth": 0.6},
+        arrowprops={"arrowstyle": "-", "color": colours().rule, "linewidth": 0.6},
     )
     line.set_in_layout(False)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ...words import and_more, shortened
-from .canvas import FONT_SIZE, axes
-from .colours import STRONG, Family, draw_markers, families, family_legend
+from .canvas import FONT_SIZE, axes, colours, is_narrow
+from .colours import Family, draw_markers, families, family_legend
 from .labels import LITERAL, NO_ESTIMATE, drawable, label_points, write_words
 
 if TYPE_CHECKING:
@@ -52,15 +52,15 @@ def plot_leverage(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('sensitivity to the consensus', 'size of the disagreement h (log-odds)')
     """
-    ax = axes(ax, 8.0, 5.5)
+    ax = axes(ax, 7.0, 3.6 if is_narrow() else 4.8)
     is_known = np.isfinite(table[["sensitivity", "h"]].to_numpy(float)).all(axis=1)
     known = table[is_known]
     styles, legend = families(known.index, family)
     x, y = known["sensitivity"].to_numpy(float), known["h"].to_numpy(float)
     draw_markers(ax, x, y, styles, markersize=6, clip_on=False, zorder=3)
     is_outlier = known.index.isin(list(outliers))
-    ax.plot(x[is_outlier], y[is_outlier], "o", markersize=13, markerfacecolor="none", markeredgecolor=STRONG)
-    ax.axvline(1.0, color="0.4", linewidth=1.0, linestyle="--", zorder=1)
+    ax.plot(x[is_outlier], y[is_outlier], "o", markersize=13, markerfacecolor="none", markeredgecolor=colours().hues[1])
+    ax.axvline(1.0, color=colours().rule, linewidth=1.0, linestyle="--", zorder=1)
     ax.margins(x=0.12, y=0.12)
     ax.set_ylim(bottom=0.0)
     write_words(ax, title, "sensitivity to the consensus", "size of the disagreement h (log-odds)")
@@ -75,5 +75,5 @@ def plot_leverage(
 def _list_missing(ax: Axes, judges: list[str]) -> None:
     if judges:
         listed = and_more([drawable(shortened(judge, 25)) for judge in judges], 4)
-        note: dict[str, Any] = {"fontsize": FONT_SIZE, "style": "italic", "color": "0.45", **LITERAL}
+        note: dict[str, Any] = {"fontsize": FONT_SIZE, "style": "italic", "color": colours().soft, **LITERAL}
         ax.text(0.0, -0.16, f"{NO_ESTIMATE}: {listed}", transform=ax.transAxes, va="top", **note)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, axes
-from .colours import PALETTE, name_legend
+from .canvas import FONT_SIZE, axes, colours
+from .colours import name_legend
 from .labels import write_words
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ def plot_profile(
     >>> [text.get_text() for text in plot_profile(points, (0.2, 3.0), wald=(0.0, 2.0)).get_legend().get_texts()]
     ['profile: 0.2 to 3', 'Wald: 0 to 2']
     """
-    ax = axes(ax, 6.4, 4.2)
+    ax, known = axes(ax, 6.4, 4.2), colours()
     for level in (-critical, 0.0, critical):
-        ax.axhline(level, color="0.8" if level else "0.6", linewidth=0.8, zorder=1)
-    (curve,) = ax.plot(points["value"], points["root"], color=PALETTE[0], linewidth=1.6, zorder=3)
+        ax.axhline(level, color=known.grid if level else known.rule, linewidth=0.8, zorder=1)
+    (curve,) = ax.plot(points["value"], points["root"], color=known.hues[0], linewidth=1.6, zorder=3)
     handles, labels = [curve], [f"profile: {_told(limits)}"]
-    ax.vlines([end for end in limits if np.isfinite(end)], -critical, critical, colors=PALETTE[0], linewidth=1.0)
+    ax.vlines([end for end in limits if np.isfinite(end)], -critical, critical, colors=known.hues[0], linewidth=1.0)
     if np.isfinite(wald).all():
-        (line,) = ax.plot(wald, [-critical, critical], color=PALETTE[1], linewidth=1.2, linestyle="--", zorder=2)
+        (line,) = ax.plot(wald, [-critical, critical], color=known.hues[1], linewidth=1.2, linestyle="--", zorder=2)
         handles.append(line)
         labels.append(f"Wald: {_told(wald)}")
     for end, side in zip(limits, (0.02, 0.98), strict=True):
@@ -71,7 +71,7 @@ def plot_profile(
                 ha="left" if side < 0.5 else "right",
                 fontsize=FONT_SIZE,
                 style="italic",
-                color="0.45",
+                color=known.soft,
             )
     write_words(ax, title, xlabel, "signed root of the likelihood ratio")
     name_legend(ax, handles, labels)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, LINE, axes, label_inches
+from .canvas import FONT_SIZE, LINE, axes, colours, label_inches
 from .colours import Family, legend_inches
 from .disagreement import draw_matrix, finish_matrix
 from .labels import names
@@ -52,11 +52,14 @@ def plot_probabilities(
     room = label_inches(names(probability.index))
     cell = 0.34 if n <= MAX_NUMBERS else LINE - 0.02
     side = max(2.4, cell * n)
-    ax = axes(ax, side + room + 1.6 + legend_inches(family), side + room + 0.6)
+    has_numbers = n <= MAX_NUMBERS
+    beside = (0.2 if has_numbers else 1.4) + legend_inches(family)
+    ax = axes(ax, side + room + beside, side + room + 0.6, least=0.27 * n + room + beside)
     image = draw_matrix(ax, probability, 0.0, 1.0)
-    if n <= MAX_NUMBERS:
+    if has_numbers:
         _write_numbers(ax, values)
-    finish_matrix(ax, probability, image, "probability of being preferred", title, family)
+    # Numbers say what colours mean.
+    finish_matrix(ax, probability, image, "" if has_numbers else "probability of being preferred", title, family)
     return ax
 
 
@@ -64,5 +67,5 @@ def _write_numbers(ax: Axes, values: np.ndarray) -> None:
     for row, column in np.argwhere(np.isfinite(values)):
         value = values[row, column]
         text = f"{value:.2f}".removeprefix("0")
-        colour = "white" if abs(value - 0.5) > 0.35 else "black"
+        colour = colours().on_hue if abs(value - 0.5) > 0.35 else colours().ink
         ax.text(column, row, text, ha="center", va="center", fontsize=FONT_SIZE - 1, color=colour)

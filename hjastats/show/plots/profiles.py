@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
-from .canvas import row_axes
-from .colours import MARKERS, PALE, PALETTE, Family, families, name_legend
-from .labels import label_rows, names, write_words
+from .canvas import colours, row_axes
+from .colours import MARKERS, Family, families, family_legend, name_legend
+from .labels import POINT_LETTERS, label_points, label_rows, names, write_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 # More lines than this cannot be told apart by colour, marker and dashes.
 MAX_COLOURS = 8
-_COLOURS = tuple(colour for colour in PALETTE if colour != "#000000")
 
 
 def plot_profiles(
@@ -30,7 +30,7 @@ def plot_profiles(
     title: str = "Scores of each judge, items in the order of the consensus",
     ax: Axes | None = None,
 ) -> Axes:
-    """One line per judge over the items, the consensus in bold.
+    """One line per judge over the items, the consensus in bold; names stand where judges are furthest from it.
 
     Parameters
     ----------
@@ -53,65 +53,81 @@ def plot_profiles(
     --------
     >>> scores = pd.DataFrame([[1.0, -1.0], [0.2, -0.2]], ["j1", "j2"], ["a", "b"])
     >>> ax = plot_profiles(scores, pd.Series({"a": 0.6, "b": -0.6}), highlight=["j2"])
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['consensus', 'j2', 'the other judge']
+    >>> [text.get_text() for text in ax.texts], ax.get_xlabel()
+    (['j2'], 'score (log-odds); bold: the consensus; grey: the other judge')
     """
     unknown = sorted(set(highlight or ()) - set(scores.index))
     if unknown:
         raise ValueError(f"no judge is called {', '.join(map(repr, unknown))}: highlight takes names of judges.")
     if highlight is None:
         highlight = list(scores.index) if len(scores) <= MAX_COLOURS or family is not None else []
-    ax = row_axes(ax, names(consensus.index), beside=1.0)
+    ax = row_axes(ax, names(consensus.index))
     scores = scores[consensus.index]
-    rows = range(len(consensus))
-    entries = {
-        "consensus": ax.plot(consensus, rows, color="black", linewidth=2.8, marker="o", markersize=4, zorder=5)[0]
-    }
-    if family is None:
-        entries |= _draw_highlighted(ax, scores, list(highlight))
-    else:
-        entries |= _draw_families(ax, scores.loc[list(highlight)], family)
-    entries |= _draw_others(ax, scores, list(highlight))
-    ax.axvline(0.0, color="0.6", linewidth=0.8, linestyle=":", zorder=1)
+    ax.plot(consensus, range(len(consensus)), color=colours().ink, linewidth=2.8, marker="o", markersize=4, zorder=5)
+    told = f"{xlabel}; bold: the consensus{_draw_others(ax, scores, list(highlight))}"
+    ax.axvline(0.0, color=colours().rule, linewidth=0.8, linestyle=":", zorder=1)
     label_rows(ax, consensus.index)
-    write_words(ax, title, xlabel)
-    ax.grid(axis="y", color="0.92", linewidth=0.6)
-    name_legend(ax, list(entries.values()), list(entries))
+    write_words(ax, title, told)
+    ax.grid(axis="y", color=colours().grid, linewidth=0.6)
+    some = scores.loc[list(highlight)]
+    if family is None:
+        lines = _draw_highlighted(ax, some)
+        unnamed = _name_furthest(ax, some, consensus, [str(line.get_color()) for line in lines])
+        if unnamed:
+            name_legend(ax, [lines[k] for k in unnamed], [str(some.index[k]) for k in unnamed])
+    else:
+        _draw_families(ax, some, family)
     return ax
 
 
-def _draw_highlighted(ax: Axes, scores: pd.DataFrame, highlight: list[str]) -> dict[str, Line2D]:
-    entries: dict[str, Line2D] = {}
-    for number, judge in enumerate(highlight):
-        entries[judge] = ax.plot(
+def _draw_highlighted(ax: Axes, scores: pd.DataFrame) -> list[Line2D]:
+    """A line for every judge."""
+    known = [hue for hue in colours().hues if hue not in ("#000000", "#ffffff")]
+    return [
+        ax.plot(
             scores.loc[judge],
             range(scores.shape[1]),
-            color=_COLOURS[number % len(_COLOURS)],
+            color=known[number % len(known)],
             marker=MARKERS[number % len(MARKERS)],
             markersize=4,
-            linestyle="--" if number >= len(_COLOURS) else "-",
+            linestyle="--" if number >= len(known) else "-",
             linewidth=1.2,
             zorder=4,
         )[0]
-    return entries
-
-
-def _draw_others(ax: Axes, scores: pd.DataFrame, highlight: list[str]) -> dict[str, Line2D]:
-    others = [judge for judge in scores.index if judge not in highlight]
-    if not others:
-        return {}
-    lines = [
-        ax.plot(scores.loc[judge], range(scores.shape[1]), color=PALE, linewidth=0.9, zorder=2)[0] for judge in others
+        for number, judge in enumerate(scores.index)
     ]
-    name = "the other judge" if len(others) == 1 else f"{len(others)} {'other ' if highlight else ''}judges"
-    return {name: lines[0]}
 
 
-def _draw_families(ax: Axes, scores: pd.DataFrame, family: Family) -> dict[str, Line2D]:
+def _name_furthest(ax: Axes, scores: pd.DataFrame, consensus: pd.Series, hues: list[str]) -> list[int]:
+    """The name of every judge at the item that it scores furthest from the consensus, in the colour of its line.
+
+    Returns those for whose names there is no room.
+    """
+    distance = np.nan_to_num((scores - consensus).abs().to_numpy(float), nan=-1.0)
+    if not distance.size:
+        return []
+    rows = distance.argmax(axis=1)
+    x = np.nan_to_num(scores.to_numpy(float)[np.arange(len(scores)), rows])
+    written = label_points(ax, x, rows.astype(float), list(scores.index), [True] * len(scores), hues)
+    told = {text.get_text() for text in written}
+    return [k for k, text in enumerate(names(scores.index, POINT_LETTERS)) if text not in told]
+
+
+def _draw_others(ax: Axes, scores: pd.DataFrame, highlight: list[str]) -> str:
+    others = [judge for judge in scores.index if judge not in highlight]
+    for judge in others:
+        ax.plot(scores.loc[judge], range(scores.shape[1]), color=colours().pale, linewidth=0.9, zorder=2)
+    if not others:
+        return ""
+    if len(others) == 1:
+        return "; grey: the other judge"
+    return f"; grey: {len(others)} {'other ' if highlight else ''}judges"
+
+
+def _draw_families(ax: Axes, scores: pd.DataFrame, family: Family) -> None:
     styles, legend = families(scores.index, family)
-    entries: dict[str, Line2D] = {}
     for judge, style in zip(scores.index, styles, strict=True):
-        (line,) = ax.plot(
+        ax.plot(
             scores.loc[judge],
             range(scores.shape[1]),
             color=style.colour,
@@ -120,5 +136,4 @@ def _draw_families(ax: Axes, scores: pd.DataFrame, family: Family) -> dict[str, 
             linewidth=1.0,
             alpha=0.8,
         )
-        entries[next(name for name, other in legend.items() if other == style)] = line
-    return {name: entries[name] for name in legend}
+    family_legend(ax, legend)

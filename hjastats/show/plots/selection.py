@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .canvas import axes, pyplot, whole_numbers
-from .colours import PLAIN, STRONG
+from .canvas import axes, colours, pyplot, whole_numbers
 from .labels import write_words
 
 if TYPE_CHECKING:
@@ -40,9 +39,9 @@ def plot_scree(values: np.ndarray, *, rank: int | None = None, ax: Axes | None =
     """
     values = np.asarray(values, dtype=float)
     ax = axes(ax, 6.0, 3.8)
-    ax.plot(np.arange(1, len(values) + 1), values, marker="o", color=PLAIN)
+    ax.plot(np.arange(1, len(values) + 1), values, marker="o", color=colours().hues[0])
     if rank is not None:
-        ax.axvline(rank + 0.5, color="0.4", linewidth=1.0, linestyle="--")
+        ax.axvline(rank + 0.5, color=colours().rule, linewidth=1.0, linestyle="--")
     whole_numbers(ax.xaxis)
     ax.set_ylim(bottom=0.0)
     write_words(ax, "Strength of the directions of disagreement", "direction", "singular value (log-odds)")
@@ -78,14 +77,19 @@ def plot_criterion(table: pd.DataFrame, criterion: str, *, ax: Axes | None = Non
     error = table.get(f"{criterion}_se")
     ranks = [label for label in table.index if not isinstance(label, str)]
     places = [min(ranks, default=0) - 1 if isinstance(label, str) else label for label in table.index]
-    ax.errorbar(places, values, yerr=error, marker="o", color=PLAIN, capsize=3, linewidth=1.4)
+    ax.errorbar(places, values, yerr=error, marker="o", color=colours().hues[0], capsize=3, linewidth=1.4)
     name = _TITLES.get(criterion, criterion)
     title = name
     if values.notna().any():
         position = int(np.nanargmin(values.to_numpy(float)))
         best = table.index[position]
         ax.plot(
-            places[position], values.iloc[position], "o", markersize=12, markerfacecolor="none", markeredgecolor=STRONG
+            places[position],
+            values.iloc[position],
+            "o",
+            markersize=12,
+            markerfacecolor="none",
+            markeredgecolor=colours().hues[1],
         )
         title = f"{name}: smallest {f'for {best}' if isinstance(best, str) else f'at rank {best}'}"
     whole_numbers(ax.xaxis)

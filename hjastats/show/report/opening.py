@@ -1,36 +1,43 @@
-"""The first sentences of a report: who leads, who is tied, what to distrust."""
+"""The first sentences of a report: who leads, how sure that is, and what more data would buy."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from ...data.comparisons import Comparisons
+from ...errors import OptionError
+from ...fitted import Fit
+from ...inference.decisions import HeadToHead, head_to_head
+from ...inference.planning import sample_size
 from ...words import and_more, counted
-from ..plots.ranking import group_letters
+from .standing import Standing
 
 # Items named in a sentence before the rest is counted.
-NAMED = 5
+NAMED = 3
+# So many times the present verdicts are more than anybody gives.
+TOO_MANY = 10.0
 
 
-def verdict(data: Comparisons, ranking: pd.DataFrame | None, ahead: list[str], doubts: list[str]) -> list[str]:
-    """What a reader in a hurry should take away.
+def size(data: Comparisons) -> str:
+    """What was seen.
 
-    ``ahead`` are items that no finite score can reach, ``doubts`` what makes the intervals too narrow.
+    Examples
+    --------
+    >>> size(Comparisons.from_arrays(["j"], ["a"], ["b"], [1]))
+    '1 verdict of 1 judge on 2 items'
     """
     who = f"{counted(data.n_judges, 'judge')} on {counted(data.n_items, 'item')}"
-    size = f"{counted(data.n_comparisons, 'verdict')} of {who}."
-    if ranking is None:
-        return [
-            *([f"{_listed(ahead)} stay{'s' if len(ahead) == 1 else ''} ahead of all others."] if ahead else []),
-            "There is no ranking to report: the maximum likelihood estimate does not exist or is not determined. "
-            "What follows shows what can be said; a regularised fit ranks all items.",
-            size,
-        ]
-    narrow = [f"But these intervals are too narrow. {doubt}" for doubt in doubts[:1]]
-    sentences = [leadership(ranking), resolution(ranking), *narrow, size]
-    if len(ranking) < data.n_items:
-        sentences.insert(-1, f"These are the {len(ranking)} items with the highest scores, compared among themselves.")
-    return sentences
+    return f"{counted(data.n_comparisons, 'verdict')} of {who}"
+
+
+def no_ranking(ahead: list[str]) -> list[str]:
+    """What to say without a ranking; ``ahead`` are items that no finite score can reach."""
+    first = [f"{_listed(ahead)} stay{'s' if len(ahead) == 1 else ''} ahead of all others."] if ahead else []
+    return [
+        *first,
+        "There is no ranking to report: the maximum likelihood estimate does not exist or is not determined. "
+        "What follows shows what can be said; a regularised fit ranks all items.",
+    ]
 
 
 def leadership(ranking: pd.DataFrame) -> str:
@@ -50,21 +57,33 @@ def leadership(ranking: pd.DataFrame) -> str:
     return f"{first} has the highest score, but {others} may be first as well (95%, all comparisons at once)."
 
 
-def resolution(ranking: pd.DataFrame) -> str:
-    """How many pairs of items the data can order.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame({"place_lower": [1, 2], "place_upper": [1, 2], "group": ["(27-28)", "(29)"]}, index=["a", "b"])
-    >>> resolution(table)
-    '1 of 1 pairs of items can be ordered; 2 of 2 places are certain.'
-    """
-    n = len(ranking)
-    groups = [set(group_letters(str(letters))) for letters in ranking["group"]]
-    told = sum(not groups[i] & groups[j] for i in range(n) for j in range(i))
-    pairs = n * (n - 1) // 2
-    certain = int((ranking["place_lower"] == ranking["place_upper"]).sum())
+def resolution(standing: Standing) -> str:
+    """How many pairs of items the data can order, and how many places are certain."""
+    (told, pairs), n = standing.told_apart, len(standing.items)
+    certain = int((standing.table["place_lower"] == standing.table["place_upper"]).sum())
     return f"{told:,} of {pairs:,} pairs of items can be ordered; {certain:,} of {n:,} places are certain."
+
+
+def runner_up(fit: Fit, standing: Standing) -> HeadToHead | None:
+    """The leader against the second."""
+    return head_to_head(fit, standing.items[0], standing.items[1]) if len(standing.items) > 1 else None
+
+
+def what_more_buys(fit: Fit, standing: Standing, n_verdicts: float) -> list[str]:
+    """How many further verdicts settle the first place, or the first place below it that is open."""
+    try:
+        top = sample_size(fit, "top2", power=0.8, alpha=0.05)
+        told = [top.sentence]
+        pair = standing.undecided
+        if top.verdicts == 0.0 and pair is not None:
+            top = sample_size(fit, pair, power=0.8, alpha=0.05)
+            is_settled = (standing.table["place_lower"] == 1).sum() == 1
+            told = ["The first place is settled." if is_settled else told[0], f"Next below: {top.sentence}"]
+        if top.verdicts > TOO_MANY * n_verdicts and top.best > n_verdicts:
+            told.append("That is far more than there are: take the two for equal, or decide by price.")
+    except (OptionError, ArithmeticError):
+        return []
+    return told
 
 
 def _listed(names: list[str]) -> str:

@@ -6,54 +6,29 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cached_property
 from importlib import metadata, resources
 from typing import Any
 
 import pandas as pd
 
 from ... import limits
-from ...diagnostics.cards import judge_cards
 from ...diagnostics.findings import Findings
 from ...fitted import Fit, Observations
-from ...inference.estimates import consensus
-from ...inference.ranks import leading_places
-from ..figures import FitPlots
+from ...inference.estimates import consensus, scores
+from ...words import counted, percent
 from ..summary import Heading, summarise
-from .html_tables import Table, table
-from .opening import verdict
-from .vector import Picture, picture
+from .board import board, family_hues, shown_scales
+from .doubts import TOO_NARROW, Doubt, doubts
+from .downloads import Download, download
+from .embedded import embedded
+from .html_tables import table
+from .opening import leadership, no_ranking, resolution, runner_up, size, what_more_buys
+from .panel import GRAVITY, judges_by_gravity, judges_table
+from .pictures import pictures
+from .standing import SCALES, Standing
 
-# Findings that say of the standard errors in use that they are too small.
-TOO_NARROW = ("prompts", "bias")
-
-RANKING = {
-    "place": ("place", "d"),
-    "places": ("possible places", ""),
-    "score": ("score", ".3f"),
-    "std_err": ("std. error", ".3f"),
-    "interval": ("95% interval", ""),
-    "group": ("tied group", ""),
-}
-# In place of the tied group, where letters run out.
-TIER = {"tier": ("tier", "d")}
 SCORES = {"estimate": ("score", ".3f"), "std_err": ("std. error", ".3f"), "interval": ("95% interval", "")}
-JUDGES = {
-    "comparisons": ("verdicts", ",.0f"),
-    "sensitivity": ("sensitivity", ".2f"),
-    "sensitivity_se": ("s.e.", ".2f"),
-    "position": ("position", "+.2f"),
-    "position_se": ("s.e.", ".2f"),
-    "first_share": ("first preferred", ".1%"),
-    "tie_rate": ("ties", ".1%"),
-    "dropped_rate": ("unusable", ".1%"),
-    "flip_rate": ("flips", ".1%"),
-    "cycle_rate": ("cycles", ".1%"),
-    "infit": ("infit", ".2f"),
-    "outfit": ("outfit", ".2f"),
-    "h": ("disagreement h", ".2f"),
-    "information_share": ("information", ".1%"),
-}
 MODELS = {
     "df": ("parameters", "d"),
     "llf": ("log-likelihood", ",.1f"),
@@ -65,6 +40,16 @@ MODELS = {
     "p_value": ("p", "p"),
     "note": ("note", ""),
 }
+TABS = {
+    "slopes": "Rankings",
+    "disagreement": "What the consensus misses",
+    "profiles": "Profiles",
+    "leverage": "Who departs",
+}
+
+
+# Letters of a name beyond which the leaderboard makes room for it.
+LONG = 22
 
 
 @dataclass(frozen=True)
@@ -81,6 +66,10 @@ class Subject:
         The comparison with neighbouring models, if they were fitted.
     choices : sequence of (what, chosen, reason)
         What was chosen for the user.
+    panel : tuple of Fit and Observations, optional
+        Where the judges are those of another fit than the ranking.
+    groups : str
+        A section about groups, as HTML in which labels are only text.
     """
 
     fit: Fit
@@ -89,6 +78,18 @@ class Subject:
     heading: Heading
     relatives: pd.DataFrame | None
     choices: Sequence[tuple[str, str, str]] = ()
+    panel: tuple[Fit, Observations] | None = None
+    groups: str = ""
+
+    @property
+    def judged(self) -> tuple[Fit, Observations]:
+        """The fit and the data with the judges."""
+        return self.panel or (self.fit, self.observed)
+
+    @cached_property
+    def standing(self) -> Standing | None:
+        """Who stands where, if there is a ranking."""
+        return Standing.of(self.fit)
 
 
 def render(subject: Subject, title: str | None = None) -> str:
@@ -103,54 +104,90 @@ def render(subject: Subject, title: str | None = None) -> str:
         from jinja2 import Environment, StrictUndefined
     except ImportError:
         raise ImportError("reports need jinja2 and matplotlib: pip install 'hjastats[report]'.") from None
-    folder = resources.files(__name__.rpartition(".")[0])
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string((folder / "page.html.j2").read_text(encoding="utf-8"))
-    parts = {name: (folder / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")}
-    return template.render(**_content(subject, title), style=parts["page.css"], script=parts["page.js"])
+    template = environment.from_string(_part("page.html.j2"))
+    return template.render(**_content(subject, title), style=_part("page.css"), script=_part("page.js"))
+
+
+def _part(name: str) -> str:
+    """A file of this folder."""
+    return (resources.files(__name__.rpartition(".")[0]) / name).read_text(encoding="utf-8")
 
 
 def _content(subject: Subject, title: str | None) -> dict[str, Any]:
     fit, observed, findings = subject.fit, subject.observed, subject.findings
-    ranking, cards = leading_places(fit), judge_cards(fit, observed)
-    doubts = [finding.text for finding in findings if finding.is_warning and finding.topic in TOO_NARROW]
+    standing, warned = subject.standing, doubts(fit, findings)
+    judges = judges_by_gravity(*subject.judged)
+    drawn = pictures((fit, observed), subject.judged)
     caption = "Models for the same data, from the smallest up; smaller AIC and BIC are better"
+    files = _files(subject, judges, warned)
+    numbers = None if standing is None else embedded(standing, subject.judged[0])
     return {
         "title": title or "Ranking report",
-        "verdict": verdict(observed.data, ranking, fit.ahead, doubts),
-        "warnings": findings.warnings,
+        "size": size(observed.data),
+        "model": f"{'anchored ' if subject.panel else ''}{fit.layout.description}",
+        "n_items": len(fit.layout.items),
+        "doubts": warned,
         "checks": findings.notes,
         "choices": list(subject.choices),
-        "ranking": _ranking_table(fit, ranking),
-        "judges": table(cards, "What the data and the model say about each judge", JUDGES, "judge"),
-        "sentences": list(cards["sentence"].items()),
+        "judges": judges_table(judges),
         "models": None if subject.relatives is None else table(subject.relatives, caption, MODELS, "model"),
         "summary": str(summarise(fit, findings, subject.heading)),
-        "pictures": _pictures(fit, observed),
+        "pictures": drawn,
+        "tabs": TABS,
+        "has_disagreement": bool(TABS.keys() & drawn.keys()),
+        "groups": subject.groups,
         "facts": _facts(subject),
+        "files": files,
+        "numbers": numbers,
+        "gists": _gists(subject, judges, warned, ranks_differ="slopes" in drawn),
         "citation": _citation(),
+        **(_without_ranking(fit) if standing is None else _with_ranking(subject, standing, warned)),
     }
 
 
-def _ranking_table(fit: Fit, ranking: pd.DataFrame | None) -> Table:
-    n = len(fit.layout.items)
-    if ranking is None:
-        shown = consensus(fit).head(limits.LISTED_OF_MANY)
-        shown = shown.assign(interval=_interval(shown))
-        return table(shown, "Consensus scores; items without one run to infinity", SCORES, "item")
-    places = [_range(low, high) for low, high in zip(ranking["place_lower"], ranking["place_upper"], strict=True)]
-    shown = ranking.assign(interval=_interval(ranking), places=places)
-    has_letters = ranking["group"].str.fullmatch("[a-z]+").all()
-    told = (
-        "items that share a letter cannot be told apart"
-        if has_letters
-        else "no item of a tier can be told from its first"
-    )
-    caption = f"Possible places hold for all items at once with 95%; {told}"
-    if len(ranking) < n:
-        caption = f"The {len(ranking)} items of {n:,} with the highest scores, ranked among themselves. {caption}"
-    columns = RANKING if has_letters else {name: RANKING[name] for name in RANKING if name != "group"} | TIER
-    return table(shown, caption, columns, "item")
+def _with_ranking(subject: Subject, standing: Standing, warned: list[Doubt]) -> dict[str, Any]:
+    """The first screen."""
+    fit, data = subject.fit, subject.observed.data
+    narrow = [number for number, doubt in enumerate(warned, start=1) if doubt.topic in TOO_NARROW]
+    told = [f"But all ranges and intervals are too narrow: see reason {narrow[0]} to distrust."] if narrow else []
+    sentences = [leadership(standing.table), resolution(standing), *told]
+    if len(standing.items) < data.n_items:
+        among = f"These are the {len(standing.items)} items with the highest scores, compared among themselves."
+        sentences.insert(2, among)
+    hues, families = family_hues(standing.items, data.item_metadata)
+    rows, against = board(standing, hues), runner_up(fit, standing)
+    tiles = [
+        {
+            "what": f"chance that {standing.items[0]} is the best",
+            "value": rows[0].best.replace(">", "> ").replace("<", "< "),
+        }
+    ]
+    if against is not None:
+        between = f"{percent(against.ci_lower, 0)} to {percent(against.ci_upper, 0)}"
+        what = f"preferred to {against.second}, second by score ({between})"
+        tiles.append({"what": what, "value": percent(against.probability, 0)})
+    ordered, pairs = standing.told_apart
+    tiles.append({"what": "pairs of items in a certain order", "value": f"{ordered:,} of {pairs:,}"})
+    return {
+        "verdict": sentences,
+        "board": rows,
+        "n_places": int(standing.table["place_upper"].max()),
+        "n_ranked": len(standing.items),
+        "scales": shown_scales(),
+        "has_long_names": max(map(len, standing.items)) > LONG,
+        "families": families,
+        "tiles": tiles,
+        "against": against.sentence if against is not None else "",
+        "buys": what_more_buys(fit, standing, data.n_comparisons),
+    }
+
+
+def _without_ranking(fit: Fit) -> dict[str, Any]:
+    shown = consensus(fit).head(limits.PAGE_ROWS)
+    shown = shown.assign(interval=_interval(shown))
+    made = table(shown, "Consensus scores; items without one run to infinity", SCORES, "item")
+    return {"verdict": no_ranking(fit.ahead), "scores": made, "board": None, "buys": []}
 
 
 def _interval(frame: pd.DataFrame) -> list[str]:
@@ -160,27 +197,55 @@ def _interval(frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def _range(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low} to {high}"
+def _files(subject: Subject, judges: pd.DataFrame, warned: list[Doubt]) -> dict[str, Download]:
+    """Every table of the page, and those too long for it, with exact numbers."""
+    standing, (fit, _) = subject.standing, subject.judged
+    made = []
+    if standing is None:
+        made.append(download("scores", "consensus scores with standard errors", consensus(subject.fit)))
+    else:
+        shown = [standing.scales[scale].add_prefix(f"{scale}_") for scale in SCALES]
+        made.append(
+            download(
+                "leaderboard", "places, chances, and scores on every scale", pd.concat([standing.table, *shown], axis=1)
+            )
+        )
+        if len(standing.items) <= limits.RANKED_OF_MANY:
+            made.append(download("places", "how likely every item has every place", standing.probability))
+        if (pairs := standing.listed_pairs(limits.PAGE_PAIRS)) is not None:
+            made.append(download("pairs", "every pair of items: probability, difference, interval", pairs, index=False))
+    numbers = judges.drop(columns=["position_kind", "has_halves"])
+    made.append(download("judges", "all that is known of every judge", numbers))
+    if fit.layout.structure.judges_differ and len(fit.layout.judges) * len(fit.layout.items) <= limits.PAGE_NUMBERS / 2:
+        made.append(download("scores_by_judge", "scores of every judge", scores(fit)))
+    if subject.relatives is not None:
+        made.append(download("models", "models for the same data", subject.relatives))
+    if subject.choices:
+        chosen = pd.DataFrame(subject.choices, columns=["what", "chosen", "reason"])
+        made.append(download("choices", "what was chosen, and why", chosen, index=False))
+    actions = {doubt.text: doubt.action for doubt in warned}
+    found = [(f.topic, f.is_warning, f.text, actions.get(f.text, "")) for f in subject.findings]
+    checks = pd.DataFrame(found, columns=["topic", "is_warning", "finding", "what_to_do"])
+    made.append(download("checks", "everything that was checked", checks, index=False))
+    return {file.name: file for file in made}
 
 
-def _pictures(fit: Fit, observed: Observations) -> dict[str, Picture]:
-    """All figures the model has something for."""
-    figures, pictures = FitPlots(fit, lambda: observed), {}
-    known = {"item": observed.data.item_metadata, "judge": observed.data.judge_metadata}
-    for name, method in vars(FitPlots).items():
-        if not hasattr(method, "caption"):
-            continue
-        # The metadata column that gives a figure its colours, if the data have one.
-        needed = [known[role] for role in method.coloured]
-        has_families = bool(needed) and all(frame is not None and "family" in frame for frame in needed)
-        draw = partial(getattr(figures, name), **({"family": "family"} if has_families else {}))
-        try:
-            pictures[name] = picture(draw, method.caption, name)
-        except ValueError:
-            # The model has nothing to show here, and the methods say so.
-            continue
-    return pictures
+def _gists(subject: Subject, judges: pd.DataFrame, warned: list[Doubt], *, ranks_differ: bool) -> dict[str, str]:
+    """A line beside the heading of every folded section."""
+    fit, (judged, _) = subject.fit, subject.judged
+    grave = judges["gravity"].to_numpy(int)
+    told = [f"{int((grave == level).sum())} to {GRAVITY[level]}" for level in (3, 2) if (grave == level).any()]
+    of_them = f"{', '.join(told)} of {counted(len(grave), 'judge')}".replace("to look", "to look at").replace(
+        "to act", "to act on"
+    )
+    n_warned = len(warned)
+    return {
+        "judges": of_them if told else f"nothing to do about {counted(len(grave), 'judge')}",
+        "disagreement": "who ranks differently, and on what" if ranks_differ else "how sharply judges tell items apart",
+        "choices": f"{len(subject.choices)} chosen by rules" if subject.choices else "named, not chosen",
+        "checks": f"{n_warned} to distrust, {len(subject.findings.notes)} without concern",
+        "facts": f"{fit.n_comparisons:,.0f} verdicts, {judged.df:g} parameters",
+    }
 
 
 def _facts(subject: Subject) -> list[tuple[str, str]]:
@@ -199,7 +264,8 @@ def _facts(subject: Subject) -> list[tuple[str, str]]:
         ("verdicts left out when reading", f"{dropped:,}"),
         ("model", f"{subject.heading.model}, rank {fit.layout.rank}, position effects: {position}"),
         ("log-likelihood", f"{fit.loglike:,.2f} with {fit.df:g} parameters"),
-        ("AIC, BIC", f"{fit.aic:,.1f}, {fit.bic:,.1f}"),
+        # Of no maximum.
+        *([] if subject.panel else [("AIC, BIC", f"{fit.aic:,.1f}, {fit.bic:,.1f}")]),
         ("converged", "yes" if fit.converged else "no"),
         ("standard errors", fit.choice.description),
         ("made", f"{datetime.now():%Y-%m-%d %H:%M}, Python {platform.python_version()}"),

@@ -1,13 +1,15 @@
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
 from hjastats.show import plots
-from hjastats.show.plots.colours import PALETTE, UNKNOWN_FAMILY, families
+from hjastats.show.plots.canvas import DARK, LIGHT
+from hjastats.show.plots.colours import UNKNOWN_FAMILY, families
 from hjastats.show.plots.labels import NO_ESTIMATE
 
-from .reading import column_names, legend_names, n_overlaps, row_names, words
+from .reading import column_names, is_inside, legend_names, n_overlaps, row_names, words
 
 
 def test_rows_are_in_order_with_a_dot_an_interval_and_the_reference(table):
@@ -15,7 +17,9 @@ def test_rows_are_in_order_with_a_dot_an_interval_and_the_reference(table):
     assert row_names(ax) == ["j3", "j1", "j2"]
     reference, *dots = ax.lines
     assert set(reference.get_xdata()) == {1.0}
-    assert [float(dot.get_xdata()[0]) for dot in dots] == [1.4, 0.8]
+    # The second interval holds the reference, which makes its dot a ring: a dot in the colour of the paper within another.
+    assert [float(dot.get_xdata()[0]) for dot in dots] == [1.4, 0.8, 0.8]
+    assert dots[-1].get_color() == LIGHT.sheet
     drawn = [segment[:, 0].tolist() for segment in ax.collections[0].get_segments() if len(segment)]
     assert drawn == [[1.1, 1.7], [0.6, 1.0]]
     assert ax.get_xlabel() == "sensitivity"
@@ -38,7 +42,7 @@ def test_given_axes_are_used(table):
 def test_families_have_colours_and_a_legend(table):
     ax = plots.plot_intervals(table, family={"j1": "x", "j3": "y"})
     assert legend_names(ax) == ["x", "y", UNKNOWN_FAMILY]
-    assert [dot.get_color() for dot in ax.lines] == [PALETTE[1], PALETTE[0]]
+    assert [dot.get_color() for dot in ax.lines] == [LIGHT.hues[1], LIGHT.hues[0]]
 
 
 def test_more_families_than_colours_differ_by_marker():
@@ -47,22 +51,26 @@ def test_more_families_than_colours_differ_by_marker():
     assert len(set(styles)) == len(legend) == 30
 
 
-def test_ranking_joins_items_that_share_a_letter():
+@pytest.mark.parametrize("is_given", [False, True])
+def test_ranking_has_a_bar_over_the_possible_places_of_every_item(is_given):
     table = pd.DataFrame(
         {
             "score": [2.0, 1.0, 0.0],
             "ci_lower": [1.0, 0.0, -1.0],
             "ci_upper": [3.0, 2.0, 1.0],
-            "group": ["a", "ab(27)", "b(27)"],
+            "place": [1, 2, 3],
+            "place_lower": [1, 1, 3],
+            "place_upper": [2, 2, 3],
         },
         index=list("xyz"),
     )
-    table = table.assign(comparison_lower=table["score"] - 0.4, comparison_upper=table["score"] + 0.4)
-    ax = plots.plot_ranking(table)
-    groups = [line.get_ydata().tolist() for line in ax.lines if len(line.get_ydata()) > 1]
-    assert groups == [[0, 1], [1, 2], [1, 2]]
-    assert len(ax.collections) == 2
+    ax = plots.plot_ranking(table, ax=plt.subplot() if is_given else None)
+    strip = ax.child_axes[0] if is_given else ax.get_figure().axes[1]
+    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in strip.patches]
+    assert ends == [(0.5, 2.5), (0.5, 2.5), (2.5, 3.5)]
+    assert words(strip) == ["1–2", "1–2", "3"]
     assert row_names(ax) == ["x", "y", "z"]
+    assert strip.get_ylim() == ax.get_ylim()
 
 
 def test_heatmap_is_symmetric_around_zero_and_keeps_the_order():
@@ -84,10 +92,12 @@ def test_profiles_highlight_the_given_judges():
     consensus = pd.Series({"c": 1.0, "b": 0.0, "a": -1.0})
     ax = plots.plot_profiles(scores, consensus, highlight=["j2"])
     assert row_names(ax) == ["c", "b", "a"]
-    assert legend_names(ax) == ["consensus", "j2", "9 other judges"]
+    assert words(ax) == ["j2"]
+    assert ax.texts[0].get_color() == ax.lines[-1].get_color()
+    assert ax.get_xlabel() == "score (log-odds); bold: the consensus; grey: 9 other judges"
     assert ax.lines[0].get_linewidth() > max(line.get_linewidth() for line in ax.lines[1:])
-    assert ax.lines[1].get_xdata().tolist() == [8.0, 7.0, 6.0]
-    assert len({line.get_color() for line in ax.lines[2:11]}) == 1
+    assert ax.lines[-1].get_xdata().tolist() == [8.0, 7.0, 6.0]
+    assert len({line.get_color() for line in ax.lines[1:10]}) == 1
 
 
 def test_profiles_refuse_unknown_judges():
@@ -169,3 +179,73 @@ def test_comparisons_are_lines_as_wide_as_their_number():
     assert widths[0] > widths[1]
     assert legend_names(ax) == ["3", "6", "9"]
     assert sorted(words(ax)) == ["a", "b", "c"]
+
+
+def test_lines_of_places_cross_where_rankings_differ():
+    places = pd.DataFrame({"consensus": [1, 2, 3], "j1": [2, 1, 3], "j2": [1, 2, np.nan]}, index=list("abc"))
+    ax = plots.plot_slopes(places, highlight=["b"])
+    assert column_names(ax) == ["consensus", "j1", "j2"]
+    np.testing.assert_array_equal([line.get_ydata() for line in ax.lines], places.to_numpy())
+    assert [line.get_color() for line in ax.lines] == [LIGHT.pale, LIGHT.hues[0], LIGHT.pale]
+    # Names stand at both ends, of the items that have a place there.
+    assert words(ax) == ["a", "b", "c", "a", "b"]
+
+
+def test_of_many_items_only_the_highlighted_have_the_colours_of_their_families():
+    items = [f"i{k:02d}" for k in range(14)]
+    places = pd.DataFrame({"consensus": range(1, 15), "j": range(14, 0, -1)}, index=items)
+    ax = plots.plot_slopes(places, highlight=["i03"], family=dict.fromkeys(items, "one"))
+    coloured = [number for number, line in enumerate(ax.lines) if line.get_color() != LIGHT.pale]
+    assert coloured == [3]
+    assert legend_names(ax) == ["one"]
+
+
+def test_numbers_stand_beside_intervals_that_are_asked_for_in_words(table):
+    ax = plots.plot_intervals(table, reference=1.0, in_words=True)
+    assert words(ax) == [NO_ESTIMATE, "1.40 [1.10, 1.70]", "0.80 [0.60, 1.00]"]
+
+
+def test_figures_have_dark_colours_on_dark_paper_only(table):
+    with plots.paper(dark=True):
+        dark = plots.plot_intervals(table, reference=1.0)
+    assert dark.get_figure().get_facecolor()[:3] == mpl.colors.to_rgb(DARK.sheet)
+    assert dark.lines[1].get_color() == DARK.hues[0]
+    assert dark.xaxis.label.get_color() == DARK.ink
+    assert plots.plot_intervals(table).lines[0].get_color() == LIGHT.hues[0]
+    with plt.style.context("dark_background"):
+        assert plots.plot_intervals(table).lines[0].get_color() == DARK.hues[0]
+
+
+def test_the_colours_of_a_paper_are_all_different():
+    for paper in (LIGHT, DARK):
+        every = [paper.ink, paper.soft, paper.rule, paper.grid, paper.pale, *paper.hues]
+        assert len(set(every)) == len(every)
+    assert (
+        len({LIGHT.sheet, LIGHT.on_hue, LIGHT.ink, LIGHT.soft, LIGHT.rule, LIGHT.grid, LIGHT.pale, *LIGHT.hues}) == 15
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["ranking", "sensitivity", "position", "profiles", "calibration", "leverage", "contrast"]
+)
+def test_figures_fit_narrow_paper_with_all_their_words(panel_fit, name):
+    with plots.paper(width=3.9):
+        ax = getattr(panel_fit.plot, name)(*(["mu[*] - mu[model-A]"] if name == "contrast" else []))
+        figure = ax.get_figure()
+        figure.canvas.draw()
+    assert figure.get_figwidth() <= 3.9
+    texts = [*ax.get_yticklabels(), ax.xaxis.label, ax.yaxis.label, ax.title, ax._left_title]
+    assert is_inside(figure, [text for text in texts if text.get_text()])
+    assert min(text.get_fontsize() for text in ax.get_yticklabels()) >= 8
+
+
+def test_a_legend_below_narrow_figures_takes_no_room_from_them():
+    items = [f"item {k}" for k in range(6)]
+    places = pd.DataFrame({"consensus": range(1, 7), "j": range(6, 0, -1)}, index=items)
+    with plots.paper(width=3.9):
+        heights = []
+        for family in (None, {item: f"a family with a long name {item}" for item in items}):
+            ax = plots.plot_slopes(places, family=family)
+            ax.get_figure().canvas.draw()
+            heights.append(ax.get_window_extent().height)
+    assert heights[1] == pytest.approx(heights[0], rel=0.1)
