@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -263,6 +264,18 @@ def check_option(name: str, value: Any, known: tuple[Any, ...]) -> None:
         raise OptionError(f"{name} must be {either([*map(repr, known)])}, got {value!r}.")
 
 
+def check_axes(ax: Any) -> Any:
+    """Axes to draw in, if they are axes of matplotlib or look like them.
+
+    Raises
+    ------
+    OptionError
+    """
+    if ax is not None and not hasattr(ax, "get_figure"):
+        raise OptionError(f"ax must be axes of matplotlib, got {type(ax).__name__}.")
+    return ax
+
+
 def generator(rng: Any) -> np.random.Generator:
     """The generator of random numbers that ``rng`` is, or that begins with it.
 
@@ -270,12 +283,13 @@ def generator(rng: Any) -> np.random.Generator:
     ------
     OptionError
     """
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise OptionError(
-            f"rng must be a whole number from 0, a numpy.random.Generator, or None for another one every time, got {rng!r}."
-        ) from None
+    # numpy follows a list that holds itself until the stack ends, and the process with it.
+    if not isinstance(rng, list | tuple):
+        with suppress(TypeError, ValueError):
+            return np.random.default_rng(rng)
+    raise OptionError(
+        f"rng must be a whole number from 0, a numpy.random.Generator, or None for another one every time, got {rng!r}."
+    )
 
 
 def check_alpha(alpha: Any, name: str = "alpha") -> None:
@@ -297,8 +311,20 @@ def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.i
     OptionError
     """
     is_number = isinstance(value, REAL) and not isinstance(value, bool)
-    if not is_number or not (low <= value <= high and abs(value) < LARGEST):
+    exact = value.item() if isinstance(value, np.generic) else value
+    if not is_number or not (low <= exact <= high and abs(exact) < LARGEST):
         raise OptionError(f"{name} must be a number{_between(low, high)}, got {value!r}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither true nor false.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise OptionError(f"{name} must be True or False, got {value!r}.")
 
 
 def check_whole(name: str, value: Any, low: int, high: int = 2**53) -> None:

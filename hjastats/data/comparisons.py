@@ -337,7 +337,7 @@ class Comparisons(Shown):
         ('j2',)
         """
         mask, rows = rows, np.asarray(rows)
-        if rows.dtype == bool:
+        if rows.dtype == bool and rows.ndim == 1:
             check_rows("the mask", mask, self)
             if len(rows) != self.n_rows:
                 raise ComparisonError(

@@ -266,10 +266,10 @@ def _check_separator(separator: Any) -> None:
     """Refuse what separates no columns: several letters are a regular expression, as for pandas."""
     try:
         re.compile(separator if len(separator) > 1 else "")
-        is_known = bool(separator) and separator not in ("\n", "\r", '"')
+        is_known = isinstance(separator, str) and separator not in ("", "\n", "\r", '"')
     except (TypeError, re.error, RecursionError, OverflowError):
         is_known = False
-    if not is_known or not isinstance(separator, str):
+    if not is_known:
         raise ComparisonError(f"separator must be what stands between columns, such as ';', got {separator!r}.")
 
 

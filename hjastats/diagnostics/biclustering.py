@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
+from ..data.arrays import check_whole
 from ..errors import ContrastError
 from ..looks import Facts, Piece, Shown, Title
 from ..words import shortened
@@ -93,8 +94,8 @@ def _clustered(
     from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 
     n = len(rows)
-    if n_groups is not None and (isinstance(n_groups, bool) or not 1 <= n_groups <= n):
-        raise ContrastError(f"n_groups must lie between 1 and {n}, the number of {role}s, got {n_groups!r}.")
+    if n_groups is not None:
+        check_whole(f"n_groups, of {n} {role}s,", n_groups, 1, n)
     if n == 1:
         return [str(labels[0])], pd.Series([1], index=pd.Index(labels, name=role), name="group"), np.zeros((0, 4))
     tree = linkage(rows, method="ward", optimal_ordering=n <= limits.ORDERED_LEAVES)

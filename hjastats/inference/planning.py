@@ -15,6 +15,7 @@ from scipy import stats
 from .. import limits
 from ..data.arrays import check_alpha, check_number, check_option, check_type, generator, listed, lookup, numbers
 from ..data.comparisons import Comparisons
+from ..data.labels import grouped
 from ..errors import ComparisonError, OptionError
 from ..fitted import Fit, Observations
 from ..looks import Piece, Shown, Table, Title, escaped_csv
@@ -283,6 +284,7 @@ def stopping(fit: Fit, goal: Any, *, alpha: float, power: float, looks: int) -> 
     """Whether a goal is reached at the last of some looks, each of which has its share of the level, and what is missing."""
     if isinstance(looks, bool) or not isinstance(looks, int | np.integer) or looks < 1:
         raise OptionError(f"looks must be a whole number of tests from 1, got {looks!r}.")
+    check_alpha(alpha)
     whole, alpha = alpha, alpha / looks
     wanted = read_goal(fit, goal, alpha)
     if wanted.text.startswith("narrow"):
@@ -533,7 +535,7 @@ class _Prompts:
         found = Clusters.of_prompts(data)
         if found is None or found.name is None:
             return None
-        code, labels = pd.factorize(data.columns[found.name])
+        code, labels = grouped(found.name, data.columns[found.name])
         low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
         cells = _codes(data.judge_index, low, high, data.n_items)
         seen = np.unique(np.column_stack([cells, code])[code >= 0], axis=0)

@@ -125,7 +125,7 @@ def target_rows(data: Comparisons, target: Any) -> np.ndarray:
         rows = np.asarray(target)
     else:
         names = [target] if isinstance(target, str) else list(target) if isinstance(target, Sequence) else [target]
-        if unknown := [name for name in names if name not in data.judges]:
+        if unknown := [name for name in names if not isinstance(name, str) or name not in data.judges]:
             raise OptionError(f"target must name judges: {quoted(unknown, 3)} is none of {quoted(data.judges, 10)}.")
         rows = np.isin(data.judge_index, [data.judges.index(name) for name in names])
     if rows.all() or not rows.any():

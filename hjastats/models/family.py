@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import limits
-from ..data.arrays import check_option, generator, listed, numbers
+from ..data.arrays import check_flag, check_option, check_whole, generator, listed, numbers
 from ..data.comparisons import Comparisons
 from ..data.formulas import SAFE_NAMES, CovariateFormula, Names, refuse_code
 from ..diagnostics.ending import warn
@@ -212,7 +212,7 @@ class HJAModel(ComparisonModel):
         """
         information = which_information(information, cov_type)
         check_option("optimum", optimum, ("best", "finite"))
-        _check_fit_options(use_t, maxiter)
+        _check_fit_options(use_t, maxiter, n_random, warn_convergence)
         check_kind(cov_type)
         self.check_estimable()
         optimiser = {"disp": disp, "callback": callback, "retall": retall}
@@ -282,6 +282,8 @@ class HJAModel(ComparisonModel):
         >>> held.bse[["gamma[judge-4]", "gamma[judge-1]"]].round(3).tolist()
         [0.0, 0.182]
         """
+        check_whole("n_random", n_random, 0)
+        check_flag("warn_convergence", warn_convergence)
         information = which_information(information, cov_type)
         free = self.fit(start_params, information=information, n_random=n_random, rng=rng, warn_convergence=False)
         fit = constrained_fit(free.fit, constraints, n_random, rng)
@@ -397,13 +399,16 @@ class HJAModel(ComparisonModel):
         (28.3, 30.0)
         """
         check_option("penalty", penalty, tuple(PENALTIES))
+        check_flag("terms", terms)
+        check_whole("n_random", n_random, 0)
+        check_flag("warn_convergence", warn_convergence)
         check_kind(cov_type)
         information = which_information(information, cov_type)
         rng = generator(rng)
         what = PENALTIES[penalty]()
         if penalty == "ridge":
             validation = None
-            if alpha == "cv":
+            if isinstance(alpha, str) and alpha == "cv":
                 validation = ridge_losses(self.folds(groups, n_folds, rng), self.structure, penalise_terms=terms)
             weight = self._ridge_weight(alpha) if validation is None else validation.best
             what = PENALTIES[penalty](Ridge(weight, weight if terms else 0.0), validation)
@@ -745,8 +750,10 @@ class JudgewiseBTLModel(_RankByDefinition):
             )
 
 
-def _check_fit_options(use_t: bool, maxiter: int | None) -> None:
-    if use_t:
+def _check_fit_options(use_t: bool | None, maxiter: int | None, n_random: int, warn_convergence: bool) -> None:
+    check_whole("n_random", n_random, 0)
+    check_flag("warn_convergence", warn_convergence)
+    if not (use_t is None or use_t is False):
         raise OptionError(
             "use_t is not available: the inference is asymptotic, with normal and chi-squared distributions."
         )

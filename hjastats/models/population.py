@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 from .. import limits
-from ..data.arrays import check_option, generator
+from ..data.arrays import check_flag, check_option, check_whole, generator
 from ..data.cells import take
 from ..data.comparisons import Comparisons
 from ..errors import CovarianceWarning, IdentificationError, OptionError
@@ -237,6 +237,8 @@ class PopulationHJAModel(HJAModel):
         """
         if kwargs:
             raise TypeError(f"{type(self).__name__}.fit takes no option called {quoted(kwargs)}.")
+        check_whole("n_random", n_random, 0)
+        check_flag("warn_convergence", warn_convergence)
         self.check_estimable()
         n_nodes = self._nodes(n_quadrature)
         start = None if start_params is None else self._coordinates(start_params)

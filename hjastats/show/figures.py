@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from .. import limits
-from ..data.arrays import check_type, listed
+from ..data.arrays import check_axes, check_type, check_whole, listed
 from ..diagnostics.affinity import family_labels
 from ..diagnostics.biclustering import bicluster
 from ..diagnostics.calibration import calibration_table
@@ -50,13 +50,6 @@ def in_report(caption: str, *coloured: str) -> Callable[[Method], Method]:
         return method
 
     return mark
-
-
-def _axes(ax: object) -> Axes | None:
-    """Axes to draw in, if they are axes of matplotlib or look like them."""
-    if ax is not None and not hasattr(ax, "get_figure"):
-        raise OptionError(f"ax must be axes of matplotlib, got {type(ax).__name__}.")
-    return cast("Axes | None", ax)
 
 
 class FitPlots(Menu):
@@ -124,7 +117,7 @@ class FitPlots(Menu):
             xlabel=xlabel,
             title=("Ranking by the consensus" if judge is None else f"Ranking by {judge}") + title,
             family=self._family(family, "item"),
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     def contrast(
@@ -170,7 +163,7 @@ class FitPlots(Menu):
             xlabel=f"estimate with {'simultaneous ' if simultaneous else ''}{100 * (1 - alpha):g}% intervals",
             title="Contrasts",
             sort=False,
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     @in_report("How sharply each judge follows the consensus; the average is one.", "judge")
@@ -194,7 +187,7 @@ class FitPlots(Menu):
             xlabel="sensitivity to the consensus (panel average 1) with 95% intervals",
             title="Sensitivity of the judges" + title,
             family=self._family(family, "judge"),
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     @in_report("Bonus each judge gives to whatever is shown first.", "judge")
@@ -219,7 +212,7 @@ class FitPlots(Menu):
             xlabel="bonus of the item shown first (log-odds) with 95% intervals",
             title="Position effects of the judges" + title,
             family=self._family(family, "judge"),
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     @in_report(
@@ -252,7 +245,7 @@ class FitPlots(Menu):
         alike = bicluster(residual.fillna(0.0))
         residual = residual.loc[list(alike.judge_order), list(alike.item_order)]
         if ax is not None:
-            return plots.plot_heatmap(residual, family=self._family(family, "judge", "item"), ax=_axes(ax))
+            return plots.plot_heatmap(residual, family=self._family(family, "judge", "item"), ax=check_axes(ax))
         return plots.plot_disagreement(
             residual,
             consensus=estimates(self._fit, "mu", list(residual.columns)),
@@ -308,7 +301,7 @@ class FitPlots(Menu):
             highlight=highlight,
             title="Scores of each judge, items in the order of the consensus" + title,
             family=self._family(family, "judge"),
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     @in_report("Size of the disagreement against the sensitivity.", "judge")
@@ -326,7 +319,7 @@ class FitPlots(Menu):
         sizes = leverage(self._fit)
         table = pd.DataFrame({"sensitivity": sensitivity(self._fit)["estimate"], "h": sizes["h"]})
         return plots.plot_leverage(
-            table, outliers=list(outlying(sizes).index), family=self._family(family, "judge"), ax=_axes(ax)
+            table, outliers=list(outlying(sizes).index), family=self._family(family, "judge"), ax=check_axes(ax)
         )
 
     @in_report("Probability that the item of the row is preferred to that of the column.", "item")
@@ -353,7 +346,7 @@ class FitPlots(Menu):
         values = order if judge is None else scores(self._fit).loc[self._judge(judge), order.index]
         title = "P(row preferred to column), " + ("consensus" if judge is None else judge) + some
         return plots.plot_probabilities(
-            preference_probabilities(values), title=title, family=self._family(family, "item"), ax=_axes(ax)
+            preference_probabilities(values), title=title, family=self._family(family, "item"), ax=check_axes(ax)
         )
 
     def convergence(self, *, ax: Axes | None = None) -> Axes:
@@ -374,7 +367,7 @@ class FitPlots(Menu):
         if not paths:
             raise OptionError("the steps of this fit were not kept: fit the model again to see them.")
         title = "Convergence of every start; one that comes near an optimum already found ends there"
-        return plots.plot_convergence(paths, title=title, ax=_axes(ax))
+        return plots.plot_convergence(paths, title=title, ax=check_axes(ax))
 
     @in_report("Predicted against observed shares.")
     def calibration(self, n_bins: int = 10, *, ax: Axes | None = None) -> Axes:
@@ -391,7 +384,7 @@ class FitPlots(Menu):
         rows, data, response = observed.rows, observed.data, observed.rows.response
         predicted = expected_outcome(response, response.probabilities(log_odds(rows, at), own_predictors(rows, at)))
         table = calibration_table(predicted, data.outcome, data.weight, n_bins=n_bins)
-        return plots.plot_calibration(table, ax=_axes(ax))
+        return plots.plot_calibration(table, ax=check_axes(ax))
 
     def profile(self, spec: Spec, alpha: float = 0.05, *, ax: Axes | None = None) -> Axes:
         """Profile likelihood of a parameter or contrast, as a signed root, with its interval and the Wald interval.
@@ -426,7 +419,7 @@ class FitPlots(Menu):
             critical=float(stats.norm.isf(alpha / 2.0)),
             xlabel=one.name,
             title=f"Profile likelihood of {one.name} with {1 - alpha:.0%} intervals",
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     @in_report("How often items were compared.", "item")
@@ -448,7 +441,7 @@ class FitPlots(Menu):
             comparison_counts(data, tuple(order.index)),
             title="Comparisons between items" + some,
             family=self._family(family, "item"),
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     @property
@@ -477,7 +470,7 @@ class FitPlots(Menu):
         return table.assign(comparison_lower=table["score"] - half, comparison_upper=table["score"] + half), title
 
     def _judge(self, judge: str) -> str:
-        if judge not in self._fit.layout.judges:
+        if not isinstance(judge, str) or judge not in self._fit.layout.judges:
             raise OptionError(f"no judge is called {judge!r}; the judges are {quoted(self._fit.layout.judges, 10)}.")
         return judge
 
@@ -512,6 +505,7 @@ def _ends(table: Any, max_rows: int, what: str) -> tuple[Any, str]:
 
     Tables that are not in the order of their estimates are put in it, for there to be a first and a last.
     """
+    check_whole("max_rows", max_rows, 1)
     n = len(table)
     if n <= max_rows:
         return table, ""
@@ -523,6 +517,7 @@ def _ends(table: Any, max_rows: int, what: str) -> tuple[Any, str]:
 
 def _largest(residual: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, str]:
     """The judges and items that disagree most, where there are more than a figure has room for, and what to add to the title."""
+    check_whole("max_rows", max_rows, 1)
     squares = np.nan_to_num(residual.to_numpy(float)) ** 2
     kept, texts = [], []
     for labels, size, what in ((residual.index, squares.sum(1), "judges"), (residual.columns, squares.sum(0), "items")):

@@ -51,6 +51,7 @@ SELDOM = {
 }
 SELDOM |= {
     "compare_lr_test": 0.3,
+    "lr_test": 0.1,
     "diagnose": 0.2,
     "profile": 0.1,
     "summary": 0.3,
