@@ -164,7 +164,7 @@ def outcome_series(endog: Any) -> pd.Series:
         name, endog = endog.columns[0], endog.iloc[:, 0]
     try:
         values = np.asarray(endog, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ComparisonError("endog must be numbers in [0, 1]; read labels with hja.read_comparisons.") from None
     if values.ndim != 1:
         raise ComparisonError(f"endog must be one-dimensional, got shape {values.shape}.")
@@ -182,7 +182,7 @@ def offset_series(offset: Any, n_rows: int) -> pd.Series:
     name = getattr(offset, "name", None)
     try:
         values = np.asarray(offset, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ComparisonError(f"offset must be numbers on the scale of log-odds, got {quoted([offset])}.") from None
     if values.ndim > 1:
         raise ComparisonError(f"offset must be one-dimensional, got shape {values.shape}.")
@@ -224,7 +224,7 @@ def numeric_frame(exog: Any) -> pd.DataFrame | None:
         return None
     try:
         return exog.astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ComparisonError("exog must be numeric: code categories with a formula, HJAModel.from_formula.") from None
 
 

@@ -228,7 +228,7 @@ def _function(
     result = function(quantities.view())
     try:
         estimate = np.atleast_1d(np.asarray(result, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ContrastError(f"a contrast function must return numbers, got {type(result).__name__}.") from None
     if estimate.ndim != 1 or not np.isfinite(estimate).all():
         raise ContrastError("a contrast function must return finite numbers, one or a one-dimensional collection.")
