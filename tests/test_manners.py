@@ -94,6 +94,12 @@ CALLS = {
     "separator must be": lambda fit: hja.read_comparisons("a.csv", separator=pd.Series(dtype=float)),
     "drop must be labels of verdicts": lambda fit: hja.read_comparisons(fit.model.comparisons.to_frame(), drop=True),
     "method must be the name of a method": lambda fit: fit.pairwise(method=np.ones(3)),
+    "positions of rows as whole": lambda fit: fit.model.comparisons.subset([[1.0], [2.0, 3.0]]),
+    "n_folds must be a whole number from 2": lambda fit: fit.model.fit_regularized("cv", n_folds="many"),
+    "offset must be numbers on the scale of log-odds": lambda fit: fit.model.from_comparisons(
+        fit.model.comparisons, offset=10**400
+    ),
+    "target must name judges: '[[...]]'": lambda fit: hja.anchor(fit.model.comparisons, ENDLESS),
     "target must name judges": lambda fit: hja.anchor(fit.model.comparisons, pd.NA),
 }
 

@@ -336,7 +336,10 @@ class Comparisons(Shown):
         >>> data.subset(data.judge_index == 1).judges
         ('j2',)
         """
-        mask, rows = rows, np.asarray(rows)
+        try:
+            mask, rows = rows, np.asarray(rows)
+        except ValueError:
+            raise ComparisonError("expected a mask, or positions of rows as whole numbers.") from None
         if rows.dtype == bool and rows.ndim == 1:
             check_rows("the mask", mask, self)
             if len(rows) != self.n_rows:

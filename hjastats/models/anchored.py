@@ -109,7 +109,11 @@ def anchor(
 
 
 def _is_mask(target: Any, data: Comparisons) -> bool:
-    values = np.asarray(target)
+    try:
+        values = np.asarray(target)
+    except ValueError:
+        # Lists of several lengths.
+        return False
     return values.dtype == bool and values.shape == (data.n_rows,)
 
 

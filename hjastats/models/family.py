@@ -459,12 +459,13 @@ class HJAModel(ComparisonModel):
         data = self.comparisons
         if data is None:
             raise IdentificationError("the data of this model were removed: cross-validation needs them.")
+        check_whole("n_folds", n_folds, 2)
         if groups is None and (data.weight != 1.0).any():
-            if not 2 <= n_folds <= data.n_comparisons:
+            if n_folds > data.n_comparisons:
                 raise OptionError(f"n_folds must lie between 2 and the number of comparisons, got {n_folds!r}.")
             return split_comparisons(self.row_design(), n_folds, rng)
         code = np.arange(data.n_rows) if groups is None else Clusters.of(groups, data).code
-        if not 2 <= n_folds <= len(np.unique(code)):
+        if n_folds > len(np.unique(code)):
             raise OptionError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")
         return split(self.row_design(), code, n_folds, rng)
 

@@ -369,7 +369,8 @@ class PopulationHJAModel(HJAModel):
         """Rows to hold out, fold by fold, as masks; what hangs together is held out together."""
         code = np.arange(self.comparisons.n_rows) if groups is None else Clusters.of(groups, self.comparisons).code
         n = int(code.max()) + 1
-        if not 2 <= n_folds <= n:
+        check_whole("n_folds", n_folds, 2)
+        if n_folds > n:
             raise OptionError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")
         fold = rng.permutation(np.arange(n) % n_folds)[code]
         return [fold == f for f in range(n_folds)]
