@@ -100,6 +100,8 @@ CALLS = {
         fit.model.comparisons, offset=10**400
     ),
     "target must name judges: '[[...]]'": lambda fit: hja.anchor(fit.model.comparisons, ENDLESS),
+    "n_jobs must be a number of processes": lambda fit: fit.bootstrap(2, n_jobs="all"),
+    "n_jobs must be a number of processes, or -1": lambda fit: fit.judges.influence("refit", n_jobs=0),
     "target must name judges": lambda fit: hja.anchor(fit.model.comparisons, pd.NA),
 }
 

@@ -264,6 +264,17 @@ def check_option(name: str, value: Any, known: tuple[Any, ...]) -> None:
         raise OptionError(f"{name} must be {either([*map(repr, known)])}, got {value!r}.")
 
 
+def check_jobs(n_jobs: Any) -> None:
+    """Refuse what is no number of processes for joblib.
+
+    Raises
+    ------
+    OptionError
+    """
+    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise OptionError(f"n_jobs must be a number of processes, or -1 for one on each processor, got {n_jobs!r}.")
+
+
 def check_axes(ax: Any) -> Any:
     """Axes to draw in, if they are axes of matplotlib or look like them.
 

@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 from .. import limits
-from ..data.arrays import check_flag, check_option, check_whole, generator
+from ..data.arrays import check_flag, check_jobs, check_option, check_whole, generator
 from ..data.cells import take
 from ..data.comparisons import Comparisons
 from ..errors import CovarianceWarning, IdentificationError, OptionError
@@ -238,6 +238,7 @@ class PopulationHJAModel(HJAModel):
         if kwargs:
             raise TypeError(f"{type(self).__name__}.fit takes no option called {quoted(kwargs)}.")
         check_whole("n_random", n_random, 0)
+        check_jobs(n_jobs)
         check_flag("warn_convergence", warn_convergence)
         self.check_estimable()
         n_nodes = self._nodes(n_quadrature)
