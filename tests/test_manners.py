@@ -102,6 +102,11 @@ CALLS = {
     "target must name judges: '[[...]]'": lambda fit: hja.anchor(fit.model.comparisons, ENDLESS),
     "n_jobs must be a number of processes": lambda fit: fit.bootstrap(2, n_jobs="all"),
     "n_jobs must be a number of processes, or -1": lambda fit: fit.judges.influence("refit", n_jobs=0),
+    "judges must be names, got ndarray": lambda fit: fit.model.comparisons.without_judges(np.array(5.0)),
+    "simultaneous must be True or False, got": lambda fit: fit.plot.contrast("mu[model-A]", simultaneous=pd.NA),
+    "judge must be the name of a column, got NAType": lambda fit: hja.read_comparisons(
+        fit.model.comparisons.to_frame(), judge=pd.NA
+    ),
     "target must name judges": lambda fit: hja.anchor(fit.model.comparisons, pd.NA),
 }
 

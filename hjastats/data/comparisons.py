@@ -420,9 +420,10 @@ class Comparisons(Shown):
         >>> data.without_judges(["judge-first", "judge-noise"]).n_judges
         6
         """
-        if not isinstance(judges, Iterable):
-            raise ComparisonError(f"judges must be names, got {type(judges).__name__}.")
-        unwanted = [judges] if isinstance(judges, str) else [str(name) for name in judges]
+        try:
+            unwanted = [judges] if isinstance(judges, str) else [str(name) for name in judges]
+        except TypeError:
+            raise ComparisonError(f"judges must be names, got {type(judges).__name__}.") from None
         unknown = sorted(set(unwanted) - set(self.judges))
         if unknown:
             raise ComparisonError(f"no judge is called {quoted(unknown)}; the judges are {quoted(self.judges, 10)}.")

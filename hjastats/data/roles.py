@@ -359,7 +359,7 @@ def named_column(names: list[Hashable], wanted: Hashable, role: str) -> Hashable
     ------
     ComparisonError
     """
-    if not isinstance(wanted, Hashable):
+    if wanted is pd.NA or not isinstance(wanted, Hashable):
         raise ComparisonError(f"{role} must be the name of a column, got {type(wanted).__name__}.")
     if wanted in names:
         return wanted

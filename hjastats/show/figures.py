@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from .. import limits
-from ..data.arrays import check_axes, check_type, check_whole, listed
+from ..data.arrays import check_axes, check_flag, check_type, check_whole, listed
 from ..diagnostics.affinity import family_labels
 from ..diagnostics.biclustering import bicluster
 from ..diagnostics.calibration import calibration_table
@@ -148,6 +148,7 @@ class FitPlots(Menu):
         >>> [label.get_text() for label in ax.get_yticklabels()][:2]
         ['mu[model-A] - mu[model-A]', 'mu[model-B] - mu[model-A]']
         """
+        check_flag("simultaneous", simultaneous)
         found = spec if isinstance(spec, Contrast) else contrast(self._fit, spec)
         table = found.adjusted(alpha=alpha) if simultaneous else found.summary_frame(alpha)
         nulls, shown = np.unique(found.null), table[["estimate", "ci_lower", "ci_upper"]].to_numpy()
