@@ -11,6 +11,8 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NoReturn, TypeAlias
 
+import pandas as pd
+
 from ..errors import ComparisonError, Hint
 from ..words import quoted
 
