@@ -169,7 +169,7 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool, count: Hash
             try:
                 found[role] = named_column(names, name, role)
             except ComparisonError as error:
-                if not isinstance(name, Hashable):
+                if name is pd.NA or not isinstance(name, Hashable):
                     raise
                 found[role] = name
                 wrong += [*error.args, " "]
