@@ -65,7 +65,9 @@ ENDLESS.append(ENDLESS)
 # What the fuzzer found: calls, and what is said of them.
 CALLS = {
     "alpha must lie between 0 and 1, got 'cv'": lambda fit: fit.plan.stopping(alpha="cv"),
-    "n_groups, of 8 judges, must be a whole number from 1 to 8": lambda fit: fit.judges.bicluster({}, of="scores"),
+    "n_groups must lie between 1 and 8, the number of judges, got {}": lambda fit: fit.judges.bicluster(
+        {}, of="scores"
+    ),
     "max_rows must be a whole number from 1, got 'many'": lambda fit: fit.plot.sensitivity(max_rows="many"),
     "max_rows must be a whole number from 1, got 0": lambda fit: fit.leaderboard().plot(max_rows=0),
     "ax must be axes of matplotlib, got int": lambda fit: fit.leaderboard().plot(ax=3),
@@ -107,6 +109,13 @@ CALLS = {
     "judge must be the name of a column, got NAType": lambda fit: hja.read_comparisons(
         fit.model.comparisons.to_frame(), judge=pd.NA
     ),
+    "n_groups must be one number, or one for judges": lambda fit: fit.judges.bicluster((), of="scores"),
+    "budget must be a positive number, got": lambda fit: fit.judges.panel(10**400),
+    "keep must be 'ranking' or a positive": lambda fit: fit.judges.panel(keep=10**400),
+    "budget must be a positive number of verdicts": lambda fit: fit.plan.next(10**400),
+    "n must be a number from 0": lambda fit: fit.plan.power("mu[model-A]", 10**400),
+    "looks must be a whole number from 1": lambda fit: fit.plan.stopping(looks=10**400),
+    "position must be": lambda fit: hja.anchor(fit.model.comparisons, "judge-1", position=np.array([])),
     "target must name judges": lambda fit: hja.anchor(fit.model.comparisons, pd.NA),
 }
 

@@ -139,8 +139,8 @@ class UserArrays:
 def _label_series(name: str, values: Any) -> pd.Series | None:
     if values is None:
         return None
-    if np.ndim(values) != 1:
-        raise ComparisonError(f"{name} must be one-dimensional, got {np.ndim(values)} dimensions.")
+    if number_of_axes(values) != 1:
+        raise ComparisonError(f"{name} must be one-dimensional.")
     return pd.Series(np.asarray(values, dtype=object), index=values.index if isinstance(values, pd.Series) else None)
 
 
@@ -208,6 +208,20 @@ def known_offset(offset: Any, data: Comparisons) -> pd.Series | None:
     return series.reset_index(drop=True)
 
 
+def number_of_axes(values: Any) -> int:
+    """How many axes an array of the values would have; -1 for lists of several lengths, which are no array.
+
+    Examples
+    --------
+    >>> number_of_axes([0.1, 0.2]), number_of_axes([[0.1], [0.2, 0.3]])
+    (1, -1)
+    """
+    try:
+        return np.ndim(values)
+    except ValueError:
+        return -1
+
+
 def numeric_frame(exog: Any) -> pd.DataFrame | None:
     """Covariates as a frame of floats with names; None if there are none."""
     if exog is None:
@@ -215,10 +229,8 @@ def numeric_frame(exog: Any) -> pd.DataFrame | None:
     if isinstance(exog, pd.Series):
         exog = exog.to_frame(exog.name or "x1")
     if not isinstance(exog, pd.DataFrame):
-        if np.ndim(exog) not in (1, 2):
-            raise ComparisonError(
-                f"exog must have one row per comparison and one column per covariate, got {np.ndim(exog)} axes."
-            )
+        if number_of_axes(exog) not in (1, 2):
+            raise ComparisonError("exog must have one row per comparison and one column per covariate.")
         exog = pd.DataFrame(np.asarray(exog)).rename(columns=lambda i: f"x{i + 1}")
     if exog.shape[1] == 0:
         return None
@@ -325,6 +337,18 @@ def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.i
     exact = value.item() if isinstance(value, np.generic) else value
     if not is_number or not (low <= exact <= high and abs(exact) < LARGEST):
         raise OptionError(f"{name} must be a number{_between(low, high)}, got {value!r}.")
+
+
+def check_positive(name: str, value: Any, what: str = "a positive number") -> None:
+    """Refuse what is no finite number above zero.
+
+    Raises
+    ------
+    OptionError
+    """
+    is_number = isinstance(value, REAL) and not isinstance(value, bool)
+    if not is_number or not 0 < (value.item() if isinstance(value, np.generic) else value) < LARGEST:
+        raise OptionError(f"{name} must be {what}, got {value!r}.")
 
 
 def check_flag(name: str, value: Any) -> None:
@@ -439,9 +463,14 @@ def covariate_rows(covariates: Any, known: list[str]) -> Any:
     >>> covariate_rows([0.1, 0.2], ["x1", "x2"]).shape, covariate_rows([0.1, 0.2], ["x1"]).shape
     ((1, 2), (2, 1))
     """
-    if covariates is None or isinstance(covariates, pd.DataFrame) or np.ndim(covariates) != 1:
+    if covariates is None or isinstance(covariates, pd.DataFrame):
         return covariates
-    return np.asarray(covariates).reshape((1, -1) if len(known) > 1 else (-1, 1))
+    n_axes = number_of_axes(covariates)
+    if n_axes == 1:
+        return np.asarray(covariates).reshape((1, -1) if len(known) > 1 else (-1, 1))
+    if n_axes != 2:
+        raise ComparisonError("exog must have one row per comparison and one column per covariate.")
+    return covariates
 
 
 def new_covariates(name: str, covariates: Any, n_rows: int, known: list[str]) -> np.ndarray:

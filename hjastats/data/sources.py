@@ -299,7 +299,8 @@ def engine_columns(source: Any, format: str | None = None, separator: str | None
         elif isinstance(source, pd.DataFrame):
             return None
         engine = engine_frame(source)
-        return None if engine is None else [*engine.collect_schema().names()]
+        with _named_errors(paths[0] if paths else "the frame"):
+            return None if engine is None else [*engine.collect_schema().names()]
     except ComparisonError:
         # Whoever reads it says what is wrong.
         return None

@@ -18,6 +18,7 @@ from ..inference.anchored_fit import Direct
 from ..inference.auxiliary import SCORES
 from ..inference.clusters import Clusters
 from ..inference.evidence import Sources
+from ..model.terms import SCOPES
 from ..population import PopulationFit
 from ..results import HJAResults
 from ..words import counted, quoted
@@ -84,6 +85,7 @@ def anchor(
     model-H      2            1            3
     """
     check_option("model", model, tuple(TARGETS))
+    check_option("position", position, SCOPES)
     if position == "judge" and model == "btl":
         raise OptionError("position='judge' needs model='ja': the target speaks with one voice, position='common'.")
     data = source if isinstance(source, Comparisons) else read_comparisons(source, **reading)
