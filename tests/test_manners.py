@@ -113,6 +113,7 @@ CALLS = {
     "budget must be a positive number, got": lambda fit: fit.judges.panel(10**400),
     "keep must be 'ranking' or a positive": lambda fit: fit.judges.panel(keep=10**400),
     "budget must be a positive number of verdicts": lambda fit: fit.plan.next(10**400),
+    "a number of comparisons": lambda fit: fit.model.comparisons.pool_rare_judges(10**400),
     "n must be a number from 0": lambda fit: fit.plan.power("mu[model-A]", 10**400),
     "looks must be a whole number from 1": lambda fit: fit.plan.stopping(looks=10**400),
     "position must be": lambda fit: hja.anchor(fit.model.comparisons, "judge-1", position=np.array([])),
@@ -149,6 +150,11 @@ def test_prompts_that_are_containers_say_not_what_belongs_together():
     data = hja.Comparisons.from_arrays("j", list("aab"), list("bcc"), [1, 0, 1], columns=columns)
     with pytest.raises(hja.ComparisonError, match="'prompt' holds lists or other containers: make it text first"):
         hja.swap_report(data)
+
+
+def test_families_are_told_by_their_text(fitted):
+    ax = fitted.plot.sensitivity(family={"judge-1": {}, "judge-2": 7})
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["7", "{}", "no family given"]
 
 
 def test_a_bootstrap_of_another_model_has_no_places(fitted):

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from .. import limits
 from ..errors import ComparisonError
 from ..looks import Facts, Piece, Shown, Title
 from ..words import counted, percent, quoted, wrapped
@@ -391,7 +392,8 @@ class Comparisons(Shown):
         >>> data.pool_rare_judges(2).judges
         ('j1', 'others')
         """
-        if not isinstance(label, str) or not isinstance(minimum, int | float | np.number):
+        is_number = isinstance(minimum, int | float | np.number) and abs(minimum) <= limits.LARGEST_AMOUNT
+        if not isinstance(label, str) or not is_number:
             raise ComparisonError(f"expected a number of comparisons and a name, got {minimum!r} and {label!r}.")
         if label in self.judges:
             raise ComparisonError(f"a judge is called {label!r} already: choose another label.")

@@ -477,8 +477,10 @@ class FitPlots(Menu):
 
     def _family(self, family: Family | str | None, *roles: str) -> Family | None:
         """Families by label, taken from the metadata where a column is named."""
-        if family is None or isinstance(family, Mapping | pd.Series):
-            return family
+        if family is None:
+            return None
+        if isinstance(family, Mapping | pd.Series):
+            return pd.Series(family, dtype=object).map(str, na_action="ignore")
         check_type("family", family, str, "a dict or Series from labels to families, or the name of a metadata column")
         data = self._observed().data
         known = {"judge": (data.judges, data.judge_metadata), "item": (data.items, data.item_metadata)}
