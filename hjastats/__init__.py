@@ -20,11 +20,15 @@ from .errors import (
     SizeError,
 )
 from .front.door import fit
+from .front.groups import by_group
+from .group_results import GroupBoards, compare_rankings
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel, anchor
+from .partition import JudgeTree, partition
 from .persistence import load_results
 from .population_results import PopulationResults
 from .results import HJAResults, compare
 from .selection import RankSelection, select_rank
+from .trait_results import TraitResults
 
 __version__ = "0.2.0"
 
@@ -35,11 +39,13 @@ __all__ = [
     "Comparisons",
     "ContrastError",
     "CovarianceWarning",
+    "GroupBoards",
     "HJAModel",
     "HJAResults",
     "IdentificationError",
     "InputError",
     "JAModel",
+    "JudgeTree",
     "JudgewiseBTLModel",
     "LabelWarning",
     "LocalOptimaWarning",
@@ -50,11 +56,15 @@ __all__ = [
     "RankSelection",
     "SeparationWarning",
     "SizeError",
+    "TraitResults",
     "anchor",
+    "by_group",
     "compare",
+    "compare_rankings",
     "datasets",
     "fit",
     "load_results",
+    "partition",
     "read_comparisons",
     "select_rank",
     "style_difference",

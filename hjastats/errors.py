@@ -19,7 +19,7 @@ class Hint:
     name : str
         The argument; the function or method where ``is_call``.
     value : object, optional
-        What to pass. A dict or a list is the beginning of one: the user goes on.
+        What to pass. A dict or a list is the beginning of one, with which the user goes on, unless it ``is_whole``.
     is_call : bool
         The value of a call is what stands between its parentheses.
 
@@ -34,15 +34,17 @@ class Hint:
     name: str
     value: object = None
     is_call: bool = False
+    is_whole: bool = False
 
     def __str__(self) -> str:
         if self.is_call:
             return f"{self.name}({'' if self.value is None else self.value})"
+        more = [] if self.is_whole else ["..."]
         if isinstance(self.value, Mapping):
             pairs = [f"{key!r}: {meaning!r}" for key, meaning in self.value.items()]
-            return f"{self.name}={{{', '.join([*pairs, '...'])}}}"
+            return f"{self.name}={{{', '.join([*pairs, *more])}}}"
         if isinstance(self.value, list):
-            return f"{self.name}=[{', '.join([*map(repr, self.value), '...'])}]"
+            return f"{self.name}=[{', '.join([*map(repr, self.value), *more])}]"
         return f"{self.name}=" if self.value is None else f"{self.name}={self.value!r}"
 
 

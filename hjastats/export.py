@@ -111,6 +111,7 @@ def comparisons_document(data: Comparisons) -> dict[str, Any]:
         "cluster": data.cluster,
         "made_of": data.made_of,
         "collapsed": list(data.collapsed),
+        "doubts": list(data.doubts),
         "asked_in": data.asked_in,
         "asked_with": data.asked_with,
     }

@@ -313,7 +313,8 @@ class Fit:
         is_plain = self.penalty is None and self.separation is None and self.design.is_plain
         if is_plain and self.optimum.converged:
             if (
-                not self.tangent.judge_items.shape[1]
+                self.tangent.n_free == self.design.n_items - 1
+                and not self.tangent.judge_items.shape[1]
                 and pooled_condition(self.design, self.at.scores[0]) < SINGULAR_CONDITION
             ):
                 return True

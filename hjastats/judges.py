@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .data.arrays import check_option
+from .data.traits import judge_traits
 from .diagnostics.affinity import Affinity, affinity, family_labels
 from .diagnostics.biclustering import Bicluster, bicluster
 from .diagnostics.cards import JudgeCard, judge_card, judge_cards
@@ -29,6 +30,7 @@ from .diagnostics.stability import Stability, stability
 from .diagnostics.worth import JudgePanel, Panels, choose_panel, judge_panel, judge_values
 from .fitted import Fit
 from .inference import estimates as tables
+from .inference.instability import instability_tests
 from .inference.planning import read_prices
 from .looks import Menu
 
@@ -49,6 +51,10 @@ class JudgeQuestions(Menu):
 
     def __init__(self, model: HJAModel, fit: Fit) -> None:
         self._model, self._fit = model, fit
+
+    def __dir__(self) -> list[str]:
+        shared = not self._fit.layout.has_judge_parameters or bool(self._fit.layout.structure.own_kinds)
+        return [name for name in super().__dir__() if shared or name != "instability"]
 
     def cards(self) -> pd.DataFrame:
         """What the data and the fit say about every judge, one row each.
@@ -102,6 +108,47 @@ class JudgeQuestions(Menu):
           judges like    judge-first (1.00), judge-2 (0.97)
         """
         return judge_card(self._fit, self._model.observations, judge)
+
+    def instability(self, traits: Any = None, min_size: int = 10) -> pd.DataFrame:
+        """Whether what these judges share is the same whatever they are: a score-based test for each trait.
+
+        Parameters
+        ----------
+        traits : list of str or pandas.DataFrame, optional
+            Which columns of the judges' metadata, or a table with a row for each; all of the metadata by default. Numbers are
+            tested against a change at any value (supLM), labels against any differences between them (LM).
+        min_size : int
+            Fewest judges on either side of a change.
+
+        Returns
+        -------
+        pandas.DataFrame
+            statistic, df, kind, p_value, p_adjusted for the number of traits.
+
+        See Also
+        --------
+        hjastats.partition : the groups of judges who differ.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> import hjastats as hja
+        >>> rng = np.random.default_rng(0)
+        >>> first, second = rng.permuted(np.tile(["a", "b", "c"], (900, 1)), axis=1)[:, :2].T
+        >>> likes_a = (first == "a") * 1.0 - (second == "a")                  # the young like a, the old do not
+        >>> judge = np.repeat(np.arange(60), 15)
+        >>> chance = 1 / (1 + np.exp(-np.where(judge < 30, 1, -1) * likes_a))
+        >>> data = hja.Comparisons.from_arrays(judge, first, second, rng.random(900) < chance)
+        >>> people = pd.DataFrame({"age": 20 + np.arange(60), "coin": rng.choice(["heads", "tails"], 60)})
+        >>> result = hja.BTLModel.from_comparisons(data).fit()
+        >>> result.judges.instability(people)[["kind", "df", "p_value"]].round(3)
+                kind   df  p_value
+        trait
+        age    supLM  2.0    0.000
+        coin      LM  2.0    0.554
+        """
+        return instability_tests(self._fit, judge_traits(self._model.observations.data, traits), min_size)
 
     def leverage(self) -> pd.DataFrame:
         """Size of each judge's disagreement: h, the norm of its row of U V', and rho, h over the norm of its consensus part.

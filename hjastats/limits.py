@@ -155,8 +155,35 @@ FEW_CLUSTERS = 20
 FEWEST_PROMPTS = 8
 # Clusters of a judge below which those of its own parameters are: in 5 of 100 clusters they covered 0.92, in 10 of them 0.94.
 FEW_OF_A_JUDGE = 10
+# Groups that are ranked side by side, those of a time that is cut without being asked, and those that are printed.
+MOST_GROUPS = 100
+FEW_PERIODS = 24
+PRINTED_GROUPS = 12
+# Letters of the name of an item beside its places.
+ITEM_LETTERS = 24
+# Comparisons up to which rows that stand for several are taken apart, so that tests over groups know them to be independent.
+REPEATED_ROWS = 1_000_000
+# Newton steps to a group's own scores, turns of the boards that borrow strength, and values of the heterogeneity.
+BOARD_STEPS = 50
+BOARD_TURNS = 10
+HETEROGENEITY_GRID = 160
+# Verdicts for every free parameter of a group from which its own estimate is near enough to normal to be combined with others; with
+# fewer, its likelihood is taken at the board that all groups agree on.
+OWN_PER_PARAMETER = 10
+# Clusters of a group from which its dispersion is its own; with fewer it is that of all groups.
+OWN_DISPERSION = 20
+# Parameters of a kind in all groups up to which they are tested together: the covariance of 2,000 takes a second.
+STACKED = 2000
+# Scores of all groups up to which covariances between groups that share prompts are counted in shrunken boards.
+JOINT_SCORES = 1200
+# Clusters beyond which independent ones are put together for tests over groups, and draws of their signs: a p-value of 5% has a
+# Monte-Carlo error of 0.5%.
+SIGNED_CLUSTERS = 2000
+SIGNS = 1999
 # Characters of a name of an item: longer texts are answers. Characters and levels of parentheses of a contrast string.
 LONGEST_NAME = 200
+# Rows of a sheet among which the first that is not empty holds the names of the columns.
+ROWS_ABOVE = 20
 CONTRAST_LENGTH = 20_000
 CONTRAST_DEPTH = 60
 # Numbers in the gradients of the groups of a contrast string.
@@ -228,3 +255,16 @@ CHALLENGERS = 10
 # which there are fewer: 512 of 20 items take a twentieth of a second.
 ANCHOR_DRAWS = 512
 ANCHOR_WORK = 4_000_000_000
+
+# Cuts that the p-value of their largest statistic is worked out for one after the other (0.2 s). Of more it is worked out at once,
+# which for few is off by a fifth.
+FEW_CUTS = 20
+# Polynomials, and radii of a few cuts, that its distribution is worked out with: p-values to seven digits.
+BRIDGE_POLYNOMIALS, BRIDGE_RADII = 40, 80
+# Labels of one trait that judges are parted by in all ways: 2,047 of them.
+PARTED_LABELS = 12
+
+# Random effects
+
+# Sweeps over all verdicts until their integral has settled; ten are usual.
+SWEEPS = 200

@@ -19,7 +19,7 @@ from statsmodels.iolib.summary2 import _simple_tables
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults
 
-from .words import LABEL_WIDTH, LINE_WIDTH, p_value, shortened, shortened_apart, told_p, visible, wrapped
+from .words import LABEL_WIDTH, LINE_WIDTH, p_value, shortened, shortened_apart, told_apart, told_p, visible, wrapped
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ class Table:
         The same for further numbers that are not whole.
     missing : str
     has_index : bool
+    is_narrow : bool
+        Whether a line of text shortens names in all columns until it fits.
     spare : sequence of str
         Columns that a line of text leaves out, the first of them first, before it shortens labels.
     """
@@ -78,19 +80,34 @@ class Table:
     missing: str = "-"
     has_index: bool = True
     spare: Sequence[str] = ()
+    is_narrow: bool = False
 
     def __str__(self) -> str:
+        if self.is_narrow:
+            return self._narrowed()
         if not self.spare:
             return self._as_text(self.frame)
-        labels = [str(label) for label in self.frame.index]
-        wanted = min(max(map(len, labels)), LABEL_WIDTH)
-        left_out = 0
-        while left_out < len(self.spare) and self._room(left_out) < wanted:
-            left_out += 1
-        frame = self.frame.drop(columns=list(self.spare[:left_out]))
-        text = self._as_text(frame.set_axis(shortened_apart(labels, max(self._room(left_out), 8)), axis=0))
-        more = f"\nNo room for: {', '.join(self.spare[:left_out])}." if left_out else ""
-        return text + more
+        labels, out = [str(label) for label in self.frame.index], self.left_out
+        frame = self.frame.drop(columns=list(out))
+        text = self._as_text(frame.set_axis(shortened_apart(labels, max(self._room(len(out)), 8)), axis=0))
+        return text + (f"\nNo room for: {', '.join(out)}." if out else "")
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """The columns for which a line of text has no room."""
+        wanted = min(max(map(len, told_apart(list(self.frame.index)))), LABEL_WIDTH)
+        n = next((n for n in range(len(self.spare)) if self._room(n) >= wanted), len(self.spare))
+        return self.spare[:n]
+
+    def _narrowed(self) -> str:
+        """With names as long as all of them fit."""
+        named = [name for name, column in self.frame.items() if not pd.api.types.is_numeric_dtype(column)]
+        for width in range(LABEL_WIDTH, 7, -1):
+            short = {str(name): shortened_apart(list(self.frame[name]), width) for name in named}
+            text = self._as_text(self.frame.assign(**short))
+            if max(map(len, text.splitlines())) <= LINE_WIDTH:
+                break
+        return text
 
     def _room(self, left_out: int) -> int:
         """What the columns leave of a line for labels, without some of those to spare."""
@@ -169,6 +186,30 @@ class ModelTable(pd.DataFrame):
 
     def _repr_html_(self) -> str:
         return page([Table(pd.DataFrame(self), {"p_value": p_value}, "{:.2f}".format, missing="")])
+
+
+class RankingTable(pd.DataFrame):
+    """A ranking, which is printed in as few columns as fit a line; what is taken from it is a plain frame."""
+
+    @property
+    def _constructor(self) -> Callable[..., pd.DataFrame]:
+        return pd.DataFrame
+
+    def __repr__(self) -> str:
+        short = short_ranking(self)
+        shown = {*short.columns, "place_lower", "place_upper"}
+        others = ", ".join(str(name) for name in self.columns if name not in shown)
+        table = Table(short.rename_axis(None), others="{:.2f}".format, spare=("std_err",))
+        return "\n".join([str(table), *wrapped(f"Further columns: {others}.", LINE_WIDTH)])
+
+
+def short_ranking(ranking: pd.DataFrame) -> pd.DataFrame:
+    """A ranking in few columns: possible places in one, and letters of items that cannot be told apart, or tiers."""
+    bounds = zip(ranking["place_lower"], ranking["place_upper"], strict=True)
+    places = [str(low) if low == high else f"{low}-{high}" for low, high in bounds]
+    has_letters = ranking["group"].str.fullmatch("[a-z]+").all()
+    short = pd.DataFrame(ranking[["place", "score", "std_err"]]).assign(places=places)
+    return short.join(ranking["group" if has_letters else "tier"])
 
 
 # Colours are those of the notebook, light or dark; where styles are left out, lists and bold letters remain.

@@ -22,6 +22,7 @@ from .model.design import Coefficients
 from .model.likelihood import evaluate
 from .model.terms import OPTIONS
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel, anchor
+from .models.base import TRAITLESS
 from .population_results import PopulationResults
 from .results import HJAResults
 from .solve.penalties import PENALTIES, Penalty
@@ -128,6 +129,8 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
     stored, fit = document["estimate"], document["fit"]
     if isinstance(model, PopulationHJAModel):
         return _population(model, document)
+    if document["model"].get("random"):
+        return _drawn(model, document)
     at = Coefficients(
         np.array(stored["scores"], dtype=float),
         np.array(stored["judge_terms"], dtype=float).reshape(len(model.judges), -1),
@@ -170,6 +173,16 @@ def _population(model: PopulationHJAModel, document: dict[str, Any]) -> Populati
         )
     found = model.with_errors(record, fit["cov_type"], dict(fit["cov_kwds"]))
     return PopulationResults(model, found.fit, _choices(document))
+
+
+def _drawn(model: HJAModel, document: dict[str, Any]) -> HJAResults:
+    """A fit with random effects, fitted again: there is one maximum."""
+    found, loglike = model.fit(warn_convergence=False), document["estimate"]["loglike"]
+    if not abs(found.fit.loglike - loglike) <= 1e-6 * max(1.0, abs(loglike)):
+        raise ComparisonError(
+            f"the file claims a log-likelihood of {loglike:.6f}, its data give {found.fit.loglike:.6f}: not loaded."
+        )
+    return model.results_class(model, found.fit, _choices(document))
 
 
 def _anchored(document: dict[str, Any]) -> AnchoredResults:
@@ -235,6 +248,8 @@ def _model(options: dict[str, Any], stored: dict[str, Any]) -> HJAModel:
         arguments["rank"] = int(options["rank"])
     if options.get("taste"):
         arguments["taste"] = True
+    # Files written before there were traits have none.
+    arguments |= {name: options[name] for name in TRAITLESS if cls.takes_traits and name in options}
     # Files written before there were offsets have none.
     offset = stored.get("offset")
     arguments["offset"] = None if offset is None else pd.Series(offset, name=options.get("offset_name"))
@@ -277,6 +292,7 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
         cluster=cluster,
         made_of=str(stored.get("made_of", "")),
         collapsed=tuple(map(str, stored.get("collapsed", ()))),
+        doubts=tuple(map(str, stored.get("doubts", ()))),
         **declared(pd.DataFrame() if data.columns is None else data.columns, *asked),
     )
     return data.with_metadata(

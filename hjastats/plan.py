@@ -122,7 +122,8 @@ class PlanQuestions(Menu):
         """Which judge to ask about which pair of items, in which order, next.
 
         One comparison after the other is chosen that lowers the goal's variance most for its price. The two orders of a pair take
-        turns; where the data have a column of prompts, no judge gets a prompt again with the same pair.
+        turns; where the data have a column of prompts, no judge gets a prompt again with the same pair, and all are asked on new
+        ones where these are what makes the error smaller.
 
         Parameters
         ----------

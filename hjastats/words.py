@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Real
 
 LABEL_WIDTH = 32
@@ -16,6 +19,10 @@ SMALLEST_P = 1e-300
 
 # Of terminals and of the direction of writing: letters that change what is seen of others.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+# Letters of no width: spaces, joiners, soft hyphens.
+_UNSEEN = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 
 
 def visible(text: str) -> str:
@@ -86,11 +93,44 @@ def shortened(label: object, width: int = LABEL_WIDTH, gap: str = "…") -> str:
     >>> shortened("two\nlines")
     'two lines'
     """
-    text = visible(" ".join(str(label).split()))
+    return _cut(visible(" ".join(str(label).split())), width, gap)
+
+
+def _cut(text: str, width: int, gap: str) -> str:
     if len(text) <= width:
         return text
     tail = (width - len(gap)) // 2
     return f"{text[: width - len(gap) - tail]}{gap}{text[len(text) - tail :]}"
+
+
+def exactly(label: str) -> str:
+    r"""In quotes; what cannot be seen, and letters that are made of others, as their code.
+
+    Examples
+    --------
+    >>> print(exactly("gpt-4 "), exactly("gpt\u200b"))
+    'gpt-4 ' 'gpt\u200b'
+    """
+    return repr(label) if unicodedata.is_normalized("NFC", label) else ascii(label)
+
+
+def told_apart(labels: Sequence[object]) -> list[str]:
+    """Labels on one line each; those that would look the same exactly as they are written.
+
+    Examples
+    --------
+    >>> told_apart(["gpt-4", "gpt-4 ", "claude  3"])
+    ["'gpt-4'", "'gpt-4 '", 'claude 3']
+    """
+    plain = [visible(" ".join(str(label).split())) for label in labels]
+    look = [unicodedata.normalize("NFC", _UNSEEN.sub("", text)) for text in plain]
+    written: dict[str, set[str]] = {}
+    for label, text in zip(labels, look, strict=True):
+        written.setdefault(text, set()).add(str(label))
+    return [
+        exactly(str(label)) if len(written[seen]) > 1 else text
+        for label, text, seen in zip(labels, plain, look, strict=True)
+    ]
 
 
 def shortened_apart(labels: Sequence[object], width: int = LABEL_WIDTH, gap: str = "...") -> list[str]:
@@ -103,8 +143,8 @@ def shortened_apart(labels: Sequence[object], width: int = LABEL_WIDTH, gap: str
     >>> shortened_apart(["a" * 10 + "1" + "b" * 10, "a" * 10 + "2" + "b" * 10], width=12)
     ['...1...', '...2...']
     """
-    texts = [visible(" ".join(str(label).split())) for label in labels]
-    short = [shortened(text, width, gap) for text in texts]
+    texts = told_apart(labels)
+    short = [_cut(text, width, gap) for text in texts]
     if len(set(short)) == len(set(texts)):
         return short
     head = _n_shared(texts)
@@ -121,6 +161,27 @@ def _n_shared(texts: list[str]) -> int:
     return next((i for i, letters in columns if len(set(letters)) > 1), min(map(len, texts)))
 
 
+# The most that lines of sentences may have where they are shown.
+_WIDEST = ContextVar("widest", default=1000)
+
+
+@contextmanager
+def no_wider(width: int) -> Iterator[None]:
+    """Fold sentences to lines of at most so many letters.
+
+    Examples
+    --------
+    >>> with no_wider(20):
+    ...     wrapped("Judges agree about as much as chance.")
+    ['Judges agree about', 'as much as chance.']
+    """
+    token = _WIDEST.set(width)
+    try:
+        yield
+    finally:
+        _WIDEST.reset(token)
+
+
 def wrapped(text: str, width: int = SENTENCE_WIDTH, first: str = "", indent: int | None = None) -> list[str]:
     """Lines of a text, names kept whole, with ``first`` before it; further lines are indented, by default as far as that.
 
@@ -131,7 +192,7 @@ def wrapped(text: str, width: int = SENTENCE_WIDTH, first: str = "", indent: int
     """
     return textwrap.wrap(
         text,
-        width,
+        min(width, _WIDEST.get()),
         initial_indent=first,
         subsequent_indent=" " * (len(first) if indent is None else indent),
         break_long_words=False,

@@ -61,6 +61,21 @@ def separated_panel():
     return Comparisons.from_arrays(judge, names[pairs[:, 0]], names[pairs[:, 1]], wins.astype(float))
 
 
+def graded_panel(n=300):
+    """Four judges, six items, so many verdicts each on a scale of seven points; the last prefers whatever is shown first."""
+    rng = np.random.default_rng(12)
+    judge = np.repeat(np.arange(4), n)
+    first = rng.integers(6, size=len(judge))
+    second = (first + rng.integers(1, 6, size=len(judge))) % 6
+    sharp = np.array([1.3, 1.2, 0.8, 0.0])[judge]
+    grade = np.digitize(0.6 * sharp * (first - second) + rng.logistic(size=len(judge)), [-3, -1.6, -0.4, 0.4, 1.6, 3])
+    grade = np.where(judge == 3, rng.choice([4, 5, 6], size=len(judge), p=[0.3, 0.5, 0.2]), grade)
+    names = np.array(["anna", "ben", "carl", "lazy"])
+    return Comparisons.from_arrays(
+        names[judge], np.char.add("i", first.astype(str)), np.char.add("i", second.astype(str)), grade / 6
+    )
+
+
 def every_model(data, **options):
     """All models of the family, the larger ones last."""
     return [

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import hjastats as hja
 from hjastats import limits
 from hjastats.model.terms import OPTIONS, TermKind
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
+from tests.panels import graded_panel
 
 POSITIONS = (None, "common", "judge")
 # Arithmetic in another order.
@@ -280,6 +282,44 @@ def test_ties_are_an_outcome_where_judges_tie_differently():
     assert result.choices.loc["errors", "number"] == pytest.approx(np.mean(alike.outcome == 0.5))
 
 
+def test_thresholds_of_each_judge_without_an_estimate_are_said_to_have_none():
+    """A judge that always prefers what is shown first: its position and its thresholds run to infinity together."""
+    result = hja.fit(graded_panel())
+    assert (result.model.ties, result.model.tie, result.fit.penalty) == ("ordinal", "common", None)
+    reason = result.choices.loc["scale", "reason"]
+    assert re.match(
+        r"judges differ \(chi2\(3\) = .* in one of 3 tests, adjusted p = .*\), but with one for each", reason
+    )
+    assert "the likelihood has no maximum: position[lazy] grows" in reason
+    assert "BIC" not in reason
+    own = hja.JAModel.from_comparisons(graded_panel(), position="judge", ties="ordinal", tie="judge")
+    assert not own.fit(warn_convergence=False).converged
+
+
+def test_thresholds_of_each_judge_that_have_an_estimate_are_chosen_by_bic():
+    data = graded_panel()
+    others = data.without_judges("lazy")
+    rng = np.random.default_rng(0)
+    # One judge of three shuns the ends.
+    is_mild = (others.judge_index == 0) & (rng.random(others.n_rows) < 0.9)
+    data = others.with_outcome(np.where(is_mild, 0.5 + (others.outcome - 0.5) / 3, others.outcome).round(9))
+    result = hja.fit(data)
+    common = hja.fit(data, tie="common")
+    assert (result.model.tie, common.model.tie) == ("judge", "common")
+    assert result.choices.loc["scale", "number"] == pytest.approx(common.bic - result.bic, abs=SAME)
+    assert "BIC is lower by" in result.choices.loc["scale", "reason"]
+
+
+@pytest.mark.parametrize("scope", ["common", "judge"])
+def test_whose_ties_were_asked_for_makes_them_an_outcome(scope):
+    result = hja.fit(graded_panel(), tie=scope)
+    assert (result.model.ties, result.model.tie) == ("ordinal", scope)
+    data = panel(n=3000)
+    data = data.with_outcome(np.where(np.random.default_rng(0).random(data.n_rows) < 0.2, 0.5, data.outcome))
+    result = hja.fit(data, tie=scope)
+    assert (result.model.ties, result.model.tie) == ("davidson", scope)
+
+
 @pytest.mark.parametrize(("n_prompts", "errors"), [(300, "cluster"), (limits.FEW_CLUSTERS - 1, "nonrobust")])
 def test_errors_are_clustered_by_prompts_unless_they_are_too_few(n_prompts, errors):
     data = panel()
@@ -328,7 +368,11 @@ def test_covariates_and_weights_go_in_by_name():
     ("options", "message"),
     [
         ({"model": "btl", "rank": 3}, "rank=3 has no effect with model='btl'"),
-        ({"tie": "judge"}, "tie='judge' has no effect unless ties are an outcome"),
+        ({"tie": "judge"}, "tie='judge' has no effect: no verdict is a tie or one of several grades. Leave it out."),
+        (
+            {"tie": "judge", "ties": "half"},
+            "tie='judge' has no effect with ties='half', which has no parameters of ties",
+        ),
         ({"cov_type": "robust"}, "cov_type must be 'auto', 'nonrobust', 'HC0', 'HC1' or 'cluster'"),
         ({"judges": "random"}, "judges must be 'auto', 'fixed', 'pooled' or 'sample'"),
         ({"rank": 1.5}, "rank must be a whole number or 'auto'"),

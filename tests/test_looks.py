@@ -74,6 +74,26 @@ def hostile_fit():
     return hja.HJAModel.from_comparisons(data.with_metadata(judges=judges, items=items), rank=1).fit()
 
 
+def hostile_tree(data):
+    """A tree that parts judges by a trait whose name and labels are hostile, since no few judges can be tested."""
+    rng = np.random.default_rng(0)
+    judge = np.repeat(np.arange(60), 15)
+    first = rng.integers(0, 3, 900)
+    second = (first + rng.integers(1, 3, 900)) % 3
+    wins = rng.random(900) < 1.0 / (1.0 + np.exp(np.where(judge < 30, 1.0, -1.0) * (first - second)))
+    labels = np.array(list(data.items[:3]), dtype=object)
+    crowd = hja.Comparisons.from_arrays(judge, labels[first], labels[second], wins.astype(float))
+    bad = np.where(np.arange(60)[np.array(crowd.judges, dtype=int)] < 30, "<script>", "=cmd|' /C calc'!A0")
+    return hja.partition(crowd, pd.DataFrame({"<img src=x>": bad}, index=crowd.judges))
+
+
+@cache
+def hostile_groups():
+    data = hostile_fit().model.comparisons
+    group = np.array([HOSTILE["model-I"], HOSTILE["judge-1"]], dtype=object)[np.arange(data.n_rows) // 3100]
+    return hja.by_group(replace(data, columns=data.columns.assign(**{HOSTILE["model-H"]: group})), HOSTILE["model-H"])
+
+
 @cache
 def hostile_anchor():
     data = hostile_fit().model.comparisons
@@ -103,6 +123,7 @@ OBJECTS = {
     "next": lambda fit: fit.plan.next(5, (HOSTILE["model-I"], HOSTILE["model-H"])),
     "rank test": lambda fit: fit.rank_test(),
     "models": lambda fit: hja.compare(fit, fit.model.with_rank(0).fit()),
+    "tree": lambda fit: hostile_tree(fit.model.comparisons),
     "selection": lambda fit: hja.select_rank(fit.model.comparisons, ranks=[0, 1]),
     "diagnosis": lambda fit: fit.diagnose(),
     "findings": lambda fit: fit.findings,
@@ -123,6 +144,10 @@ OBJECTS = {
     "worth": lambda fit: hostile_anchor().worth,
     "tracking": lambda fit: hostile_anchor().tracking,
     "rectified": lambda fit: hostile_anchor().rectified(),
+    "groups": lambda fit: hostile_groups(),
+    "heterogeneity": lambda fit: hostile_groups().heterogeneity,
+    "figures of groups": lambda fit: hostile_groups().plot,
+    "two rankings": lambda fit: hja.compare_rankings(fit, fit.model.with_rank(0).fit()),
     "summary": lambda fit: fit.summary(),
     "summary2": lambda fit: fit.summary2(),
 }

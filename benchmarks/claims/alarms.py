@@ -256,3 +256,49 @@ def unequal_ties(rng: np.random.Generator) -> Told:
     data = panel(rng, consensus(rng, 8, 8), 150, tie=np.linspace(-2, 1, 8))
     models = (hja.JAModel.from_comparisons(data, ties=ties) for ties in ("half", "davidson"))
     return float(all(warns(model.fit(), "tie rates") for model in models)), 1.0
+
+
+@claim(
+    "S14",
+    "false alarms",
+    "a judge is said to follow far less than others in a clean panel; 8 judges, 10 items, 100 verdicts each",
+    n=400,
+    n_quick=40,
+)
+def far_less_than_equals(rng: np.random.Generator) -> Told:
+    """All are of the same sensitivity."""
+    return float(warns(ja(8, 10, 100)(rng), "sensitivity", "far less")), 1.0
+
+
+@claim(
+    "S14",
+    "false alarms",
+    "a judge is said to follow far less than others in a clean panel; 40 judges, 8 items, 60 verdicts each",
+    n=400,
+    n_quick=40,
+)
+def far_less_than_many_equals(rng: np.random.Generator) -> Told:
+    """Of many light judges some estimates are below half of the others."""
+    return float(warns(ja(40, 8, 60)(rng), "sensitivity", "far less")), 1.0
+
+
+@claim(
+    "S14",
+    "power",
+    "the one judge of 8 with a quarter of the others' sensitivity is named, as far less or as none; 10 items, 200 verdicts each",
+    n=400,
+    n_quick=40,
+)
+def far_less_of_one(rng: np.random.Generator) -> Told:
+    """Either its sensitivity is above zero, or it cannot be told from zero."""
+    scores = consensus(rng, 8, 10)
+    scores[0] *= 0.25
+    return float(warns(hja.JAModel.from_comparisons(panel(rng, scores, 200)).fit(), "sensitivity", "'j0'")), 1.0
+
+
+def ties(rng: np.random.Generator) -> Any:
+    """JA fits of panels whose judges tie alike, in about a fifth of their verdicts."""
+    return hja.JAModel.from_comparisons(panel(rng, consensus(rng, 8, 8), 150, tie=-0.4)).fit()
+
+
+clean("8 judges who tie alike, 8 items, 150 verdicts each", ("ties often",), ties)

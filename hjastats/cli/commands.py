@@ -18,23 +18,29 @@ import numpy as np
 from .. import datasets
 from ..data.arrays import generator
 from ..data.comparisons import Comparisons
-from ..errors import IdentificationError
+from ..data.grades import number_of_grades
+from ..data.groups import PERIODS
+from ..errors import IdentificationError, spelled
 from ..front.asked import AUTO, SAMPLE, Asked, Chosen
 from ..front.door import ENTER, of_judges
+from ..front.graded import say_grades
+from ..front.groups import by_group
 from ..front.reading import linked
 from ..front.search import possible_positions
-from ..inference.decisions import SCALES
+from ..group_results import GroupBoards
+from ..inference.decisions import SCALES, places
 from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
 from ..models import BTLModel, HJAModel, JAModel, PopulationHJAModel
 from ..results import HJAResults, compare
+from ..show.leaderboard import chance
 from ..simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from ..words import LINE_WIDTH, counted, either, wrapped
+from ..words import LINE_WIDTH, counted, either, quoted, wrapped
 from ..writing import check_target, text_or_file, write
 from . import options
-from .hints import told
+from .hints import as_option, told
 from .machine import described, facts, records
-from .text import choices_text, models_text, ranking_text
+from .text import choices_text, models_text, ranking_text, say
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ def said(chosen: argparse.Namespace) -> Iterator[list[str]]:
         sentence = told(warning.message, vars(chosen))
         if sentence not in sentences:
             sentences.append(sentence)
-            print(f"warning: {sentence}", file=sys.stderr)
+            say(f"warning: {sentence}")
 
 
 # demo
@@ -130,7 +136,7 @@ def run_fit(chosen: argparse.Namespace) -> None:
         summary = str(result.summary())
     hints = options.advice(result)
     for hint in hints:
-        print(f"hint: {hint}", file=sys.stderr)
+        say(f"hint: {hint}")
     try:
         # Printed before it is kept: neither a full disk nor a reader who has seen enough costs the other.
         if chosen.json:
@@ -140,12 +146,20 @@ def run_fit(chosen: argparse.Namespace) -> None:
             print(data, end="\n\n")
             print(choices_text(result.choices), end="\n\n")
             if ranking is not None:
-                print(ranking_text(ranking, len(result.model.items)), end="\n\n")
+                print(ranking_text(ranking, len(result.model.items)))
+                print(_leader(result, list(ranking.index)), end="\n\n")
             print("\n\n".join([summary, *map(str, contrasts)]))
         sys.stdout.flush()
     finally:
         if chosen.save is not None:
             result.to_json(chosen.save)
+
+
+def _leader(result: HJAResults, items: list[str]) -> str:
+    """How likely the first is the best, and which commands tell more."""
+    best = places(result.fit, items=items).best
+    told = f"P(best) of {quoted(best.index[:1])}: {chance(best.iloc[0])}. "
+    return "\n".join(wrapped(f"{told}All chances: hjastats leaderboard; what to ask next: hjastats plan.", LINE_WIDTH))
 
 
 # compare
@@ -172,10 +186,15 @@ def run_compare(chosen: argparse.Namespace) -> None:
         data = ENTER[judges](data)
         positions = possible_positions(data)
         asked = {name: value for name, value in options.terms(chosen).items() if value != AUTO}
-        terms = {"ties": "half"} | asked
-        if (data.outcome == 0.5).any():
-            other = "half a win for each; as an outcome of their own, which fit may take, with --ties davidson"
-            told.say("ties", terms["ties"], "asked for" if "ties" in asked else other)
+        n_grades = number_of_grades(data.outcome)
+        terms = {"ties": "ordinal" if n_grades > 3 else "half"} | asked
+        if "ties" in asked:
+            told.say("ties", terms["ties"], "asked for")
+        elif n_grades > 3:
+            say_grades(told, n_grades, "common", "one set of thresholds for all; fit may take one for each judge")
+        elif (data.outcome == 0.5).any():
+            other = "; as an outcome of their own, which fit may take, with --ties davidson" if n_grades else ""
+            told.say("ties", "half", f"half a win for each{other}")
         largest = max_rank(data.n_judges, data.n_items)
         ranks = sorted(set(chosen.ranks or ([1] if largest else [])))
         if not all(0 < rank <= largest for rank in ranks):
@@ -200,7 +219,8 @@ def run_compare(chosen: argparse.Namespace) -> None:
         print(f"There is nothing to compare {fits[0].fit.layout.description} with: one judge, and no order of items.")
         return
     print(models_text(table))
-    print(f"\nSmallest BIC: {table['bic'].idxmin()}; smallest AIC: {table['aic'].idxmin()}.")
+    smallest = f"Smallest BIC: {table['bic'].idxmin()}; smallest AIC: {table['aic'].idxmin()}."
+    print("\n" + "\n".join(wrapped(smallest, LINE_WIDTH)))
 
 
 # report
@@ -236,7 +256,7 @@ def run_report(chosen: argparse.Namespace) -> None:
         raise
     print(f"wrote {chosen.output}")
     for hint in options.advice(result):
-        print(f"hint: {hint}", file=sys.stderr)
+        say(f"hint: {hint}")
 
 
 # leaderboard
@@ -282,6 +302,70 @@ def _write(text: str, path: str) -> None:
     print(f"wrote {path}")
 
 
+# groups
+
+
+def add_groups(parser: argparse.ArgumentParser) -> None:
+    """Data, groups, model and output."""
+    options.add_data(parser)
+    group = parser.add_argument_group("groups")
+    group.add_argument(
+        "--by",
+        nargs="+",
+        required=True,
+        metavar="COLUMN",
+        help="columns, or metadata of judges or items, whose labels are groups",
+    )
+    group.add_argument(
+        "--breaks", nargs="+", type=options.finite, metavar="X", help="cut a number: a group begins at each"
+    )
+    group.add_argument("--quantiles", type=int, metavar="N", help="cut a number into N equal parts")
+    group.add_argument("--period", choices=tuple(PERIODS), help="cut times")
+    group.add_argument("--labels", nargs="+", metavar="NAME", help="names of the groups that --breaks makes")
+    group.add_argument(
+        "--shrunken", action="store_true", help="boards that borrow strength from the other groups, in place of tests"
+    )
+    options.add_model(parser)
+    group = parser.add_argument_group("output")
+    group.add_argument("--jobs", type=options.processes, default=1, metavar="N", help="parallel processes (default 1)")
+    group.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    group.add_argument("-o", "--output", metavar="FILE", help=f"write it as {', '.join(GROUPS)}, by the ending")
+
+
+def run_groups(chosen: argparse.Namespace) -> None:
+    """Fit the groups, and print boards side by side and whether they differ."""
+    write = _by_ending(GROUPS, chosen.output)
+    if chosen.output is not None:
+        check_target(chosen.output)
+    if chosen.target:
+        raise options.UsageError("--target anchors one ranking; groups takes none.")
+    cuts = {name: getattr(chosen, name) for name in ("breaks", "quantiles", "period", "labels")}
+    with said(chosen) as sentences:
+        found = by_group(
+            options.read(chosen),
+            chosen.by[0] if len(chosen.by) == 1 else chosen.by,
+            **cuts,
+            **options.door(chosen),
+            n_jobs=chosen.jobs,
+            progress=sys.stderr.isatty(),
+        )
+        # The last line says what to ask from Python.
+        shown = _shrunken_boards(found) if chosen.shrunken else _folded(str(found).rpartition("\n")[0])
+        document = found.to_dict() if chosen.json else {}
+    if chosen.json:
+        print(json.dumps(document | {"warnings": sentences}, indent=1, allow_nan=False))
+    else:
+        print(choices_text(found.overall.choices), end="\n\n")
+        print(shown)
+    if write is not None:
+        _write(write(found), chosen.output)
+
+
+def _shrunken_boards(found: GroupBoards) -> str:
+    boards = {label: found.board(label, shrunken=True) for label in map(str, found.shrunken)}
+    return "\n\n".join(f"{label}\n{ranking_text(board, len(board))}" for label, board in boards.items())
+
+
 # plan
 
 
@@ -305,6 +389,9 @@ def add_plan(parser: argparse.ArgumentParser) -> None:
         metavar="JUDGE=PRICE",
         help="price of a verdict of every judge",
     )
+    group.add_argument(
+        "--looks", type=int, metavar="N", help="how often this was asked while verdicts came in, this time included"
+    )
     group.add_argument("--batch", type=int, metavar="N", help="number the comparisons by batches of this size")
     group.add_argument("-o", "--output", metavar="FILE", help=f"write all of them as {', '.join(PLANS)}, by the ending")
 
@@ -314,12 +401,14 @@ def run_plan(chosen: argparse.Namespace) -> None:
     write = _by_ending(PLANS, chosen.output)
     with said(chosen):
         result = options.fit(chosen, options.read(chosen))
-        enough = result.plan.stopping(chosen.goal)
+        enough = result.plan.stopping(chosen.goal, looks=chosen.looks)
         asked = result.plan.next(
             chosen.budget, chosen.goal, cost=_prices(chosen.cost), batch=chosen.batch, rng=chosen.seed
         )
     print(choices_text(result.choices), end="\n\n")
-    print(_folded(enough), _folded(asked), sep="\n\n")
+    answer = spelled(enough.told, lambda hint: as_option(hint, vars(chosen)))
+    surer = "\n\nThat is enough. Who wants to be surer still:" if enough else ""
+    print(_folded(answer) + surer, _folded(asked), sep="\n\n")
     if write is not None:
         _write(write(asked), chosen.output)
 
@@ -348,6 +437,11 @@ BOARDS: dict[str, Callable[[Any], str]] = {
     ".md": lambda board: board.to_markdown(),
     ".tex": lambda board: board.to_latex(),
     ".html": lambda board: board.to_html(),
+}
+GROUPS: dict[str, Callable[[Any], str]] = {
+    ".html": lambda found: found.report(),
+    ".json": lambda found: found.to_json(),
+    ".csv": lambda found: found.differences.to_csv(index=False),
 }
 PLANS: dict[str, Callable[[Any], str]] = {
     ".csv": lambda asked: asked.to_csv(),
@@ -474,6 +568,16 @@ COMMANDS = {
         add_leaderboard,
         run_leaderboard,
         "Example:\n  hjastats leaderboard verdicts.csv --scale elo -o board.md",
+    ),
+    "groups": Command(
+        "rankings by category, version or month, and whether they really differ",
+        "Choose one model for all verdicts, fit it to every group, and say whether groups differ, where, and who moves.",
+        add_groups,
+        run_groups,
+        "Examples:\n"
+        "  hjastats groups verdicts.csv --by category\n"
+        "  hjastats groups verdicts.csv --by time --period month -o months.html\n"
+        "  hjastats groups verdicts.csv --by length --quantiles 4 --shrunken",
     ),
     "plan": Command(
         "what to ask next, and whether it is enough",

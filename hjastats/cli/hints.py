@@ -15,6 +15,8 @@ OTHER_NAMES = {
     "fit(cov_type='cluster', cov_kwds={'groups': 'row'})": ("cluster", " row"),
     "fit_regularized()": ("ridge", " 0.1"),
     "fit_regularized(terms=True)": ("ridge", " 0.1"),
+    "data.with_metadata(items=table)": ("item_metadata", " FILE"),
+    "data.with_metadata(judges=table)": ("judge_metadata", " FILE"),
 }
 
 # Arguments of hjastats.fit that are options of another name.
@@ -51,6 +53,8 @@ def as_option(hint: Hint, options: Container[str]) -> str:
     --single-judge GPT-4
     >>> print(as_option(Hint("drop", ["not sure"]), {"drop"}), as_option(Hint("drop", []), {"drop"}))
     --drop 'not sure' ... --drop VALUE ...
+    >>> print(as_option(Hint("codes", {"1": "first", "2": "second"}, is_whole=True), {"codes"}))
+    --codes 1=first 2=second
     >>> print(as_option(Hint("counts", False), {"counts"}))
     --no-counts
     """
@@ -66,6 +70,13 @@ def as_option(hint: Hint, options: Container[str]) -> str:
         return option + rest
     if isinstance(hint.value, bool):
         return option if hint.value else option.replace("--", "--no-", 1)
+    if hint.is_whole:
+        pairs = hint.value.items() if isinstance(hint.value, Mapping) else None
+        texts = [str(text) for text in hint.value] if pairs is None else [f"{label}={code}" for label, code in pairs]  # type: ignore[attr-defined]
+        # A value that begins with a dash looks like another option unless it is tied to its own.
+        tied = [f"{option}={shlex.quote(text)}" for text in texts]
+        is_dashed = any(text.startswith("-") for text in texts)
+        return " ".join(tied if is_dashed else [option, *map(shlex.quote, texts)])
     if isinstance(hint.value, Mapping):
         return _beginning(option, [f"{label}={meaning}" for label, meaning in hint.value.items()], "VALUE=first")
     if isinstance(hint.value, list):

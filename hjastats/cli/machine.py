@@ -11,6 +11,7 @@ import pandas as pd
 from ..data.comparisons import Comparisons
 from ..inference.estimates import effects, leverage
 from ..results import HJAResults
+from ..trait_results import TraitResults
 
 FACTS = ("converged", "llf", "llnull", "df_model", "df_resid", "nobs", "aic", "bic", "method")
 
@@ -39,6 +40,7 @@ def described(
         "disagreement": records(leverage(result.fit).join(U), "judge") if layout.structure.judges_differ else [],
         "position": records(result.position, "judge"),
         "population": records(getattr(result, "population", pd.DataFrame()), "parameter"),
+        "traits": _labelled(result.traits) if isinstance(result, TraitResults) else [],
         "terms": {
             term.name: records(effects(result.fit, term.name), "judge")
             for term in layout.terms
@@ -51,6 +53,12 @@ def described(
         "standard_errors": result.fit.choice.description,
         "contrasts": [row for contrast in contrasts for row in records(contrast.summary_frame(), "contrast")],
     }
+
+
+def _labelled(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as dicts, with all levels of their index."""
+    rows = table.reset_index().to_dict("records")
+    return [{str(name): _plain(value) for name, value in row.items()} for row in rows]
 
 
 def facts(data: Comparisons) -> dict[str, Any]:

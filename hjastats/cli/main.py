@@ -13,8 +13,10 @@ from contextlib import AbstractContextManager, nullcontext
 
 from .. import __version__
 from ..errors import InputError
+from ..words import LINE_WIDTH, no_wider
 from . import commands
 from .hints import told
+from .text import say
 
 DESCRIPTION = """\
 Rank items from pairwise verdicts of several judges, with inference.
@@ -23,6 +25,7 @@ Rank items from pairwise verdicts of several judges, with inference.
   hjastats fit verdicts.csv                   rank the items of a file, with the model its data ask for
   hjastats compare verdicts.csv               the models it was chosen from
   hjastats report verdicts.csv -o report.html a page to send around
+  hjastats groups verdicts.csv --by category  rankings of groups, and whether they differ
   hjastats COMMAND --help                     all options of a command
 """
 # By which users say how many threads there are to be.
@@ -37,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _with_dashes(sys.argv[1:] if arguments is None else arguments)
     chosen = parser(given[0] if given else None).parse_args(given)
     try:
-        with _one_thread():
+        with _one_thread(), no_wider(LINE_WIDTH):
             chosen.run(chosen)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -92,7 +95,7 @@ def _with_dashes(arguments: Sequence[str]) -> list[str]:
 def _stop(chosen: argparse.Namespace, reason: BaseException | str, code: int) -> int:
     if chosen.debug:
         traceback.print_exc()
-    print("hjastats: " + told(reason, vars(chosen)), file=sys.stderr)
+    say("hjastats: " + told(reason, vars(chosen)))
     return code
 
 

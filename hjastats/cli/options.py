@@ -14,12 +14,13 @@ from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..data.shapes import PAIRS, SHAPES
 from ..errors import InputError
-from ..front.asked import AUTO, JUDGES, MODELS
+from ..front.asked import AUTO, JUDGES, MODELS, Chosen
 from ..front.door import fit as fit_by_rules
 from ..front.reading import read as read_source
 from ..model.responses import RESPONSES
+from ..model.spanned import RANDOM
 from ..model.terms import OPTIONS, SCOPES
-from ..models import anchor
+from ..models import BTLModel, anchor
 from ..results import HJAResults
 from ..selection import CRITERIA
 from ..words import either
@@ -57,6 +58,7 @@ TEXT_OPTIONS = {
     "place": ("COLUMN", "the place of the item in a ranking"),
     "baseline": ("NAME", "the item that all others were compared with"),
     "single_judge": ("NAME", "all verdicts are by this judge; there is no judge column"),
+    "sheet": ("NAME", "the sheet of a workbook (default: the first)"),
     "separator": ("TEXT", "between the columns of a text table, such as ';'"),
 }
 
@@ -73,7 +75,9 @@ class _Once(argparse.Action):
 def add_data(parser: argparse.ArgumentParser) -> None:
     """Where the verdicts are and what their columns are called."""
     endings = either([format.endings[0] for format in FORMATS.values()])
-    parser.add_argument("file", metavar="FILE", help=f"verdicts as {endings}; - reads standard input")
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE", help=f"verdicts as {endings}, in one file or several; - reads standard input"
+    )
     group = parser.add_argument_group("data", "Columns are recognised by their usual names; these options name others.")
     for name, (metavar, meaning) in TEXT_OPTIONS.items():
         group.add_argument("--" + name.replace("_", "-"), metavar=metavar, action=_Once, help=meaning)
@@ -133,8 +137,10 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 def read(options: argparse.Namespace) -> Comparisons:
     """The comparisons of the file or of standard input."""
     arguments = {name: getattr(options, name) for name in (*TEXT_OPTIONS, "counts", "drop", "format", "clean")}
-    source: Any = options.file
-    if options.file == "-":
+    source: Any = options.file if len(options.file) > 1 else options.file[0]
+    if "-" in options.file and len(options.file) > 1:
+        raise UsageError("standard input, -, is read alone: leave out the other files.")
+    if source == "-":
         # Bytes, since what encoding the terminal has says nothing about the file.
         source = getattr(sys.stdin, "buffer", sys.stdin)
     data = read_source(source, _named_columns(options), codes=_codes(options.codes), **arguments)
@@ -208,6 +214,25 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         action=_Once,
         help="let every label of this column, such as a prompt, count the same",
+    )
+    group.add_argument(
+        "--items",
+        metavar="FORMULA",
+        action=_Once,
+        help="scores follow from traits of the items, '~ size', of the table --item-metadata",
+    )
+    group.add_argument(
+        "--interactions",
+        metavar="FORMULA",
+        action=_Once,
+        help="scores differ by traits of the judges, '~ age', of the table --judge-metadata, or by columns of the verdicts",
+    )
+    group.add_argument("--random", nargs="+", choices=RANDOM, help="effects whose variance is estimated")
+    group.add_argument(
+        "--unlinked",
+        choices=("refuse", "apart"),
+        default="refuse",
+        help="groups of items that nobody compared (default refuse)",
     )
     group.add_argument("--seed", type=int, default=0, metavar="N", help="of folds and starts (default 0)")
     group.add_argument(
@@ -288,21 +313,26 @@ def fit(options: argparse.Namespace, data: Comparisons) -> HJAResults:
     """What hjastats.fit, or with a target hjastats.anchor, makes of the data with these options."""
     if options.target is not None:
         return _anchored(options, data)
-    return fit_by_rules(
-        data,
-        rank=_rank(options.rank),
-        model=options.model,
-        criterion=options.criterion,
-        judges=options.judges,
-        cov_type="HC0" if options.robust else AUTO,
-        groups=options.cluster,
-        ridge=AUTO if options.ridge is None else options.ridge,
-        exog=_covariates(options.covariate),
-        weights=None if options.balance is None else {options.balance: "equal"},
-        seed=options.seed,
-        progress=sys.stderr.isatty(),
+    if options.items or options.interactions or options.random or options.unlinked != "refuse":
+        return _of_traits(options, data)
+    return fit_by_rules(data, **door(options), progress=sys.stderr.isatty())
+
+
+def door(options: argparse.Namespace) -> dict[str, Any]:
+    """Arguments of hjastats.fit about the model."""
+    return {
+        "rank": _rank(options.rank),
+        "model": options.model,
+        "criterion": options.criterion,
+        "judges": options.judges,
+        "cov_type": "HC0" if options.robust else AUTO,
+        "groups": options.cluster,
+        "ridge": AUTO if options.ridge is None else options.ridge,
+        "exog": _covariates(options.covariate),
+        "weights": None if options.balance is None else {options.balance: "equal"},
+        "seed": options.seed,
         **terms(options),
-    )
+    }
 
 
 def _anchored(options: argparse.Namespace, data: Comparisons) -> HJAResults:
@@ -315,11 +345,37 @@ def _anchored(options: argparse.Namespace, data: Comparisons) -> HJAResults:
         "covariate": None,
         "balance": None,
         "judges": AUTO,
+        "items": None,
+        "interactions": None,
+        "random": None,
+        "unlinked": "refuse",
     }
     unused |= dict.fromkeys(TERM_OPTIONS, AUTO)
     if given := [f"--{name}" for name, default in unused.items() if getattr(options, name, default) != default]:
         raise UsageError(f"{', '.join(given)} has no effect with --target, which has models of its own: leave it out.")
     return anchor(data, options.target, prompt=options.cluster, seed=options.seed)
+
+
+def _of_traits(options: argparse.Namespace, data: Comparisons) -> HJAResults:
+    """What BTLModel makes of the data with traits of items or judges; options of a model that is chosen are refused."""
+    unused = {"rank": AUTO, "judges": AUTO, "ridge": None, "balance": None}
+    given = [f"--{name}" for name, default in unused.items() if getattr(options, name) != default]
+    if given or options.model not in (None, "btl"):
+        given += [] if options.model in (None, "btl") else ["--model"]
+        raise UsageError(f"{', '.join(given)} has no effect with traits, whose model is btl: leave it out.")
+    covariates = _covariates(options.covariate)
+    if isinstance(covariates, dict):
+        raise UsageError("--covariate takes columns of the file with traits, not differences of two.")
+    asked = {name: getattr(options, name) for name in ("items", "interactions", "random", "unlinked")}
+    chosen = {name: word for name, word in terms(options).items() if word != AUTO}
+    model = BTLModel.from_comparisons(data, covariates, **asked, **chosen)
+    if options.cluster is not None:
+        result = model.fit(cov_type="cluster", cov_kwds={"groups": options.cluster})
+    else:
+        result = model.fit(cov_type="HC0" if options.robust else "nonrobust")
+    told = Chosen()
+    told.say("model", result.fit.name, "asked for")
+    return type(result)(result.model, result.fit, told.table)
 
 
 def _covariates(given: list[str] | None) -> Any:
@@ -341,6 +397,8 @@ def _named_columns(options: argparse.Namespace) -> list[tuple[str, str]]:
     named = [("keep", name) for name in options.keep or []] + [("exog", name) for name in covariates]
     others = {"groups": vars(options).get("cluster"), "weights": vars(options).get("balance")}
     others |= {name: vars(options).get(name) for name in ("asked_in", "asked_with")}
+    if not (options.judge_metadata or options.item_metadata):
+        named += [("by", name) for name in vars(options).get("by", ()) if name != "judge"]
     return named + [(argument, name) for argument, name in others.items() if name is not None]
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+
 import pandas as pd
 
-from ..words import LINE_WIDTH, p_value, shortened_apart, visible, wrapped
+from ..looks import short_ranking
+from ..words import LINE_WIDTH, p_value, shortened_apart, told_apart, visible, wrapped
 
 # Notes of a comparison of models as signs behind the p-value.
 MARKS = ("*", "+", "#")
+
+
+def say(text: str) -> None:
+    """To standard error: on one line, for programs that read it, or folded to the width of a terminal."""
+    if sys.stderr.isatty():
+        text = "\n".join(wrapped(text, shutil.get_terminal_size().columns))
+    print(text, file=sys.stderr)
 
 
 def choices_text(choices: pd.DataFrame) -> str:
@@ -28,20 +39,16 @@ def choices_text(choices: pd.DataFrame) -> str:
 
 def ranking_text(ranking: pd.DataFrame, n_items: int) -> str:
     """Places with intervals, and letters of items that cannot be told apart; tiers where letters run out."""
-    has_letters = ranking["group"].str.fullmatch("[a-z]+").all()
+    table = short_ranking(ranking)
     told = (
         "items that share a letter cannot be told apart"
-        if has_letters
+        if "group" in table
         else "no item of a tier can be told from its first"
     )
     lines = wrapped(f"Ranking (possible places hold jointly with 95%; {told})", LINE_WIDTH)
     if len(ranking) < n_items:
         lines.insert(0, f"The leading {len(ranking)} of {n_items:,} items, compared among themselves:")
-    table = pd.DataFrame({"place": ranking["place"], "score": ranking["score"], "std_err": ranking["std_err"]})
-    bounds = zip(ranking["place_lower"], ranking["place_upper"], strict=True)
-    table["places"] = [str(low) if low == high else f"{low}-{high}" for low, high in bounds]
-    table["group" if has_letters else "tier"] = ranking["group" if has_letters else "tier"]
-    return "\n".join([*lines, _fitting(table, 2)])
+    return "\n".join([*lines, _fitting(table.rename_axis(None), 2)])
 
 
 def models_text(table: pd.DataFrame) -> str:
@@ -55,18 +62,24 @@ def models_text(table: pd.DataFrame) -> str:
     shown["lr_df"] = ["" if pd.isna(df) else str(df) for df in table["lr_df"]]
     tested = zip(table["p_value"], table["note"], strict=True)
     shown["p"] = [("" if pd.isna(p) else p_value(p)) + notes.get(note, "") for p, note in tested]
-    lines = [_fitting(shown, 1), "vs, lr, lr_df, p: likelihood ratio test against the model of that number"]
+    # What all models have would take the room for what they differ in.
+    parts, shared = [str(name).split(" + ") for name in shown.index], list[str]()
+    while len({part[-1] for part in parts}) == 1 and min(map(len, parts)) > 1:
+        shared, parts = [parts[0][-1], *shared], [part[:-1] for part in parts]
+    shown.index = pd.Index([" + ".join(part) for part in parts])
+    above = [f"All with {' + '.join(shared)}"] if shared else []
+    lines = [*above, _fitting(shown, 1), "vs, lr, lr_df, p: likelihood ratio test against the model of that number"]
     return "\n".join([*lines, *(f"{mark} {note}" for note, mark in notes.items())])
 
 
 def _fitting(table: pd.DataFrame, digits: int) -> str:
     """A table whose labels are shortened until it fits."""
-    labels = [visible(str(label)) for label in table.index]
+    labels = list(table.index)
 
     def text(width: int) -> str:
         shown = table.set_axis(pd.Index(shortened_apart(labels, width)))
         return shown.to_string(float_format=lambda value: f"{value:.{digits}f}", na_rep="")
 
-    width = max(map(len, labels))
+    width = max(map(len, told_apart(labels)))
     excess = max(map(len, text(width).splitlines())) - LINE_WIDTH
     return text(max(width - max(excess, 0), 12))

@@ -14,6 +14,7 @@ from ..errors import ComparisonError
 from ..looks import Facts, Piece, Shown, Title
 from ..words import counted, percent, quoted, wrapped
 from .cells import Cells, collapse
+from .grades import number_of_grades, preferred
 from .graph import Connectivity
 from .labels import (
     Labels,
@@ -63,7 +64,7 @@ class Comparisons(Shown):
     row_labels : pandas.Index or None
         How the user's table labels the rows, None where it counts them 0, 1, ...
     n_empty : int
-        Rows of weight zero that were left out when reading.
+        Rows that were left out when reading since they count no verdict: of weight zero, or without wins, losses and ties.
     has_order : bool
         Whether ``first`` was shown first. Tables of winners and losers, ratings and rankings do not say what was.
     cluster : column name or None
@@ -72,6 +73,8 @@ class Comparisons(Shown):
         What the rows were made of, where they are not those of the table.
     collapsed : tuple of str
         Labels of different strength that were read as one verdict, such as ``A>>B`` and ``A>B``.
+    doubts : tuple of str
+        What was doubtful when reading, in sentences.
     asked_in, asked_with : column name or None
         The columns of ``columns`` that say in which round, or with which chance, a row was asked.
 
@@ -83,7 +86,7 @@ class Comparisons(Shown):
       judges      'j1', 'j2'
       items       'a', 'b', 'c'
       per judge   1 to 2 comparisons (median 1.5)
-      first item preferred in 50.0% of the comparisons
+      first item preferred in 50.0% of the decided comparisons
     >>> data.n_judges, data.n_items, data.n_rows, data.n_comparisons
     (2, 3, 3, 3.0)
     """
@@ -105,6 +108,7 @@ class Comparisons(Shown):
     cluster: Hashable | None = None
     made_of: str = ""
     collapsed: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     asked_in: Hashable | None = None
     asked_with: Hashable | None = None
 
@@ -250,7 +254,7 @@ class Comparisons(Shown):
         Returns
         -------
         pandas.DataFrame
-            Index judge; columns comparisons, ties, first_share (ties counting one half).
+            Index judge; columns comparisons, ties, first_share (ties counting one half, however strong the others are).
 
         Examples
         --------
@@ -262,7 +266,7 @@ class Comparisons(Shown):
         judge-first        400.0   0.0       0.8725
         """
         count = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
-        first = np.bincount(self.judge_index, self.weight * self.outcome, minlength=self.n_judges)
+        first = np.bincount(self.judge_index, self.weight * preferred(self.outcome), minlength=self.n_judges)
         ties = np.bincount(self.judge_index, self.weight * (self.outcome == 0.5), minlength=self.n_judges)
         return pd.DataFrame(
             {"comparisons": count, "ties": ties, "first_share": first / count},
@@ -404,7 +408,17 @@ class Comparisons(Shown):
             columns=self.columns,
             dropped=self.dropped,
         )
-        kept = ("row_labels", "n_empty", "has_order", "cluster", "made_of", "collapsed", "asked_in", "asked_with")
+        kept = (
+            "row_labels",
+            "n_empty",
+            "has_order",
+            "cluster",
+            "made_of",
+            "collapsed",
+            "doubts",
+            "asked_in",
+            "asked_with",
+        )
         return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 
     def without_judges(self, judges: Iterable[str]) -> Comparisons:
@@ -453,16 +467,19 @@ class Comparisons(Shown):
 
     def _shown(self) -> list[Piece]:
         ties = float(self.weight[self.outcome == 0.5].sum())
-        soft = int(((self.outcome > 0) & (self.outcome < 1) & (self.outcome != 0.5)).sum())
+        soft = int((self.outcome != preferred(self.outcome)).sum())
         per_judge = np.bincount(self.judge_index, self.weight, minlength=self.n_judges)
         remarks = [counted(ties, "tie") if ties else "no ties"]
         if soft:
-            remarks.append(f"{soft:,} soft preferences")
+            n_grades = number_of_grades(self.outcome)
+            remarks.append(f"{n_grades} grades" if n_grades > 3 else f"{soft:,} soft preferences")
         title = (
             f"Comparisons: {self.n_comparisons:,.0f} comparisons of {self.n_items} items by "
             f"{counted(self.n_judges, 'judge')} ({', '.join(remarks)})"
         )
-        first = percent(np.average(self.outcome, weights=self.weight))
+        decided = self.n_comparisons - ties
+        first = percent(self.weight[self.outcome > 0.5].sum() / decided) if decided else "none"
+        among = "decided comparisons" if ties else "comparisons"
         told = [
             ("judges", quoted(self.judges)),
             ("items", quoted(self.items)),
@@ -470,7 +487,7 @@ class Comparisons(Shown):
                 "per judge",
                 f"{per_judge.min():,.0f} to {per_judge.max():,.0f} comparisons (median {np.median(per_judge):,.6g})",
             ),
-            ("first item", f"preferred in {first} of the comparisons")
+            ("first item", f"preferred in {first} of the {among}")
             if self.has_order
             else ("order", "not known: nothing can be said of position effects"),
         ]
@@ -494,11 +511,12 @@ class Comparisons(Shown):
         if len(self.dropped):
             worst = self.dropped.groupby("judge")["count"].sum().sort_values(ascending=False)
             listed = ", ".join(f"'{name}' {count}" for name, count in worst.head(3).items())
-            more = f" and {len(worst) - 3} more judges" if len(worst) > 3 else ""
+            more = f" and {counted(len(worst) - 3, 'more judge')}" if len(worst) > 3 else ""
             labels, total = quoted(self.dropped["label"].unique()), int(worst.sum())
             told.append(("dropped", f"{counted(total, 'verdict')} labelled {labels}: {listed}{more}"))
         if self.n_empty:
-            told.append(("left out", f"{counted(self.n_empty, 'row')} of weight 0"))
+            left_out = f"{counted(self.n_empty, 'row')} without a verdict: of weight 0, or counting none"
+            told.append(("left out", left_out))
         return [Title("\n".join(wrapped(title, 100, indent=14))), Facts(told, width=12)]
 
 
@@ -523,7 +541,7 @@ def checked_comparisons(
         _NO_COLUMNS.set_axis(pd.RangeIndex(len(outcome))) if columns is None else columns.reset_index(drop=True),
         _NOTHING_DROPPED.copy(deep=False) if dropped is None else dropped,
         row_labels=None if row_labels is None or row_labels.equals(pd.RangeIndex(len(outcome))) else row_labels,
-        **(facts or {}),
+        **{"doubts": pairs.doubts, **(facts or {})},
     )
 
 

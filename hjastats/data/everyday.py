@@ -7,23 +7,22 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-from .. import limits
 from ..errors import ComparisonError, Hint
 from ..words import quoted
+from .answers import hold_answers
 from .roles import OUTCOME_COLUMNS, Names, Roles, named_column
 from .shape import Found, Given, Laid, Shape, find_judge, find_pair, find_weight, names_pairs, with_roles
 from .vocabulary import BOTH_BAD_LABELS, UNUSABLE_LABELS, graded
 
 # Pairs of names for the item that was preferred and the other one.
 _PREFERRED = (
-    *((f"{a}{sep}model", f"{b}{sep}model") for a, b in (("chosen", "rejected"), ("winner", "loser")) for sep in "_-"),
+    ("chosen_model", "rejected_model"),
+    ("winner_model", "loser_model"),
     ("winning_model", "losing_model"),
     ("model_chosen", "model_rejected"),
     ("chosen", "rejected"),
     ("preferred", "other"),
 )
-# Words from which a text that hardly comes twice is a sentence.
-_SENTENCE = 4
 
 
 def _find_preferred(pairs: tuple[tuple[str, str], ...]) -> Shape:
@@ -54,7 +53,7 @@ def _find_preferred(pairs: tuple[tuple[str, str], ...]) -> Shape:
 def _lay_preferred(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     """The first won every row; what was shown first is not known."""
     pair = [found["first"], found["second"]]
-    if _hold_answers(frame[pair]):
+    if hold_answers(frame[pair]):
         raise ComparisonError(
             *(f"the columns {quoted(pair)} hold answers, not the names of items: pass ", Hint("first", "column")),
             *(" and ", Hint("second", "column"), ", which name the model whose answer was chosen and the one whose "),
@@ -66,22 +65,6 @@ def _lay_preferred(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
         )
     roles = Roles(found["judge"], found["first"], found["second"], None, found["weight"])
     return Laid(frame, roles, has_order=False)
-
-
-def _hold_answers(pair: pd.DataFrame) -> bool:
-    """Whether texts are answers: long ones, or so many different sentences that comparisons cannot link them."""
-    some = pair.head(1000)
-    if any(some[name].dropna().map(_is_answer).any() for name in some):
-        return True
-    texts = pd.concat([some[name].dropna().astype(str) for name in some])
-    n_words = texts.str.count(r"\S+")
-    return texts.nunique() > len(some) + 1 and bool(n_words.median() >= _SENTENCE)
-
-
-def _is_answer(value: object) -> bool:
-    return isinstance(value, list | dict) or (
-        isinstance(value, str) and (len(value) > limits.LONGEST_NAME or "\n" in value)
-    )
 
 
 def _find_named_preferred(names: Names, given: Given) -> Found | None:
@@ -122,6 +105,7 @@ def _lay_wide(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
         raise ComparisonError(
             "no columns of verdicts were found: pass ", Hint("outcome", ["column"]), " to name one for each judge."
         )
+    _refuse_one_hot(frame, verdicts)
     others = frame.drop(columns=[found["first"], found["second"], *verdicts])
     n = len(frame)
     row = np.tile(np.arange(n), len(verdicts))
@@ -137,6 +121,29 @@ def _lay_wide(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     )
     made_of = f"{n:,} rows with a column for each of {quoted(verdicts)}"
     return Laid(table, roles, made_of=made_of, is_own=False)
+
+
+def _refuse_one_hot(frame: pd.DataFrame, verdicts: list[Hashable]) -> None:
+    """Refuse columns of which each stands for a verdict, with a one in the rows that have it, instead of for a judge."""
+    text = [frame[name].astype(str).str.strip().str.lower() for name in verdicts]
+    is_one = np.column_stack([column.isin(["1", "1.0", "true"]) for column in text])
+    is_zero = np.column_stack([column.isin(["0", "0.0", "false"]) for column in text])
+    if (
+        len(verdicts) < 2
+        or not (is_one | is_zero).all()
+        or (is_one.sum(axis=1) > 1).any()
+        or len(frame) < len(verdicts)
+    ):
+        return
+    one, other, *ties = verdicts
+    raise ComparisonError(
+        f"the columns {quoted(verdicts)} hold zeros and at most a single one in every row: each seems to stand for a verdict, "
+        "not for a judge. Pass ",
+        *(Hint("first_wins", one), " and ", Hint("second_wins", other)),
+        *(" and ", Hint("tied", ties[0])) * bool(ties),
+        ", if that is what they say, or ",
+        *(Hint("format", "one_hot"), " if all are called winner_ and the verdict."),
+    )
 
 
 def verdict_columns(frame: pd.DataFrame, taken: list[Hashable]) -> list[Hashable]:

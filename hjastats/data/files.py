@@ -9,7 +9,7 @@ import lzma
 import os
 import zlib
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,12 +17,15 @@ from typing import Any, TextIO
 
 import pandas as pd
 
+from .. import limits
 from ..errors import ComparisonError, Hint
-from ..words import either
+from ..words import either, quoted
 from .labels import common_index
 from .opening import PACKINGS, binary_format, encoding_of, peeked, text_format, unpacked
 from .roles import refuse_repeated
 
+# What a table of a workbook of several sheets, of which nobody has named one, remembers their names by.
+SHEETS = "sheets"
 # Says which columns of a text table hold labels, which must stay text.
 FindLabels = Callable[[list[Hashable]], list[Hashable]]
 
@@ -50,8 +53,10 @@ class Format:
     in_engine: bool = False
 
 
-def format_of(path: str, named: str | None, separator: str | None = None) -> Format | None:
+def format_of(path: str, named: str | None, separator: str | None = None, sheet: str | None = None) -> Format | None:
     """The format that was named, or that the ending of a path tells; None if neither does."""
+    if sheet is not None:
+        return replace(FORMATS["xlsx"], read=partial(_read_excel, sheet=sheet))
     if separator is not None:
         return Format((), partial(_read_delimited, separator=separator))
     if named is not None:
@@ -148,7 +153,7 @@ def _from_bytes(file: Any, format: Format | None, find: FindLabels, where: str, 
     file = unpacked(file)
     head = peeked(file)
     binary = binary_format(head)
-    if binary is not None and (format is None or not format.is_text):
+    if binary is not None and (format is None or not (format.is_text or format.endings == FORMATS[binary].endings)):
         format = FORMATS[binary]
     if format is not None and not format.is_text:
         is_plain = path is not None and isinstance(file, io.BufferedReader)
@@ -276,17 +281,30 @@ def _read_delimited(file: TextIO, where: str, find: FindLabels, separator: str) 
         ) from None
 
 
-def _read_excel(sources: list[Any], find: FindLabels) -> pd.DataFrame:
-    """The first sheet of each workbook."""
+def _read_excel(sources: list[Any], find: FindLabels, sheet: str | None = None) -> pd.DataFrame:
+    """A sheet of each workbook, the first by default, from its first row that is not empty."""
     if not find_spec("openpyxl"):
         raise ComparisonError("xlsx files are read by openpyxl, which is not installed: pip install openpyxl.")
     frames = []
     for source in sources:
-        top = pd.read_excel(source, nrows=1, header=None, dtype=str)
-        refuse_repeated(top.iloc[0].dropna().tolist() if len(top) else [])
-        labels = find(list(pd.read_excel(source, nrows=0).columns))
-        frames.append(pd.read_excel(source, dtype={str(name): str for name in labels}))
-    return pd.concat(frames, ignore_index=True)
+        with pd.ExcelFile(source) as book:
+            names = [str(name) for name in book.sheet_names]
+            if sheet is not None and sheet not in names:
+                raise ComparisonError(
+                    Hint("sheet", sheet), f" is not in the workbook: its sheets are {quoted(names, 12)}."
+                )
+            one = names[0] if sheet is None else sheet
+            head = pd.read_excel(book, one, nrows=limits.ROWS_ABOVE, header=None, dtype=str)
+            above = int(head.notna().any(axis=1).to_numpy().argmax()) if len(head) else 0
+            refuse_repeated(head.iloc[above].dropna().tolist() if len(head) else [])
+            read: dict[str, Any] = {"sheet_name": one, "skiprows": above}
+            labels = find(list(pd.read_excel(book, **read, nrows=0).columns))
+            frames.append(pd.read_excel(book, **read, dtype={str(name): str for name in labels}))
+        if sheet is None and len(names) > 1:
+            frames[-1].attrs[SHEETS] = names
+    table = pd.concat(frames, ignore_index=True)
+    table.attrs = frames[0].attrs
+    return table
 
 
 def _scan(kind: str, sources: list[Any], find: FindLabels) -> Any:

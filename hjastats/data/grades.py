@@ -26,6 +26,32 @@ def points_of_scale(outcome: np.ndarray) -> int | None:
     return None
 
 
+def number_of_grades(outcome: np.ndarray) -> int:
+    """How many grades the verdicts have, with mirror images; none where they lie on no scale.
+
+    Examples
+    --------
+    >>> number_of_grades(np.array([0.25, 0.5, 1.0])), number_of_grades(np.array([0.1, 0.77, 0.345]))
+    (5, 0)
+    """
+    n_points = points_of_scale(seen := np.unique(outcome))
+    if n_points is None:
+        return 0
+    place = np.round(seen * (n_points - 1))
+    return len(np.union1d(place, n_points - 1 - place))
+
+
+def preferred(outcome: np.ndarray) -> np.ndarray:
+    """Which item was preferred, however strongly: 1 the first, 0 the second, 1/2 neither.
+
+    Examples
+    --------
+    >>> preferred(np.array([1.0, 0.6, 0.5, 0.25])).tolist()
+    [1.0, 1.0, 0.5, 0.0]
+    """
+    return 0.5 + 0.5 * np.sign(outcome - 0.5)
+
+
 def grades_of(difference: np.ndarray) -> np.ndarray:
     """Differences of ratings as grades: equal steps of the ratings, or so many strengths where there are more than have thresholds.
 

@@ -87,8 +87,8 @@ def code_columns(columns: Sequence[Labels]) -> list[Coding]:
 
 def coded_labels(
     name: str, columns: list[Coding], rows: TableRows, clean: bool | None = False
-) -> tuple[list[np.ndarray], tuple[str, ...]]:
-    """Integer codes of each column into the sorted text labels of all of them.
+) -> tuple[list[np.ndarray], tuple[str, ...], list[str]]:
+    """Integer codes of each column into the sorted text labels of all of them, and what is doubtful about these.
 
     Labels that look alike are joined if ``clean``, stay apart if it is False, and stay apart with a warning if it is None.
 
@@ -108,38 +108,36 @@ def coded_labels(
         raise ComparisonError(
             f"{rows.number(is_missing)} {name} labels are missing{rows.place(is_missing)}: fill them in or drop those rows."
         )
-    texts = [[_as_text(name, label) for label in values] for _, values in coded]
+    texts, doubts = [[_as_text(name, label) for label in values] for _, values in coded], list[str]()
     if clean is not False:
-        texts = _one_spelling(name, texts, [codes for codes, _ in coded], rows, bool(clean))
+        texts, doubts = _one_spelling(name, texts, [codes for codes, _ in coded], rows, bool(clean))
     labels = _sorted_labels(name, {text for own in texts for text in own})
     rank = {label: position for position, label in enumerate(labels)}
     ranks = [np.array([rank[text] for text in own], dtype=np.intp) for own in texts]
     # Codes are within bounds: not to check that takes half the time.
-    return [own.take(codes, mode="clip") for own, (codes, _) in zip(ranks, coded, strict=True)], labels
+    return [own.take(codes, mode="clip") for own, (codes, _) in zip(ranks, coded, strict=True)], labels, doubts
 
 
 def _one_spelling(
     name: str, texts: list[list[str]], codes: list[np.ndarray], rows: TableRows, clean: bool
-) -> list[list[str]]:
+) -> tuple[list[list[str]], list[str]]:
     """The texts with those that look alike written alike, if ``clean``; otherwise themselves, after a warning."""
     groups = spellings({text: None for own in texts for text in own})
     if not (groups or clean):
-        return texts
+        return texts, []
     counts: dict[str, float] = {}
     for own, code in zip(texts, codes, strict=True):
         for text, count in zip(own, np.bincount(code, rows.counts, len(own)), strict=True):
             counts[text] = counts.get(text, 0.0) + float(count)
     if clean:
         spelled = joined(counts)
-        return [[spelled[text] for text in own] for own in texts]
-    warnings.warn(
-        LabelWarning(
-            f"some {name} labels look alike and are taken for different {name}s (rows): {listed(groups, counts)}. Pass ",
-            *(Hint("clean", True), " to join them, or ", Hint("clean", False), " if they are different."),
-        ),
-        stacklevel=4,
+        return [[spelled[text] for text in own] for own in texts], []
+    doubt = LabelWarning(
+        f"some {name} labels look alike and are taken for different {name}s (rows): {listed(groups, counts)}. Pass ",
+        *(Hint("clean", True), " to join them, or ", Hint("clean", False), " if they are different."),
     )
-    return texts
+    warnings.warn(doubt, stacklevel=4)
+    return texts, [str(doubt)]
 
 
 def _sorted_labels(name: str, texts: Iterable[str]) -> tuple[str, ...]:
@@ -179,6 +177,7 @@ class Pairs:
     second_index: np.ndarray
     judges: tuple[str, ...]
     items: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
 
 
 def coded_pairs(
@@ -191,11 +190,12 @@ def coded_pairs(
     ComparisonError
         As :func:`coded_labels`, and for items compared with themselves.
     """
+    doubts: list[str] = []
     if isinstance(judge, str):
         only = _sorted_labels("judge", [judge])
     else:
-        (judge_index,), judges = coded_labels("judge", [judge], rows, clean)
-    (first_index, second_index), items = coded_labels("item", [first, second], rows, clean)
+        (judge_index,), judges, doubts = coded_labels("judge", [judge], rows, clean)
+    (first_index, second_index), items, others = coded_labels("item", [first, second], rows, clean)
     if isinstance(judge, str):
         judge_index, judges = np.zeros(len(first_index), dtype=np.intp), only
     is_same = first_index == second_index
@@ -204,7 +204,7 @@ def coded_pairs(
             f"{rows.number(is_same)} rows compare an item with itself{rows.place(is_same)} "
             f"('{items[first_index[is_same][0]]}'): remove them, such a verdict says nothing about the ranking."
         )
-    return Pairs(judge_index, first_index, second_index, judges, items)
+    return Pairs(judge_index, first_index, second_index, judges, items, (*doubts, *others))
 
 
 def present_labels(columns: list[np.ndarray], labels: tuple[str, ...]) -> tuple[list[np.ndarray], tuple[str, ...]]:

@@ -212,11 +212,19 @@ class _LabelTable:
         pieces = _possible_scales([float(_key(label)) for label in found]) if is_only else []
         if {_text(label) for label in found} <= set(items):
             pieces += [Hint("codes", "names"), " if they name the preferred item, "]
+        if len(found) == 2:
+            one, other = sorted((_text(label) for label in found), key=_key)
+            own: list[object] = ["or " if pieces else "", Hint("codes", {one: "first", other: "second"}, is_whole=True)]
+            own += [f" if {one} means the first item and {other} the second, and the other way round if not."]
+        else:
+            own = [
+                "or say what each means with " if pieces else "",
+                Hint("codes", {self._most_frequent(bad): _SAY}),
+                ".",
+            ]
         raise ComparisonError(
-            f"{self.where} holds numbers or true/false values, whose meaning is never guessed: "
-            f"{self._listed(bad)}. Pass ",
-            *(*pieces, "or say what each means with " if pieces else ""),
-            *(Hint("codes", {self._most_frequent(bad): _SAY}), "."),
+            f"{self.where} holds numbers or true/false values, whose meaning is never guessed: {self._listed(bad)}. Pass ",
+            *(*pieces, *own),
         )
 
     def _refuse_both_bad(self, bad: np.ndarray) -> None:

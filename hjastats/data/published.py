@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..words import quoted
 from .labels import TableRows
 from .roles import ITEM_COLUMNS, Names, Roles
 from .shape import Found, Given, Laid, Shape, column_of, find_judge, find_weight, names_pairs, with_roles
+from .vocabulary import is_no_side
 
 # Arena-Hard's five grades, as equal steps.
 _GRADES = {"A>>B": 1.0, "A>B": 0.75, "A=B": 0.5, "B>A": 0.25, "B>>A": 0.0}
@@ -105,15 +107,20 @@ def _find_one_hot(names: Names, given: Given) -> Found | None:
             second_won=(f"winner_{second}", f"winner_{short[1]}"),
         )
         if found is not None:
-            bad = names.find("winner_bothbad", "winner_both_bad", "winner_tie_bothbad")
-            return found | {"tie": names.find("winner_tie", "winner_draw"), "both_bad": bad}
+            return found | {"neither": [name for name in names.all if is_no_side(_said(name))]}
     return None
+
+
+def _said(name: Hashable) -> str:
+    """The verdict for which a column of zeros and ones stands."""
+    text = str(name).strip().casefold()
+    return text.removeprefix("winner_") if text.startswith("winner_") else "?"
 
 
 def _lay_one_hot(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     """One column of zeros and a one for each verdict."""
-    words = {"first_won": "first", "second_won": "second", "tie": "tie", "both_bad": "both_bad"}
-    columns = {words[role]: found[role] for role in words if found[role] is not None}
+    columns = {"first": found["first_won"], "second": found["second_won"]}
+    columns |= {_said(name): name for name in found["neither"]}
     text = frame[list(columns.values())].astype(str).apply(lambda column: column.str.strip().str.lower())
     is_one = text.isin(["1", "1.0", "true"]).to_numpy()
     is_known = (is_one | text.isin(["0", "0.0", "false"]).to_numpy()).all(axis=1)

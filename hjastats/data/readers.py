@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ComparisonError, Hint
-from ..words import quoted
+from ..words import quoted, shortened
+from .answers import some_answer
 from .asking import declared
 from .comparisons import Comparisons, checked_comparisons, divided
-from .labels import TableRows, amounts, broken_text, code_columns, coded_pairs, weights
+from .labels import TableRows, amounts, broken_text, code_columns, coded_pairs, label_text, weights
 from .outcomes import BothBad, Codes, read_outcomes
-from .roles import NoJudge, Roles
+from .roles import NoJudge, Roles, likely_items
 from .shape import Given, Laid
 from .shares import Spread, spread, stacked
 from .sources import Keep, Reader, may_hold_containers
@@ -53,6 +54,7 @@ def read_comparisons(
     keep: Keep = None,
     format: str | None = None,
     separator: str | None = None,
+    sheet: str | None = None,
 ) -> Comparisons:
     """Read a table of verdicts: judge, first item, second item, outcome.
 
@@ -114,6 +116,8 @@ def read_comparisons(
         "winner_loser", "chosen_rejected", "wide", "ratings", "rankings", "best_worst".
     separator : str, optional
         What stands between the columns of a text table, whatever its ending; by default a comma, in .tsv files a tab.
+    sheet : str, optional
+        The sheet of an .xlsx workbook, by default the first.
 
     Returns
     -------
@@ -181,7 +185,20 @@ def read_comparisons(
     asked = Roles(judge, first, second, outcome, weight, first_wins, second_wins, tied)
     others = (item, score, place, cluster, baseline)
     if isinstance(source, Comparisons):
-        options = (*others, asked_in, asked_with, counts, single_judge, codes, drop, clean, keep, format, separator)
+        options = (
+            *others,
+            asked_in,
+            asked_with,
+            counts,
+            single_judge,
+            codes,
+            drop,
+            clean,
+            keep,
+            format,
+            separator,
+            sheet,
+        )
         if asked.taken() or both_bad != "tie" or any(option is not None for option in options):
             raise ComparisonError("these are Comparisons already: pass them alone, or their to_frame() with options.")
         return source
@@ -190,8 +207,12 @@ def read_comparisons(
         raise ComparisonError(*both, ": pass the judge column or the name of the only judge.")
     if not isinstance(single_judge, str | NoneType):
         raise ComparisonError(f"single_judge must be the name of the only judge, a text, got {single_judge!r}.")
+    if not isinstance(sheet, str | NoneType):
+        raise ComparisonError(f"sheet must be the name of a sheet, a text, got {sheet!r}.")
     given = Given(asked, *others, has_judge=single_judge is None)
-    read = partial(_read, source, keep, format, separator, codes, drop, both_bad, counts, clean, (asked_in, asked_with))
+    read = partial(
+        _read, source, keep, format, separator, sheet, codes, drop, both_bad, counts, clean, (asked_in, asked_with)
+    )
     try:
         return read(given, single_judge)
     except NoJudge as error:
@@ -214,6 +235,7 @@ def _read(
     keep: Keep,
     format: str | None,
     separator: str | None,
+    sheet: str | None,
     codes: Codes | None,
     drop: Iterable[object] | str | None,
     both_bad: BothBad,
@@ -225,7 +247,7 @@ def _read(
 ) -> Comparisons:
     """The comparisons of a source whose columns are named."""
     try:
-        table = Reader.of(given, keep, format, separator).read(source)
+        table = Reader.of(given, keep, format, separator, sheet).read(source)
     except UnicodeEncodeError as error:
         raise broken_text("the", error) from None
     laid, frame, roles = table.laid, table.laid.frame, table.laid.roles
@@ -237,16 +259,22 @@ def _read(
     codings = dict(zip(labels, code_columns(list(labels.values())), strict=True))
     judges = codings.get("judge", single_judge or laid.judge or "")
     pairs = coded_pairs(judges, codings["first"], codings["second"], rows, clean)
+    if laid.is_own:
+        _refuse_answers(pairs.items, laid)
     columns = frame[table.kept] if table.kept else None
     asked = declared(pd.DataFrame() if columns is None else columns, *asking)
     # Rows that an engine has counted, or that were made of others, have no label.
     row_labels = frame.index if table.table_rows is None else None
     row_weight = weights(None if roles.weight is None else frame[roles.weight], len(frame), rows)
-    facts: dict[str, Any] = {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of, **asked}
+    facts: dict[str, Any] = {"doubts": (*pairs.doubts, *laid.doubts)}
+    facts |= {"has_order": laid.has_order, "cluster": laid.cluster, "made_of": laid.made_of, **asked}
     if roles.outcome is None:
-        data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels, facts)
         if roles.first_wins is not None:
-            return divided(data, _numbers(frame, roles, row_weight, rows), rows)
+            counted = _numbers(frame, roles, row_weight, rows)
+            row_weight = np.bincount(counted.index, counted.weight, len(frame))
+            data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels, facts)
+            return divided(data, counted, rows)
+        data = checked_comparisons(pairs, np.ones(len(frame)), row_weight, columns, None, row_labels, facts)
         return divided(data, spread(data.outcome, row_weight, counts, rows), rows)
     verdicts = read_outcomes(
         labels["outcome"],
@@ -260,7 +288,8 @@ def _read(
         clean=bool(clean),
     )
     facts["collapsed"] = verdicts.collapsed
-    data = checked_comparisons(pairs, verdicts.outcome, row_weight, columns, None, row_labels, facts)
+    before = None if laid.left_out is None else _counts(laid.left_out, single_judge or laid.judge or "")
+    data = checked_comparisons(pairs, verdicts.outcome, row_weight, columns, before, row_labels, facts)
     is_left_out = verdicts.is_left_out & (row_weight > 0)
     if not is_left_out.any():
         if roles.weight is None and not counts:
@@ -275,7 +304,13 @@ def _read(
         )
     usable = divided(data, spread(verdicts.outcome, np.where(is_left_out, 0.0, row_weight), counts, rows), rows)
     # Counted before: a judge without any usable verdict vanishes from the judges, not from this table.
-    return replace(usable, dropped=dropped)
+    return replace(usable, dropped=dropped if before is None else pd.concat([before, dropped], ignore_index=True))
+
+
+def _counts(left_out: pd.DataFrame, judge: str) -> pd.DataFrame:
+    """How much was left out by judge and label, of one row for each; ``judge`` is who gave what no column tells."""
+    named = left_out.assign(judge=[judge if label is None else label_text(label) for label in left_out["judge"]])
+    return named.groupby(["judge", "label"]).size().rename("count").reset_index()
 
 
 def _codes(codes: Codes | None, laid: Laid) -> Codes | None:
@@ -284,6 +319,21 @@ def _codes(codes: Codes | None, laid: Laid) -> Codes | None:
         return laid.codes if codes is None else codes
     told = {str(label).strip().casefold() for label in codes}
     return {**{label: code for label, code in laid.codes.items() if label.casefold() not in told}, **codes}
+
+
+def _refuse_answers(items: tuple[str, ...], laid: Laid) -> None:
+    """Refuse to rank answers where their models were meant."""
+    answer = some_answer(items)
+    if answer is None:
+        return
+    frame, roles = laid.frame, laid.roles
+    pair = [roles.first, roles.second]
+    likely = likely_items([name for name in frame.columns if name not in roles.taken()], lambda two: frame[two])
+    raise ComparisonError(
+        f"the columns {quoted(pair)} hold answers ({shortened(answer)!r}), not the names of items: pass ",
+        *(Hint("first", (likely or ["column"])[0]), " and ", Hint("second", (likely or ["", "column"])[1])),
+        ", which name the models that gave them.",
+    )
 
 
 def _numbers(frame: pd.DataFrame, roles: Roles, times: np.ndarray, rows: TableRows) -> Spread:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NoReturn, TypeAlias
 
+import pandas as pd
+
 from ..errors import ComparisonError, Hint
 from ..words import quoted
+from .answers import hold_answers
 
 ITEM_COLUMNS = (
     ("model_a", "model_b"),
@@ -21,10 +24,10 @@ ITEM_COLUMNS = (
     ("model_1", "model_2"),
     ("generator_1", "generator_2"),
     ("player1", "player2"),
+    ("player_1", "player_2"),
     ("first", "second"),
     ("home", "away"),
     ("home_team", "away_team"),
-    ("home.team", "away.team"),
 )
 JUDGE_COLUMNS = (
     *(
@@ -52,21 +55,28 @@ LIKELY_JUDGES = (
     *("expert", "grader", "session"),
 )
 LIKELY_ITEMS = (("row", "col"), ("i", "j"), ("visitor", "opponent"), ("model_x", "model_y"))
+LIKELY_OUTCOMES = ("preferred", "overall_preference", "preferred_response", "better", "selected", "decision")
+# What names of columns say that hold names of items, and what tells two of them apart.
+_ITEM_WORDS = ("model", "item", "system", "generator", "player", "team", "candidate")
+_TWINS = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"))
 WEIGHT_COLUMNS = ("weight", "weights")
 # May say how often a verdict was given, or something else: never guessed, but asked.
 COUNT_COLUMNS = ("n", "count", "counts", "freq", "frequency", "times")
 WINS_COLUMNS = (
     *((f"{what}{sep}1", f"{what}{sep}2") for what in ("win", "wins") for sep in ("", "_")),
     *((f"{what}_a", f"{what}_b") for what in ("win", "wins")),
-    *((f"{a}{sep}wins", f"{b}{sep}wins") for a, b in (("first", "second"), ("home", "away")) for sep in "_."),
+    *((f"{a}{sep}wins", f"{b}{sep}wins") for a, b in (("first", "second"), ("home", "away")) for sep in "_"),
     *(("win", "loss"), ("wins", "losses"), ("won", "lost")),
 )
 PROMPT_COLUMNS = ("question_id", "prompt_id", "prompt", "instruction", "uid")
+# Says when a verdict was given.
+TIME_COLUMNS = ("time", "timestamp", "tstamp", "datetime", "date", "created_at", "judged_at", "month")
 # Says from which of several files a row is.
 FILE = "file"
 _NUMBERED = re.compile(r"(.*?)[\s_.-]?([a-p]|\d)")
+_BETWEEN = re.compile(r"[\s_.-]+|(?<=[a-z])(?=[A-Z])")
 _BOTH_ITEMS = (Hint("first"), " and ", Hint("second"))
-# Columns by their name without regard to case, in the order of the table.
+# Columns by their name without regard to case and to what stands between words, in the order of the table.
 Folded: TypeAlias = "dict[str, list[Hashable]]"
 
 
@@ -107,7 +117,7 @@ def refuse_repeated(names: Sequence[Hashable]) -> None:
 
 
 class Names:
-    """The columns of a table, found by a name in any case."""
+    """The columns of a table, found by a name in any case, whatever stands between its words."""
 
     def __init__(self, names: Sequence[Hashable]) -> None:
         self.all = list(names)
@@ -145,14 +155,40 @@ class Names:
                     runs[stem] = run
         return runs
 
+    def twins(self) -> list[tuple[Hashable, Hashable]]:
+        """Columns whose names differ in a letter, number or word for a side only; those first whose names speak of items.
 
-def find_roles(names: list[Hashable], asked: Roles, has_judge: bool, count: Hashable | None = None) -> Roles:
+        Examples
+        --------
+        >>> Names(["answer_1", "answer_2", "answer_1_model", "answer_2_model", "score_a"]).twins()
+        [('answer_1_model', 'answer_2_model'), ('answer_1', 'answer_2')]
+        """
+        found: dict[str, tuple[Hashable, Hashable]] = {}
+        for text, same in self.folded.items():
+            for one, other in _TWINS:
+                places = [k for k in range(len(text)) if text.startswith(one, k)]
+                others = [text[:k] + other + text[k + len(one) :] for k in places]
+                if twin := next((name for name in others if name in self.folded), None):
+                    found[text] = (same[0], self.folded[twin][0])
+        speak = {text: any(word in text for word in _ITEM_WORDS) for text in found}
+        return [found[text] for text in sorted(found, key=lambda text: not speak[text])]
+
+
+# Some rows of two columns, for what their names do not tell.
+Look: TypeAlias = Callable[[list[Hashable]], pd.DataFrame]
+
+
+def find_roles(
+    names: list[Hashable], asked: Roles, has_judge: bool, count: Hashable | None = None, look: Look | None = None
+) -> Roles:
     """Complete the roles the user has asked for from the column names.
 
     Parameters
     ----------
     count : column name, optional
         A column that may say how often each verdict was given: asked about.
+    look : callable, optional
+        Gives some rows of columns, so that none that hold whole answers are suggested for items.
 
     Raises
     ------
@@ -186,11 +222,11 @@ def find_roles(names: list[Hashable], asked: Roles, has_judge: bool, count: Hash
         found |= {} if asked.weight is False else _find_one(folded, found, "weight", WEIGHT_COLUMNS)
     questions = []
     if "first" not in found:
-        questions.append(_ask_items(names, found, wins))
+        questions.append(_ask_items(names, found, wins, look))
     if has_judge and "judge" not in found:
         questions.append(_ask_judge(names, found))
     if not (has_counts or "outcome" in found or _is_winner_loser(found)):
-        questions.append(_ask_outcome(wins))
+        questions.append(_ask_outcome(names, found, wins))
     if count is not None and asked.weight is None and "weight" not in found and not has_counts:
         questions.append(ask_count(count))
     if questions or wrong:
@@ -225,11 +261,19 @@ def ask_count(name: Hashable) -> Question:
     return "", [Hint("weight", name), says, Hint("weight", False), " if every row is one verdict"]
 
 
-def _ask_items(names: Sequence[Hashable], found: Mapping[str, Hashable], wins: Any) -> Question:
-    free = Names([name for name in names if name not in found.values()])
-    likely = next((pair for aliases in LIKELY_ITEMS if None not in (pair := [*map(free.find, aliases)])), None)
-    numbered = (run[:2] for stem, run in free.numbered().items() if not stem.startswith(("win", "score", "prev")))
-    one, other = likely or next(numbered, ["column", "column"])
+def likely_items(names: Sequence[Hashable], look: Look | None) -> tuple[Hashable, Hashable] | None:
+    """Columns that may hold the two items of a pair; none that hold whole answers."""
+    free = Names(names)
+    known = [pair for aliases in LIKELY_ITEMS if None not in (pair := tuple(map(free.find, aliases)))]
+    twins = [pair for pair in free.twins() if not _folded(pair[0]).startswith(("win", "score", "prev"))]
+    return next(
+        ((one, two) for one, two in [*known, *twins] if look is None or not hold_answers(look([one, two]))), None
+    )
+
+
+def _ask_items(names: Sequence[Hashable], found: Mapping[str, Hashable], wins: Any, look: Look | None) -> Question:
+    free = [name for name in names if name not in found.values()]
+    one, other = likely_items(free, look) or ("column", "column")
     pieces: list[object] = [Hint("first", one), " and ", Hint("second", other)]
     if "outcome" not in found and wins is None and one == "column":
         pieces += [
@@ -253,8 +297,14 @@ def _ask_judge(names: Sequence[Hashable], found: Mapping[str, Hashable]) -> Ques
     return _JUDGE, [*files, hint, *only]
 
 
-def _ask_outcome(wins: tuple[list[Hashable], Hashable | None] | None) -> Question:
-    one: list[object] = [Hint("outcome", "column"), ", the one that says which item was preferred"]
+def _ask_outcome(
+    names: Sequence[Hashable], found: Mapping[str, Hashable], wins: tuple[list[Hashable], Hashable | None] | None
+) -> Question:
+    likely = Names([name for name in names if name not in found.values()]).find(*LIKELY_OUTCOMES)
+    which = (
+        ", the one that says which item was preferred" if likely is None else ", if it says which item was preferred"
+    )
+    one: list[object] = [Hint("outcome", "column" if likely is None else likely), which]
     pair, tie = wins or (["column", "column"], None)
     numbers: list[object] = [Hint("first_wins", pair[0]), " and ", Hint("second_wins", pair[1])]
     numbers += [] if tie is None else [" and ", Hint("tied", tie)]
@@ -353,7 +403,7 @@ def _matches(folded: Folded, aliases: Sequence[str]) -> list[Hashable]:
 
 
 def named_column(names: list[Hashable], wanted: Hashable, role: str) -> Hashable:
-    """The column the user has named, exactly or in another case.
+    """The column the user has named, exactly or with other case and spaces.
 
     Raises
     ------
@@ -374,4 +424,5 @@ def named_column(names: list[Hashable], wanted: Hashable, role: str) -> Hashable
 
 @lru_cache(maxsize=1024, typed=True)
 def _folded(name: Hashable) -> str:
-    return str(name).strip().casefold()
+    """Words in lower case with _ between them: Model A, model-a, Model.A and modelA are model_a."""
+    return _BETWEEN.sub("_", str(name).strip()).casefold()

@@ -62,6 +62,10 @@ class Laid:
         As in :class:`hjastats.Comparisons`.
     is_own : bool
         Whether the rows are those of the table.
+    left_out : pandas.DataFrame, optional
+        Columns judge and label: one row for everything that became no pair.
+    doubts : tuple of str
+        As in :class:`hjastats.Comparisons`.
     """
 
     frame: pd.DataFrame
@@ -72,6 +76,8 @@ class Laid:
     cluster: Any = None
     made_of: str = ""
     is_own: bool = True
+    left_out: pd.DataFrame | None = None
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from .engines import EngineFrame, collected, count_rows, engine_frame, with_fiel
 from .everyday import verdict_columns
 from .files import (
     FORMATS,
+    SHEETS,
     Format,
     format_of,
     from_columns,
@@ -81,7 +82,7 @@ class Reader:
     keep : list of column names, optional
     syntax, shape : str, optional
         How the file is written, and how the table is laid out.
-    separator : str, optional
+    separator, sheet : str, optional
     """
 
     given: Given
@@ -89,9 +90,12 @@ class Reader:
     syntax: str | None = None
     shape: str | None = None
     separator: str | None = None
+    sheet: str | None = None
 
     @classmethod
-    def of(cls, given: Given, keep: Keep, format: str | None, separator: str | None) -> Reader:
+    def of(
+        cls, given: Given, keep: Keep, format: str | None, separator: str | None, sheet: str | None = None
+    ) -> Reader:
         """From the arguments of ``read_comparisons``.
 
         Raises
@@ -102,11 +106,11 @@ class Reader:
         if separator is not None:
             _check_separator(separator)
         if format is None or (isinstance(format, str) and format in FORMATS):
-            return cls(given, keep, format, None, separator)
+            return cls(given, keep, format, None, separator, sheet)
         if not isinstance(format, str) or (format != PAIRS and format not in SHAPES):
             known = either([repr(name) for name in (*FORMATS, PAIRS, *SHAPES)])
             raise ComparisonError(f"format must be {known}, got {format!r}.")
-        return cls(given, keep, None, format, separator)
+        return cls(given, keep, None, format, separator, sheet)
 
     def labels(self, names: list[Hashable]) -> list[Hashable]:
         """The columns of a text table that must stay text. What is missing is said when the rows are there."""
@@ -140,7 +144,7 @@ class Reader:
             frame = from_records(source, "the list")
         elif isinstance(source, bytes) or hasattr(source, "read"):
             file = io.BytesIO(source) if isinstance(source, bytes) else source
-            frame = from_open_file(file, format_of("", self.syntax, self.separator), self.labels)
+            frame = from_open_file(file, self._format(""), self.labels)
         else:
             other = "; convert it with .to_pandas() first" if hasattr(source, "to_pandas") else ""
             raise ComparisonError(
@@ -155,12 +159,28 @@ class Reader:
             raise ComparisonError(
                 "the data frame has several levels of column names: flatten them to one name per column."
             )
-        _refuse_empty(frame)
-        return self._of_frame(frame)
+        sheets = frame.attrs.get(SHEETS)
+        try:
+            _refuse_empty(frame)
+            table = self._of_frame(frame)
+        except ComparisonError as error:
+            if sheets is None:
+                raise
+            first = f"{sheets[0]!r} is the first of {len(sheets)} sheets, {quoted(sheets, 12)}: pass "
+            raise type(error)(
+                first, Hint("sheet", sheets[1]), " to read another. In the first, ", *error.args
+            ) from None
+        if sheets is None or table.laid.made_of:
+            return table
+        made_of = f"{sheets[0]!r}, the first of {len(sheets)} sheets"
+        return replace(table, laid=replace(table.laid, made_of=made_of))
+
+    def _format(self, path: str) -> Format | None:
+        return format_of(path, self.syntax, self.separator, self.sheet)
 
     def _from_paths(self, paths: list[str]) -> Any:
         """One table of all files; those of an engine stay there if all are."""
-        formats = [format_of(path, self.syntax, self.separator) for path in paths]
+        formats = [self._format(path) for path in paths]
         binary = {id(format) for format in formats}
         if len(paths) > 1 and len(binary) == 1 and (format := formats[0]) is not None and not format.is_text:
             return read_binary(format, list(paths), f"{paths[0]!r} and others", self.labels)
@@ -190,7 +210,10 @@ class Reader:
             laid = shape.lay(frame, found, self.given)
         else:
             count = self._count_column(frame, names)
-            laid = Laid(frame, find_roles(names, self.given.roles, self.given.has_judge, count))
+            roles = find_roles(
+                names, self.given.roles, self.given.has_judge, count, lambda pair: frame[pair].head(1000)
+            )
+            laid = Laid(frame, roles)
             laid = replace(laid, has_order=laid.roles.outcome is not None or laid.roles.first_wins is not None)
         if self.given.cluster is not None and laid.cluster is None:
             laid = replace(laid, cluster=named_column(names, self.given.cluster, "cluster"))
@@ -205,13 +228,17 @@ class Reader:
 
     def _by_content(self, frame: pd.DataFrame, names: Names) -> Any:
         """A table with a column for each judge, known by the verdicts in them."""
-        given, pair = self.given, find_pair(names)
-        if self.shape == PAIRS or pair is None or names_pairs(given) or names.find(*OUTCOME_COLUMNS) is not None:
+        roles = self.given.roles
+        if self.shape == PAIRS or not (roles.outcome is roles.first_wins is None):
+            return None
+        is_named = roles.first in names.all and roles.second in names.all
+        pair = (roles.first, roles.second) if is_named else find_pair(names)
+        if pair is None or names.find(*OUTCOME_COLUMNS) is not None or (names_pairs(self.given) and not is_named):
             return None
         columns = verdict_columns(frame, [*pair])
         if not columns:
             return None
-        judge = find_judge(names, given)
+        judge = find_judge(names, self.given)
         if len(columns) == 1 or judge is not None:
             hints = [piece for name in columns[:4] for piece in (" or ", Hint("outcome", name))][1:]
             raise ComparisonError(
@@ -253,7 +280,13 @@ class Reader:
         is_number = may_count is not None and engine.collect_schema()[str(may_count)].is_integer()
         is_said = may_count in kept or may_count in self.given.roles.taken()
         count = may_count if is_number and not is_said else None
-        roles = find_roles(names, self.given.roles, self.given.has_judge, count)
+        roles = find_roles(
+            names,
+            self.given.roles,
+            self.given.has_judge,
+            count,
+            lambda pair: collected(engine.select([str(name) for name in pair]).head(1000)),
+        )
         labels = [name for name in roles.taken() if name != roles.weight]
         counted = count_rows(engine, [*labels, *kept], roles.weight)
         _refuse_empty(counted.frame)

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
-from ..words import and_more
+from ..words import and_more, exactly
 
 # Control characters but white space, zero width (space, joiners, word joiner, byte order mark), soft hyphen, marks of direction.
 _INVISIBLE = re.compile("[\\x00-\\x08\\x0e-\\x1b\\x7f\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e]")
@@ -73,9 +73,4 @@ def listed(groups: list[list[str]], counts: Mapping[str, float], limit: int = 3)
     >>> print(listed([["gpt-4", "gpt-4 "]], {"gpt-4": 7, "gpt-4 ": 1}))
     'gpt-4' (7) and 'gpt-4 ' (1)
     """
-    return and_more([" and ".join(f"{_shown(label)} ({counts[label]:g})" for label in same) for same in groups], limit)
-
-
-def _shown(label: str) -> str:
-    r"""In quotes; letters that look like others as their code, ``'e\u0301'``."""
-    return ascii(label) if _INVISIBLE.search(label) or not unicodedata.is_normalized("NFC", label) else repr(label)
+    return and_more([" and ".join(f"{exactly(label)} ({counts[label]:g})" for label in same) for same in groups], limit)

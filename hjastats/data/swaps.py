@@ -8,14 +8,15 @@ import pandas as pd
 from ..errors import ComparisonError, Hint
 from .arrays import columns_of
 from .comparisons import Comparisons
-from .roles import PROMPT_COLUMNS
+from .roles import PROMPT_COLUMNS, Names
 
 
 def prompt_column(data: Comparisons, prompt: str | None) -> str | None:
     """The column that says which prompt a comparison was about; None if there is none."""
     if prompt is None:
-        some = (name for name in PROMPT_COLUMNS if name in data.columns and data.columns[name].notna().any())
-        return next(some, None)
+        known = Names(list(data.columns))
+        found = [name for alias in PROMPT_COLUMNS if (name := known.find(alias)) is not None]
+        return next((str(name) for name in found if data.columns[name].notna().any()), None)
     columns_of(data.columns, [prompt])
     return prompt
 

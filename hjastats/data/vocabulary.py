@@ -21,7 +21,9 @@ _POSITION_LABELS = (
 )
 FIRST_LABELS, SECOND_LABELS = (frozenset(labels) for labels in zip(*_POSITION_LABELS, strict=True))
 TIE_LABELS = frozenset(["tie", "c", "draw", "both_good", "tievote", "tie (inconsistent)"])
-BOTH_BAD_LABELS = frozenset(["tie (bothbad)", "tie (both bad)", "both_bad", "both bad", "bothbad", "bothbad_vote"])
+BOTH_BAD_LABELS = frozenset(
+    ["tie (bothbad)", "tie (both bad)", "tie_bothbad", "both_bad", "both bad", "bothbad", "bothbad_vote"]
+)
 UNUSABLE_LABELS = frozenset(["", "unknown", "error", "inconclusive", "invalid", "n/a", "na", "none", "null", "nan"])
 
 _MARKED = re.compile(r"\[\[\s*(.*?)\s*\]\]|\[\s*(.*?)\s*\]")
@@ -30,6 +32,17 @@ _CALLED = re.compile(
 )
 _PRAISED = re.compile(r"(.*?)\s+(?:wins|won|is better)")
 _GRADED = re.compile(r"(.*?[^<>=~≈\s])\s*(<+|>+|=+|~|≈)\s*([^<>=~≈\s].*)")
+
+
+def is_no_side(word: str) -> bool:
+    """Whether a label, in lower case, is a verdict for neither item.
+
+    Examples
+    --------
+    >>> [is_no_side(word) for word in ("tie", "tie (bothbad)", "unknown", "model_a", "id")]
+    [True, True, True, False, False]
+    """
+    return word in BOTH_BAD_LABELS or word in UNUSABLE_LABELS or graded(word) == 0
 
 
 @lru_cache(maxsize=1024)

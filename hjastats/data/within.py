@@ -9,6 +9,7 @@ three. Pairs made of ratings, and ties within a ranking, are approximations. Of 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,7 @@ def _lay_ratings(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     # FastChat writes -1 where it could not read the judge's answer.
     is_failed = (rating == -1) & ("judgment" in frame.columns)
     is_used = (rating.notna() & ~is_failed).to_numpy()
+    n_alike, doubts = 0, tuple[str, ...]()
     keys = [name for name in (found["judge"], found["cluster"], *found["again"]) if name is not None]
     frame, score = frame[is_used].reset_index(drop=True), np.asarray(rating[is_used], dtype=float)
     group = _codes(frame, keys)
@@ -98,13 +100,35 @@ def _lay_ratings(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
             )
         # Repeated ratings of one item count as their mean.
         back = back.reshape(-1)
+        n_alike, doubts = _repeats(frame[found["item"]].to_numpy(), score, back, keys)
         score = np.bincount(back, score) / np.bincount(back)
         first = np.unique(back, return_index=True)[1]
         frame, group = frame.iloc[first].reset_index(drop=True), group[first]
     made_of = f"{counted(len(frame), 'rating')}: pairs within each {_what(keys)}, graded by their difference"
+    if n_alike:
+        made_of += f"; {counted(n_alike, 'rating')} given again, the same, count once"
     if not is_used.all():
         made_of += f"; {counted((~is_used).sum(), 'rating')} missing"
-    return _laid(frame, found | {"is_graded": True}, group, score, made_of)
+    return replace(_laid(frame, found | {"is_graded": True}, group, score, made_of), doubts=doubts)
+
+
+def _repeats(
+    item: np.ndarray, score: np.ndarray, same: np.ndarray, keys: list[Hashable]
+) -> tuple[int, tuple[str, ...]]:
+    """How many ratings were given again alike, and what is doubtful about others."""
+    low, high = np.full(same.max() + 1, np.inf), np.full(same.max() + 1, -np.inf)
+    np.minimum.at(low, same, score)
+    np.maximum.at(high, same, score)
+    n_alike = int((np.bincount(same) - 1)[low == high].sum())
+    if (low == high).all():
+        return n_alike, ()
+    worst = int(np.argmax(high - low))
+    text = (
+        f"{counted((low < high).sum(), 'item')} had several ratings within one {_what(keys)} that differ, such as "
+        f"{high[worst]:g} and {low[worst]:g} for {label_text(item[same == worst][0])!r}: their mean counts. Correct them, or call "
+        f"the column that tells them apart {_REPEATED[-1]!r}."
+    )
+    return n_alike, (text,)
 
 
 def _find_rankings(names: Names, given: Given) -> Found | None:
@@ -192,19 +216,43 @@ def _lay_lists(frame: pd.DataFrame, found: Found) -> Laid:
             for row in frame[columns].to_numpy(object)
         ]
     else:
-        ranked = [_ordered(value) for value in frame[columns[0]]]
-    sizes = [sum(map(len, places)) for places in ranked]
+        ranked = [_ordered(value, number) for number, value in enumerate(frame[columns[0]], start=1)]
+    _refuse_twice(ranked)
+    sizes = np.array([sum(map(len, places)) for places in ranked])
+    left_out = _left_out(frame, found, [(sizes == 0, "missing"), (sizes == 1, "a single item")])
     row = np.repeat(np.arange(len(frame)), sizes)
     place = np.array([number for places in ranked for number, same in enumerate(places, 1) for _ in same], dtype=float)
     long: pd.DataFrame = frame.drop(columns=columns).iloc[row].reset_index(drop=True)
     long["item"] = [label for places in ranked for same in places for label in same]
     long["ranking"] = row + 1
-    made_of = f"{counted(len(frame), 'ranking')}: pairs within each row"
-    return _laid(long, found | {"item": "item", "cluster": "ranking"}, row, -place, made_of)
+    made_of = f"{counted((sizes > 1).sum(), 'ranking')}: pairs within each row"
+    laid = _laid(long, found | {"item": "item", "cluster": "ranking"}, row, -place, made_of)
+    return replace(laid, left_out=left_out)
 
 
-def _ordered(value: Any) -> list[list[str]]:
-    """One ranking as its places, each with the items that share it."""
+def _left_out(frame: pd.DataFrame, found: Found, why: list[tuple[np.ndarray, str]]) -> pd.DataFrame | None:
+    """Judge and label of the rows that make no pair; None without such rows."""
+    rows = [(row, label) for is_out, label in why for row in np.flatnonzero(is_out)]
+    if not rows:
+        return None
+    judges = [None] * len(frame) if found["judge"] is None else list(frame[found["judge"]])
+    return pd.DataFrame([(judges[row], label) for row, label in rows], columns=["judge", "label"], dtype=object)
+
+
+def _refuse_twice(ranked: list[list[list[str]]]) -> None:
+    """Refuse rankings that have an item at two places."""
+    flat = [[label for same in places for label in same] for places in ranked]
+    bad = [row for row, labels in enumerate(flat) if len(set(labels)) < len(labels)]
+    if bad:
+        twice = next(label for k, label in enumerate(flat[bad[0]]) if label in flat[bad[0]][:k])
+        raise ComparisonError(
+            f"{counted(len(bad), 'ranking')} {'has' if len(bad) == 1 else 'have'} an item at several places, first at row "
+            f"{bad[0] + 1}, counted from 1 ({twice!r}): correct such rankings or leave their rows out."
+        )
+
+
+def _ordered(value: Any, row: int) -> list[list[str]]:
+    """One ranking as its places, each with the items that share it; none where it is missing."""
     if isinstance(value, list | tuple | np.ndarray):
         return [
             [label_text(label) for label in place] if isinstance(place, list | tuple) else [label_text(place)]
@@ -212,7 +260,16 @@ def _ordered(value: Any) -> list[list[str]]:
         ]
     if isinstance(value, str) and ">" in value:
         return [[label.strip() for label in place.split("=")] for place in value.split(">")]
-    raise ComparisonError(f"a ranking must be a list of items or a text such as 'a > b = c', got {value!r}.")
+    if (
+        value is None
+        or (pd.api.types.is_scalar(value) and pd.isna(value))
+        or (isinstance(value, str) and not value.strip())
+    ):
+        return []
+    raise ComparisonError(
+        f"a ranking must be a list of items or a text such as 'a > b = c', got {value!r} at row {row}, counted from 1: correct "
+        "it or leave its row out."
+    )
 
 
 def _is_best_worst(names: Names) -> bool:
@@ -261,19 +318,23 @@ def _lay_best_worst(frame: pd.DataFrame, found: Found, given: Given) -> Laid:
     k = len(items)
     labels = frame[items].to_numpy(dtype=object)
     best, worst = (_chosen(column_of(frame, found[end]), labels, items) for end in ("best", "worst"))
-    place = np.where(np.arange(k) == best[:, None], 1.0, np.nan)
+    is_torn, is_missing = (best == worst) & (best >= 0), best < 0
+    left_out = _left_out(frame, found, [(is_missing, "missing"), (is_torn, "best is worst")])
+    place = np.where(np.arange(k) == np.where(is_torn, -1, best)[:, None], 1.0, np.nan)
     if k == 3:
-        place[(np.arange(k) != best[:, None]) & (np.arange(k) != worst[:, None])] = 2.0
-        place[np.arange(k) == worst[:, None]] = 3.0
+        is_full = (~is_torn & ~is_missing & (worst >= 0))[:, None]
+        place[is_full & (np.arange(k) != best[:, None]) & (np.arange(k) != worst[:, None])] = 2.0
+        place[is_full & (np.arange(k) == worst[:, None])] = 3.0
     row = np.repeat(np.arange(len(frame)), k)
     long = frame.drop(columns=[*items, found["best"], found["worst"]]).iloc[row].reset_index(drop=True)
     long["item"] = labels.reshape(-1)
     long["ranking"] = row + 1
     is_there = pd.notna(labels.reshape(-1))
     how = "full rankings of three" if k == 3 else f"the best of {k} against the others"
-    made_of = f"{counted(len(frame), 'choice')} of the best and the worst: {how}"
+    made_of = f"{counted((~is_torn & ~is_missing).sum(), 'choice')} of the best and the worst: {how}"
     new = found | {"item": "item", "cluster": found["cluster"] or "ranking"}
-    return _laid(long[is_there].reset_index(drop=True), new, row[is_there], -place.reshape(-1)[is_there], made_of)
+    laid = _laid(long[is_there].reset_index(drop=True), new, row[is_there], -place.reshape(-1)[is_there], made_of)
+    return replace(laid, left_out=left_out)
 
 
 def _chosen(column: pd.Series, labels: np.ndarray, items: list[Hashable]) -> np.ndarray:

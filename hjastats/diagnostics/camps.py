@@ -15,6 +15,8 @@ from ..words import quoted
 # them is in doubt.
 OPPOSED = 0.25
 UNCLEAR = 0.5
+# Who may lie this far below zero, in median sensitivities of those above it, may be of another camp; others only make noise.
+TURNED = 0.5
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,9 @@ def camps_text(fit: Fit, data: Comparisons) -> str:
     if not layout.structure.has_sensitivities or fit.is_withheld("gamma") or not fit.covariance.is_finite:
         return ""
     table, majority, (order, scores) = sensitivity(fit), Majority.of(data), fit.best_first
-    opposed, unclear = float((table["estimate"] < 0).mean()), float((table["ci_lower"] <= 0).mean())
+    is_below, unclear = table["estimate"] < 0, float((table["ci_lower"] <= 0).mean())
+    typical = table["estimate"][~is_below].median()
+    opposed = float((is_below & (table["ci_lower"] < -TURNED * typical)).mean())
     by_majority = np.argsort(majority.loses - majority.beats, kind="stable")
     place, standing = np.argsort(order), np.argsort(by_majority)
     known = order[np.isfinite(scores)]
@@ -69,7 +73,7 @@ def camps_text(fit: Fit, data: Comparisons) -> str:
         told = f"; {layout.items[most]!r}, place {place[most] + 1} here, loses it against {majority.loses[most]} of {rivals}"
     further = ", and HJAModel with a rank of 1 or more" if not layout.rank else ""
     return (
-        f"{unclear:.0%} of the sensitivities cannot be told from zero or lie below it ({opposed:.0%} of the estimates do): there "
-        "may be two camps instead of a consensus, and a ranking that neither shares. By the majority of verdicts the items are "
-        f"{quoted([layout.items[i] for i in by_majority], 6)}{told}. Compare BTLModel{further}."
+        f"{unclear:.0%} of the sensitivities cannot be told from zero or lie below it ({is_below.mean():.0%} of the estimates do): "
+        "there may be two camps instead of a consensus, and a ranking that neither shares. By the majority of verdicts the items "
+        f"are {quoted([layout.items[i] for i in by_majority], 6)}{told}. Compare BTLModel{further}."
     )

@@ -35,6 +35,8 @@ from .order import flip_p_values, has_order, order_evidence
 # Shares beyond which a habit is worth a clause: ties, verdicts lost when reading, flips and cycles (coins give 1/4), the latter two
 # if the judge's own scores do not make them likely.
 OFTEN = {"tie_rate": 0.2, "dropped_rate": 0.1, "flip_rate": 0.2, "cycle_rate": 0.1}
+# A judge ties often only if it does so this much more often than the others.
+MORE_TIES = 1.25
 # Infit outside these bounds is worth a clause (Wright and Linacre 1994, for high stakes), and outfit that distorts the measure.
 MISFIT = (0.8, 1.2)
 DISTORTING = 2.0
@@ -100,6 +102,7 @@ def _p_values(fit: Fit, observed: Observations, table: pd.DataFrame) -> pd.DataF
         if table["flip_rate"].notna().any():
             swaps = swap_report(data)
             p["p_flips"] = pd.Series(flip_p_values(swaps), swaps.index)
+    p["p_ties"] = _tie_p_values(table)
     p["p_cycles"] = cycle_p_values(observed.rows, fit.at)
     p["p_calm"], p["p_erratic"], p["p_impossible"] = misfit_p_values(observed.rows, fit.at)
     p["p_taste"] = 1.0
@@ -107,6 +110,16 @@ def _p_values(fit: Fit, observed: Observations, table: pd.DataFrame) -> pd.DataF
     if len(alone):
         p.loc[alone.index, "p_taste"] = taste_p_values(fit)[table.index.get_indexer(alone.index)]
     return p
+
+
+def _tie_p_values(table: pd.DataFrame) -> np.ndarray:
+    """Of each judge's ties, if it tied as often as the others (Fisher's exact test); one if it hardly does more often."""
+    n, ties = table["comparisons"].to_numpy(), (table["tie_rate"] * table["comparisons"]).fillna(0.0).to_numpy()
+    if len(table) == 1:
+        return np.zeros(1)
+    often = ties / n > MORE_TIES * (ties.sum() - ties) / (n.sum() - n)
+    p_value = stats.hypergeom.sf(np.rint(ties) - 1, np.rint(n.sum()), np.rint(ties.sum()), np.rint(n))
+    return np.where(often, holm(p_value), 1.0)
 
 
 def judge_card(fit: Fit, observed: Observations, judge: str) -> JudgeCard:
@@ -149,7 +162,11 @@ class JudgeCard(Shown):
             ("comparisons", f"{facts['comparisons']:,.0f}, {_tied(facts)}, {facts['dropped_rate']:.1%} unusable"),
             ("sensitivity", _with_error(facts["sensitivity"], facts["sensitivity_se"])),
             ("position", _position(facts)),
-            ("flips", number(facts["flip_rate"], ".1%", unswapped) + _if(facts["flip_rate"], " when swapped")),
+            (
+                "flips",
+                number(facts["flip_rate"], ".1%", unswapped)
+                + _if(facts["flip_rate"], " of those decided in both orders"),
+            ),
             ("cycles", _cycles(facts["cycle_rate"])),
             ("infit, outfit", f"{_rounded(facts['infit'])}, {_rounded(facts['outfit'])} (1 is expected)"),
             ("disagreement", _disagreement(facts)),
@@ -190,7 +207,7 @@ def _position(facts: pd.Series) -> str:
         return f"not modelled, {share}"
     if np.isnan(facts["position"]):
         return f"withheld, {share}"
-    whose = " for all judges" if facts["position_kind"] == "common" else ""
+    whose = " for all" if facts["position_kind"] == "common" else ""
     return f"{facts['position']:+.2f} (se {_rounded(facts['position_se'])}){whose}, {share}"
 
 
@@ -272,7 +289,7 @@ def _habits(facts: Mapping[str, Any]) -> list[str]:
         "flip_rate": "follows the position in {:.0%} of swapped pairs",
         "cycle_rate": "contradicts itself in {:.0%} of triples",
     }
-    doubt = {"flip_rate": facts["p_flips"], "cycle_rate": facts["p_cycles"]}
+    doubt = {"tie_rate": facts["p_ties"], "flip_rate": facts["p_flips"], "cycle_rate": facts["p_cycles"]}
     return [
         text.format(facts[name])
         for name, text in words.items()

@@ -25,12 +25,15 @@ class Dependence:
     column : str
         That names the prompts; ``"judge"`` for judges.
     n_prompts : int
+    noun : str
+        What these are called.
     ratios : dict of str to ndarray
         For each kind of parameter that the model has.
     """
 
     column: str
     n_prompts: int
+    noun: str
     ratios: dict[str, np.ndarray]
 
     @property
@@ -78,4 +81,4 @@ def dependence(fit: Fit, observed: Observations, clusters: Clusters | None = Non
         known = np.isfinite(errors) & (model > 0) & ~fit.is_separated[positions]
         if known.any():
             ratios[kind] = errors[known] / model[known]
-    return Dependence(clusters.name, clusters.n, ratios) if ratios else None
+    return Dependence(clusters.name, clusters.n, clusters.noun, ratios) if ratios else None

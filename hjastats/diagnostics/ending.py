@@ -15,8 +15,8 @@ from ..words import counted, quoted
 
 def warn(fit: Fit, links: Connectivity) -> None:
     """Warn of what a user of the fit must know before reading on."""
-    if not links.is_connected:
-        warnings.warn(CovarianceWarning(unlinked_text(links)), stacklevel=4)
+    if not links.is_connected and (told := apart_text(fit, links)):
+        warnings.warn(CovarianceWarning(told), stacklevel=4)
     if fit.separation is not None:
         warnings.warn(SeparationWarning(*separation_text(fit)), stacklevel=4)
     elif not fit.is_identified:
@@ -37,16 +37,29 @@ def warn(fit: Fit, links: Connectivity) -> None:
         warnings.warn(optima_text(fit), LocalOptimaWarning, stacklevel=4)
 
 
+def apart_text(fit: Fit, links: Connectivity) -> str:
+    """What stands in where no comparisons link the items; nothing where traits do."""
+    if fit.penalty is not None:
+        return unlinked_text(links)
+    if "beta" in fit.layout.slices:
+        return ""
+    return (
+        f"{_groups_text(links)}: scores sum to zero within each group, and differences between items of different groups mean "
+        "nothing."
+    )
+
+
 def unlinked_text(links: Connectivity) -> str:
     """What a prior stands in for where no comparisons link the items."""
+    return f"{_groups_text(links)}: differences between items of different groups rest on the prior alone."
+
+
+def _groups_text(links: Connectivity) -> str:
     groups = links.pooled_groups
     named = "; ".join(quoted(group) for group in groups[:3]) + (
         f"; and {len(groups) - 3} more" if len(groups) > 3 else ""
     )
-    return (
-        f"the items fall into {len(groups)} groups that no judge ever compared with each other ({named}): differences between "
-        "items of different groups rest on the prior alone."
-    )
+    return f"the items fall into {len(groups)} groups that no judge ever compared with each other ({named})"
 
 
 def properties_text(fit: Fit) -> str:

@@ -12,19 +12,20 @@ from .. import limits
 from ..data.asking import chances, n_rounds
 from ..data.comparisons import Comparisons
 from ..data.grades import points_of_scale
+from ..data.groups import time_column
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
 from ..fitted import Fit, Observations
 from ..inference.estimates import leverage, sensitivity
 from ..looks import Piece, Shown, Warned
 from ..model.response import Response, is_soft
-from ..words import and_more, quoted
+from ..words import and_more, counted, quoted
 from .adjusted import holm
 from .bias import bias_of_largest_difference, may_be_biased
 from .camps import camps_text
-from .consistency import taste_p_values
+from .consistency import average_p_values, taste_p_values
 from .dependence import Dependence, dependence
-from .ending import is_below_supremum, optima_text, properties_text, separation_text, unlinked_text
+from .ending import apart_text, is_below_supremum, optima_text, properties_text, separation_text
 from .goodness import goodness_of_fit
 from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence
 from .redundancy import redundancy
@@ -42,6 +43,8 @@ HANGS_TOGETHER = 1.2
 NEARLY_SINGULAR = 1e8
 # A disagreement this many times the panel's median stands out (and at least as large as the judge's consensus part).
 OUTLYING_LEVERAGE = 3.0
+# A sensitivity below this share of the median is far from it: what the typical judge decides at 3 to 1 is decided at 7 to 4.
+WEAK = 0.5
 # What follows if a scale of grades is not what the response takes it for.
 _SCALE_TOLD = {
     "sides": "grades are given more freely to one side, and thresholds are between those of both.",
@@ -111,18 +114,25 @@ def find(fit: Fit, observed: Observations) -> Findings:
     return Findings(found)
 
 
+def _when(time: str | None) -> str:
+    """Where to see when something changed."""
+    return "" if time is None else f" hja.by_group(data, by={time!r}, period='month') shows when."
+
+
 def findings_of_data(data: Comparisons) -> list[Finding]:
     """What the data say, whatever the model."""
-    return [*_collapsed(data), _dropped(data), *_swaps(data), *_uncounted(data), *_asked(data)]
+    doubts = [Finding("reading", True, f"When reading, {doubt}") for doubt in data.doubts]
+    return [*doubts, *_collapsed(data), _dropped(data), *_swaps(data), *_uncounted(data), *_asked(data)]
 
 
 def _misfit(fit: Fit, observed: Observations) -> list[Finding]:
     """What the model takes for granted: independent judges, verdicts that vary as it says, nothing that changes."""
-    alike, fitting, stable = redundancy(fit, observed), goodness_of_fit(fit, observed), stability(fit, observed)
+    time = time_column(observed.data)
+    alike, fitting, stable = redundancy(fit, observed), goodness_of_fit(fit, observed), stability(fit, observed, time)
     return [
         Finding("redundancy", alike.is_warning, alike.text),
         Finding("goodness of fit", fitting.is_warning, fitting.text),
-        Finding("stability", stable.is_warning, stable.text),
+        Finding("stability", stable.is_warning, stable.text + _when(time) * stable.is_warning),
     ]
 
 
@@ -173,7 +183,10 @@ def _weakest(fit: Fit, text: str) -> str:
 
 def _connectivity(fit: Fit, data: Comparisons) -> Finding:
     if not data.connectivity.is_connected:
-        return Finding("connectivity", True, _sentence(unlinked_text(data.connectivity)))
+        if told := apart_text(fit, data.connectivity):
+            return Finding("connectivity", True, _sentence(told))
+        text = "No comparisons link all items; their traits do, on which their scores rest."
+        return Finding("connectivity", False, text)
     loose = data.connectivity.judge_groups
     if not loose:
         return Finding("connectivity", False, "Every judge links all items by its own comparisons.")
@@ -202,16 +215,16 @@ def _position(fit: Fit, observed: Observations) -> list[Finding]:
 
 
 def _first_shares(data: Comparisons, known: OrderEvidence) -> Finding:
-    first, shares = data.first_share()["first_share"], decided_shares(data)
-    enough = shares["decided"] >= 10
-    extreme = shares[enough & ((first - 0.5).abs() >= EXTREME_SHARE - 0.5)]
-    accused = extreme[known.p_first[first.index.get_indexer(extreme.index)] < 0.05]
+    table = decided_shares(data)
+    shares = table[table["decided"] >= 10]
+    extreme = shares[(shares["share"] - 0.5).abs() >= EXTREME_SHARE - 0.5]
+    accused = extreme[known.p_first[table.index.get_indexer(extreme.index)] < 0.05]
     if accused.empty:
-        of_all = first[enough]
-        if of_all.empty:
+        if shares.empty:
             return Finding("first share", False, "No judge has ten decided verdicts: first-choice shares say nothing.")
         none = "none extreme" if extreme.empty else "none beyond what chance and taste can do"
-        text = f"First item preferred by the judges in {of_all.min():.0%} to {of_all.max():.0%} of their comparisons: {none}."
+        low, high = shares["share"].min(), shares["share"].max()
+        text = f"First item preferred by the judges in {low:.0%} to {high:.0%} of their decided comparisons: {none}."
         return Finding("first share", False, text)
     sentences = []
     for judge, comparisons, decided, rate, low, high in accused.itertuples():
@@ -289,14 +302,15 @@ def dependence_findings(fit: Fit, observed: Observations, found: Dependence | No
     told = ", ".join(
         f"{kind} {values.max():.1f} times (median {np.median(values):.1f})" for kind, values in found.ratios.items()
     )
-    what = "judges" if found.column == "judge" else "groups" if found.column == observed.data.cluster else "prompts"
-    by = f"{found.column!r} ({found.n_prompts:,} {what})"
+    by = f"{found.column!r} ({found.n_prompts:,} {found.noun})"
     groups = fit.choice.facts.get("groups")
     # Labels that were passed are taken at their word.
     if fit.choice.kind == "cluster" and (not isinstance(groups, str) or groups == found.column):
         text = f"Clustered by {by}. The largest standard errors, over those of the model: {told}."
         is_few = found.n_prompts < limits.FEW_CLUSTERS
-        few = f" With so few {what} even these are too small: they say little about further ones." if is_few else ""
+        few = (
+            f" With so few {found.noun} even these are too small: they say little about further ones." if is_few else ""
+        )
         return [Finding("prompts", is_few, text + few)]
     if found.largest <= max(HANGS_TOGETHER, found.by_chance):
         text = f"Clustering by {by} would change standard errors by no more than chance, at most {found.largest:.1f} times."
@@ -315,12 +329,16 @@ def ties_finding(fit: Fit, observed: Observations, *, hangs_together: bool) -> F
     share = float(np.average(data.outcome == 0.5, weights=data.weight))
     soft = float(np.average(is_soft(fit.design.response, data.outcome), weights=data.weight))
     advice = " Use cov_type='cluster'." if hangs_together else " Use cov_type='HC0' or 'cluster'."
-    robust = "" if fit.choice.kind != "nonrobust" else advice
+    if fit.penalty is not None:
+        advice = (
+            " Beside a ridge robust ones are too small where verdicts are all one way; elsewhere use cov_type='HC0'."
+        )
+    robust, is_advised = "" if fit.choice.kind != "nonrobust" else advice, fit.penalty is None
     if soft > 0:
         text = f"{soft:.1%} of the verdicts are soft preferences: model-based standard errors do not hold for them.{robust}"
         if n_points := points_of_scale(data.outcome):
             text += f" They lie on a scale of {n_points} points: ties='ordinal' takes them as grades."
-        return Finding("ties", bool(robust), text)
+        return Finding("ties", bool(robust) and is_advised, text)
     if observed.n_ties_dropped:
         return Finding("ties", False, f"{observed.n_ties_dropped:,.0f} ties were left out, as asked for.")
     if fit.design.response.parameters:
@@ -330,7 +348,7 @@ def ties_finding(fit: Fit, observed: Observations, *, hangs_together: bool) -> F
             f"{share:.1%} of the verdicts are ties, counted as half wins: they vary less than the model says, so model-based "
             f"standard errors are off.{robust or ' The robust ones in use do not rely on it.'}"
         )
-        return Finding("ties", bool(robust) and share > 0.05, text)
+        return Finding("ties", bool(robust) and is_advised and share > 0.05, text)
     text = f"Ties are rare ({share:.1%}) and count as half wins." if share > 0 else "There are no ties."
     return Finding("ties", False, text)
 
@@ -439,10 +457,11 @@ def _swaps(data: Comparisons) -> list[Finding]:
     if total["swapped"] == 0:
         return [Finding("swaps", False, "No prompt was judged in both orders by the same judge.")]
     flips = total["first"] + total["second"]
-    rate = flips / max(flips + total["consistent"], 1)
+    decided = flips + total["consistent"]
+    among = "" if decided == total["swapped"] else f" {decided:,.0f} were decided in both, and of these"
     text = (
-        f"Of {total['swapped']:,.0f} pairs judged in both orders, {rate:.0%} got another winner with the other order: the first "
-        f"shown {total['first']:,.0f} times, the second {total['second']:,.0f} times"
+        f"Of {total['swapped']:,.0f} pairs judged in both orders,{among} {flips / max(decided, 1):.0%} got another winner with the "
+        f"other order: the first shown {total['first']:,.0f} times, the second {total['second']:,.0f} times"
     )
     accused = table[flip_p_values(table) < 0.05].sort_values("flip_rate", ascending=False, kind="stable")
     if accused.empty:
@@ -474,7 +493,8 @@ def _uncounted(data: Comparisons) -> list[Finding]:
 
 def _dropped(data: Comparisons) -> Finding:
     if not len(data.dropped):
-        return Finding("dropped", False, "No verdict was dropped when reading the data.")
+        empty = f"; {counted(data.n_empty, 'row')} without a verdict were left out" if data.n_empty else ""
+        return Finding("dropped", False, f"No verdict was dropped when reading the data{empty}.")
     lost = data.dropped.groupby("judge")["count"].sum()
     kept = data.first_share()["comparisons"].reindex(lost.index).fillna(0.0)
     share = (lost / (lost + kept)).sort_values(ascending=False)
@@ -510,9 +530,24 @@ def _sensitivities(fit: Fit) -> list[Finding]:
     if len(unclear):
         count = f" ({len(unclear):,} of {len(table):,})" if len(unclear) > 5 else ""
         sentences.append(f"Judges whose sensitivity cannot be told from zero{count}: {quoted(unclear.index)}.")
+    clear = (table["ci_lower"] > 0).to_numpy()
+    if (weak := _weak(fit, table, clear)).any():
+        told = [f"{judge!r} ({value:.2f})" for judge, value in table["estimate"][weak].sort_values().items()]
+        others = float(table["estimate"][clear & ~weak].median())
+        sentences.append(
+            f"Judges that follow the consensus far less than others, whose gamma is {others:.2f} in the median: "
+            f"{and_more(told, 5)}."
+        )
     if sentences:
         return [Finding("sensitivity", True, " ".join(sentences))]
     return [Finding("sensitivity", False, "All judges follow the consensus (all intervals of gamma lie above zero).")]
+
+
+def _weak(fit: Fit, table: pd.DataFrame, clear: np.ndarray) -> np.ndarray:
+    """Who of those clearly above zero is less sensitive than average beyond chance, and than most by far, shape (n_judges,)."""
+    estimate = table["estimate"].to_numpy()
+    far = clear & (estimate < WEAK * np.median(estimate[clear])) if clear.any() else clear
+    return far if not far.any() else far & (average_p_values(fit, table["std_err"].to_numpy()) < 0.05)
 
 
 def _bias(fit: Fit) -> list[Finding]:

@@ -114,7 +114,7 @@ def fragility(fit: Fit, observed: Observations, refit: Callable[[np.ndarray], Fi
     fit.need_converged("the lead is one of finite, determined scores: this fit did not converge.")
     if fit.penalty is not None and not fit.penalty.has_likelihood:
         raise IdentificationError(
-            "bias-reduced estimates maximise no likelihood, so that comparisons have no influence."
+            f"estimates by {fit.penalty.title.lower()} maximise no likelihood, so that comparisons have no influence."
         )
     data, items = observed.data, fit.layout.items
     leader = int(fit.best_first[0][0])

@@ -171,7 +171,9 @@ def check_one_step(fit: Fit) -> None:
     IdentificationError, SizeError
     """
     if fit.penalty is not None and not fit.penalty.has_likelihood:
-        raise IdentificationError("bias-reduced estimates maximise no likelihood to step on: use method='refit'.")
+        raise IdentificationError(
+            f"estimates by {fit.penalty.title.lower()} maximise no likelihood to step on: use method='refit'."
+        )
     if (n_free := fit.layout.n_free) > limits.LARGEST_MATRIX:
         raise SizeError(
             f"a step of {n_free:,} parameters without each judge takes a matrix of all of them: use method='refit'."

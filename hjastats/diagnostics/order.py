@@ -95,7 +95,7 @@ def _excess(rows: Design, fit: Fit, data: Comparisons) -> tuple[np.ndarray, np.n
 
 def _made_together(data: Comparisons) -> Clusters | None:
     """The rankings that pairs come from: what was placed early wins all of them."""
-    return None if data.cluster is None else Clusters.of_prompts(data)
+    return None if data.cluster is None else Clusters.of(data.columns[data.cluster].to_numpy(), data)
 
 
 def both_orders(data: Comparisons) -> tuple[int, int, bool]:

@@ -52,7 +52,7 @@ def _dependence(fit: PopulationFit, observed: Observations) -> Dependence | None
     where = fit.layout.slices["mu"]
     positions = np.arange(where.start, where.stop)
     model = replace(fit, choice=replace(fit.choice, covariance=None)).errors(positions)
-    return Dependence(str(clusters.name), clusters.n, {"mu": together.errors(positions) / model})
+    return Dependence(str(clusters.name), clusters.n, clusters.noun, {"mu": together.errors(positions) / model})
 
 
 def _convergence(fit: PopulationFit) -> Finding:

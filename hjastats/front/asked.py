@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..data.arrays import check_option
+from ..data.comparisons import Comparisons
+from ..data.grades import number_of_grades
 from ..errors import Hint, OptionError
 from ..inference.covariances import COVARIANCES
 from ..model.responses import RESPONSES
@@ -93,10 +95,22 @@ class Asked:
             ]
         if self.judges == SAMPLE and self.ridge not in (AUTO, None):
             yield ["ridge", "with ", Hint("judges", SAMPLE), ", which shrinks judges to their population: leave it out"]
-        if self.tie != AUTO and (self.ties == AUTO or not RESPONSES[self.ties].parameters):
-            yield ["tie", "unless ties are an outcome: use ", Hint("ties", "davidson"), " with it"]
+        if self.tie != AUTO and self.ties != AUTO and not RESPONSES[self.ties].parameters:
+            yield ["tie", "with ", Hint("ties", self.ties), ", which has no parameters of ties: leave one of them out"]
         if isinstance(self.groups, str) and self.cov_type not in (AUTO, "cluster"):
             yield ["groups", "with ", Hint("cov_type", self.cov_type), ": leave one of them out"]
+
+    def with_outcomes(self, data: Comparisons) -> Asked:
+        """The same with the ties, or the grades, whose parameters were asked for, where nothing was said of these."""
+        if self.tie == AUTO or self.ties != AUTO:
+            return self
+        if number_of_grades(data.outcome) > 3:
+            return replace(self, ties="ordinal")
+        if not np.isin(data.outcome, (0.0, 0.5, 1.0)).all() or not (data.outcome == 0.5).any():
+            raise OptionError(
+                Hint("tie", self.tie), " has no effect: no verdict is a tie or one of several grades. Leave it out."
+            )
+        return replace(self, ties="davidson")
 
     @property
     def covariates(self) -> dict[str, Any]:

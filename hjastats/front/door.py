@@ -20,7 +20,7 @@ from .asked import AUTO, SAMPLE, Asked, Chosen
 from .graded import of_grades
 from .reading import linked, read_as_asked
 from .sample import SampleSearch, why_no_sample
-from .search import Search
+from .search import Search, why_no_estimate
 from .standard_errors import with_errors
 
 
@@ -96,7 +96,7 @@ def fit(
     >>> result = hja.fit(hja.datasets.load_panel())
     >>> result
     HJA(1) + position: 3,200 comparisons of 10 items by 8 judges, log-likelihood -1592.9 with 38 parameters
-    model-I leads, then model-H, model-A; 2 warnings (see .findings)
+    model-I leads, then model-H, model-A; 3 warnings (see .findings)
     standard errors from the expected information (eq. fisher-plugin); .summary(), .ranking(), .plot, .judges
     >>> result.choices[["chosen", "number"]].round(1)
                  chosen  number
@@ -216,7 +216,7 @@ def _of_judges(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[
     few = ENTER[judges](data)
     if asked.ties != AUTO:
         result = Search(few, asked, _ties_asked(few, asked), step).best(chosen)
-        chosen.say("ties", result.model.ties, "asked for")
+        chosen.say("ties", result.model.ties, "asked for" if asked.tie == AUTO else f"asked for, tie {asked.tie}")
     else:
         result = _with_ties(few, asked, chosen, step)
     if result.fit.penalty is not None and asked.judges == AUTO and not why_no_sample(data, asked):
@@ -248,14 +248,20 @@ def _with_ties(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[
             chosen.say("ties", "half", f"{share:.1%} of the verdicts, half a win for each", share)
         return result
     told = f"judges tie in {rates.span} ({rates.test.told})"
-    if rates.differ and result.fit.layout.structure.has_sensitivities and result.fit.penalty is None:
+    if not rates.differ:
+        why = "they differ too little to matter"
+    elif not result.fit.layout.structure.has_sensitivities:
+        why = "no sensitivities that would show it"
+    elif result.fit.penalty is not None:
+        why = "beside a ridge they are not tried as an outcome"
+    else:
         again = Chosen(chosen.lines[:lines])
         other = Search(data, asked, {"ties": "davidson", "tie": "judge"}, step).best(again)
         if other.converged and other.fit.penalty is None:
             chosen.lines[:] = again.lines
             chosen.say("ties", "davidson", f"{told}: half wins would make sensitivities of them", rates.test.statistic)
             return other
-    why = "they differ too little to matter" if not rates.differ else "no sensitivities that would show it"
+        why = f"as an outcome {why_no_estimate(other, again)}"
     chosen.say("ties", "half", f"{told}: {why}", rates.test.statistic)
     return result
 

@@ -11,9 +11,9 @@ import numpy as np
 from ..data.arrays import columns_of
 from ..data.comparisons import Comparisons
 from ..data.readers import read_comparisons
+from ..data.roles import PROMPT_COLUMNS, Names
 from ..data.sources import engine_columns
 from ..data.style import style_difference
-from ..data.swaps import PROMPT_COLUMNS
 from ..data.weighting import weighted
 from ..errors import ComparisonError, Hint, OptionError
 from ..inference.clusters import IMPLIED
@@ -31,8 +31,10 @@ def read(source: Any, needed: Sequence[tuple[str, str]] = (), **reading: Any) ->
         names = engine_columns(source, reading.get("format"), reading.get("separator"))
     if names is not None:
         _check_columns(names, needed)
+        known = Names(list(names))
+        prompts = [name for alias in PROMPT_COLUMNS if (name := known.find(alias)) is not None]
         wanted = [name for _, name in needed if name not in IMPLIED]
-        kept = [*(reading.get("keep") or ()), *wanted, *(name for name in PROMPT_COLUMNS if name in names)]
+        kept = [*(reading.get("keep") or ()), *wanted, *prompts]
         reading["keep"] = list(dict.fromkeys(kept))
     data = read_comparisons(source, **reading)
     _check_columns(data.columns.columns, needed)
@@ -61,7 +63,7 @@ def read_as_asked(
     data = data if weights is None else weighted(data, weights)
     data, shared = _with_covariates(data, "exog", exog)
     data, own = _with_covariates(data, "judge_exog", judge_exog)
-    return data, replace(asked, exog=shared, judge_exog=own)
+    return data, replace(asked, exog=shared, judge_exog=own).with_outcomes(data)
 
 
 def _columns(covariates: Any) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import limits
 from ..data.comparisons import Comparisons
+from ..data.grades import number_of_grades
 from ..diagnostics.tie_rates import tie_rates
 from ..model.responses import RESPONSES
 from ..models import HJAModel, PopulationHJAModel
@@ -16,7 +17,7 @@ from ..results import HJAResults
 from ..selection import BTL
 from ..words import percent, quoted
 from .asked import AUTO, SAMPLE, Asked, Chosen
-from .graded import number_of_grades, say_grades
+from .graded import say_grades
 from .search import Candidate, Search
 
 # Nodes for each effect of the candidates: their errors are alike, and differences of BIC exact to some tenths. What is chosen is
@@ -34,7 +35,7 @@ def why_no_sample(data: Comparisons, asked: Asked) -> str:
         return "too few judges for a sample"
     if data.n_rows > limits.SAMPLED_ROWS:
         return f"more than {limits.SAMPLED_ROWS:,} rows take long as those of a sample"
-    is_graded = asked.ties == AUTO and number_of_grades(data) > 3
+    is_graded = asked.ties == AUTO and number_of_grades(data.outcome) > 3
     if asked.judges == AUTO and is_graded and data.n_rows > limits.SAMPLED_GRADED_ROWS:
         return (
             f"more than {limits.SAMPLED_GRADED_ROWS:,} graded rows take minutes as those of a sample (judges='sample')"
@@ -62,7 +63,7 @@ class SampleSearch(Search):
     """Populations that the judges may be drawn from, and BTL, in which they are alike; BIC counts judges."""
 
     def __init__(self, data: Comparisons, asked: Asked, step: Callable[[str], None]) -> None:
-        self.n_grades = number_of_grades(data) if asked.ties == AUTO else 0
+        self.n_grades = number_of_grades(data.outcome) if asked.ties == AUTO else 0
         ties = asked.ties if asked.ties != AUTO else "ordinal" if self.n_grades > 3 else "half"
         super().__init__(data, asked, {"ties": ties, "tie": "common" if asked.tie == AUTO else asked.tie}, step)
 

@@ -183,7 +183,7 @@ class Search:
         )
         if best[part] != by_criterion[part]:
             taken = self._told(by_criterion, part).removeprefix("with ")
-            return f"{name} takes {taken}, which prompts held out speak against", math.nan
+            return f"{name} takes {taken}, which verdicts held out speak against", math.nan
         if self.asked.criterion == "loglik-bootstrap":
             return f"by {name}", math.nan
         own = self._criterion(by_criterion)
@@ -221,7 +221,7 @@ class Search:
             best = better
         if better is None:
             return best, []
-        by = f"{prompts.n:,} prompts held out in {FOLDS} parts: log-loss {loss[best]:.4f}"
+        by = f"{prompts.n:,} {prompts.noun} held out in {FOLDS} parts: log-loss {loss[best]:.4f}"
         if best == first:
             gain = loss[better] - loss[best]
             return best, ["confirmed", "yes", f"{by}, {gain:.4f} less than for {self._name(better)}", gain]
@@ -266,18 +266,24 @@ class Search:
         if ridge is None or (ridge == AUTO and result.converged):
             return result
         weight = RIDGE if ridge == AUTO else float(ridge)
-        reason = "asked for" if ridge != AUTO else f"the likelihood has no maximum: {_runaway(result)}"
+        reason = "asked for" if ridge != AUTO else no_maximum(result)
         chosen.say("penalty", f"ridge {weight:g}", reason, weight)
         self.step("ridge")
         return result.model.fit_regularized(weight, terms=True, rng=self.asked.seed, warn_convergence=False)
 
 
-def _runaway(result: HJAResults) -> str:
-    """What has no finite value, in a few words."""
+def why_no_estimate(result: HJAResults, chosen: Chosen) -> str:
+    """Why there is none without a ridge, from the line about it if one was asked for."""
+    return next((reason for what, _, reason, _ in chosen.lines if what == "penalty"), "") or no_maximum(result)
+
+
+def no_maximum(result: HJAResults) -> str:
+    """Why maximum likelihood has no estimate, in a few words."""
     fit = result.fit
     if fit.separation is None:
-        return "the data leave some parameters open"
+        return "the likelihood has no maximum: the data leave some parameters open"
     layout, found = fit.layout, fit.separation
     terms = found.moving_terms(layout.terms.own_names, layout.terms.shared_names, layout.judges)
     items = [layout.items[i] for i in (*found.rising, *found.falling)] if len(found.judges) else []
-    return f"{', '.join([*([quoted(items, 3)] if items else []), *terms[:3]]) or 'scores'} without limit"
+    moving = ", ".join([*([quoted(items, 3)] if items else []), *terms[:3]]) or "scores"
+    return f"the likelihood has no maximum: {moving} without limit"

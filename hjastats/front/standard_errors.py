@@ -31,11 +31,10 @@ def with_errors(result: HJAResults, asked: Asked, chosen: Chosen) -> HJAResults:
         return _of_a_sample(result, chosen)
     data, remark = result.model.comparisons, ""
     for clusters in _ways(result, data):
-        kind = "prompts" if clusters.name != "judge" else "judges"
         if not _are_enough(clusters, data):
-            remark = remark or f"; {clusters.n} {kind} are too few to cluster by"
+            remark = remark or f"; {clusters.n} {clusters.noun} are too few to cluster by"
             continue
-        return _clustered(result, clusters, kind, chosen)
+        return _clustered(result, clusters, remark, chosen)
     if not data.has_whole_weights:
         chosen.say("errors", "cluster", f"by row, since weights are no whole numbers{remark}")
         return result.with_covariance("cluster", {"groups": "row"})
@@ -55,8 +54,10 @@ def _of_a_sample(result: HJAResults, chosen: Chosen) -> HJAResults:
     prompts, judges = Clusters.of_prompts(data), Clusters.of("judge", data)
     # Beside the judges even prompts fewer than the items leave no score without variance.
     if prompts is not None and prompts.has_repeats and prompts.n >= limits.FEWEST_PROMPTS:
-        return _robust(result, prompts, f"{prompts.n:,} prompts beside the judges", chosen)
-    remark = "" if prompts is None or not prompts.has_repeats else f"; {prompts.n} prompts are too few to cluster by"
+        return _robust(result, prompts, f"{prompts.n:,} {prompts.noun} beside the judges", chosen)
+    remark = (
+        "" if prompts is None or not prompts.has_repeats else f"; {prompts.n} {prompts.noun} are too few to cluster by"
+    )
     undecided = _undecided(result, data)
     if (undecided or not data.has_whole_weights) and _are_enough(judges, data):
         reason = (
@@ -93,20 +94,24 @@ def _groups(clusters: Clusters, data: Comparisons) -> Any:
 
 
 def _ways(result: HJAResults, data: Comparisons) -> Iterator[Clusters]:
-    """What rows may hang together by: prompts, and judges that the model takes to be alike."""
+    """What rows may hang together by: prompts, rankings within them, and judges that the model takes to be alike."""
     prompts, has_own = Clusters.of_prompts(data), result.fit.layout.has_judge_parameters
-    if prompts is not None and prompts.has_repeats and not (has_own and (prompts.per_judge(data) == 1).any()):
-        yield prompts
+    found = [] if prompts is None else [prompts]
+    if prompts is not None and isinstance(data.cluster, str) and prompts.name != data.cluster:
+        found.append(Clusters.of(data.cluster, data))
+    for clusters in found:
+        if clusters.has_repeats and not (has_own and (clusters.per_judge(data) == 1).any()):
+            yield clusters
     if not has_own and (judges := Clusters.of("judge", data)).has_repeats:
         yield judges
 
 
-def _clustered(result: HJAResults, clusters: Clusters, kind: str, chosen: Chosen) -> HJAResults:
+def _clustered(result: HJAResults, clusters: Clusters, remark: str, chosen: Chosen) -> HJAResults:
     data = result.model.comparisons
     found = dependence(result.fit, result.model.observations, clusters)
-    reason, ratio = f"{clusters.n:,} {kind}", math.nan
+    reason, ratio = f"{clusters.n:,} {clusters.noun}", math.nan
     if found is not None and "mu" in found.ratios:
         ratio = float(found.ratios["mu"].max())
         reason += f"; errors of scores up to {ratio:.2f} times the model's, median {np.median(found.ratios['mu']):.2f}"
-    chosen.say("errors", "cluster", f"by {clusters.name!r}: {reason}", ratio)
+    chosen.say("errors", "cluster", f"by {clusters.name!r}: {reason}{remark}", ratio)
     return result.with_covariance("cluster", {"groups": _groups(clusters, data)})

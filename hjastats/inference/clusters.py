@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import pandas as pd
 
 from .. import limits
 from ..data.comparisons import Comparisons, check_rows
+from ..data.roles import PROMPT_COLUMNS
 from ..data.swaps import prompt_column
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError
 from ..words import counted, quoted
@@ -68,7 +70,9 @@ class Clusters:
 
     @classmethod
     def of_prompts(cls, data: Comparisons, prompt: str | None = None) -> Clusters | None:
-        """By the data's own ``cluster`` or the column of prompts, rows that miss one each by itself; None without such a column.
+        """By the column of prompts, or the data's own ``cluster`` unless it lies within prompts; None without such a column.
+
+        Rows that miss a label are each by itself.
 
         Examples
         --------
@@ -77,13 +81,21 @@ class Clusters:
         >>> Clusters.of_prompts(data).code.tolist()
         [0, 1, 0, 2]
         """
-        name = data.cluster if prompt is None and data.cluster is not None else prompt_column(data, prompt)
+        name: Any = prompt_column(data, prompt)
+        if prompt is None and data.cluster is not None and not _contains(data, name, data.cluster):
+            name = data.cluster
         if name is None:
             return None
         code, labels = pd.factorize(data.columns[name])
         missing = np.flatnonzero(code < 0)
         code[missing] = len(labels) + np.arange(len(missing))
         return cls(code, len(labels) + len(missing), str(name))
+
+    @property
+    def noun(self) -> str:
+        """What several of them are called."""
+        known = {"judge": "judges", "ranking": "rankings"} | dict.fromkeys(PROMPT_COLUMNS, "prompts")
+        return known.get(self.name or "", "groups")
 
     @property
     def has_repeats(self) -> bool:
@@ -103,6 +115,15 @@ class Clusters:
         """Number of clusters each judge appears in, shape (n_judges,)."""
         pairs = np.unique(data.judge_index.astype(np.int64) * self.n + self.code)
         return np.bincount(pairs // self.n, minlength=data.n_judges)
+
+
+def _contains(data: Comparisons, outer: str | None, inner: Hashable) -> bool:
+    """Whether a column has fewer labels than another, each of which lies within one of them, as rankings within prompts."""
+    if outer is None or outer == inner or data.columns[[outer, inner]].isna().to_numpy().any():
+        return False
+    coarse, fine = (pd.factorize(data.columns[name])[0].astype(np.int64) for name in (outer, inner))
+    n_fine = int(fine.max()) + 1
+    return int(coarse.max()) + 1 < n_fine == len(np.unique(coarse * n_fine + fine))
 
 
 def _labels(name: str, data: Comparisons) -> Any:

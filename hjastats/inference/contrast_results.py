@@ -39,6 +39,8 @@ SCALES = {
     "log": Scale(np.log, np.exp, lambda x: 1.0 / x, "positive", 1.0),
     "logit": Scale(logit, expit, lambda x: 1.0 / (x * (1.0 - x)), "between 0 and 1", 0.5),
 }
+# What is printed of each, as attributes.
+_COLUMNS = ("estimate", "std_err", "null", "z", "p_value", "p_adjusted")
 # A quantity divided by is told from zero at this many standard errors.
 CLEAR = 1.96
 
@@ -164,7 +166,16 @@ class Contrast(Shown):
             return self.names.index(key)
         if isinstance(key, (int, np.integer)) and -len(self) <= key < len(self):
             return int(key) % len(self)
-        raise ContrastError(f"no contrast is called, or at, {key!r}: there are {len(self)}, {quoted(self.names, 3)}.")
+        columns = {"p-value": "p_value", "se": "std_err", "P>|z|": "p_value", "std err": "std_err"}
+        name = columns.get(str(key), str(key))
+        also = (
+            f"; .{name}, or summary_frame(), has that of all of them"
+            if name in _COLUMNS and hasattr(self, name)
+            else ""
+        )
+        raise ContrastError(
+            f"no contrast is called, or at, {key!r}: there are {len(self)}, {quoted(self.names, 3)}{also}."
+        )
 
     def __iter__(self) -> Iterator[Contrast]:
         return (self[i] for i in range(len(self)))

@@ -359,7 +359,8 @@ class HeadToHead(Shown):
             f"({told_p(self.p_value)})."
         )
         if self.ties:
-            told += f" Ties are {percent(self.ties['tie'])} of the verdicts; the probability is of those decided."
+            tied = percent(self.ties.get("tie", 0.0))
+            told += f" Of their comparisons the model expects {tied} to be ties; the probability is of those decided."
         if np.isfinite(self.share):
             told += f" {percent(self.share, 0)} of all judges like these have it ahead by their own scores"
             if np.isfinite(self.share_lower):

@@ -44,6 +44,8 @@ class Goal:
         Weights of the contrasts' variances (m,) from their distances, variances and the critical value; all alike by default.
     of_items : tuple, optional
         Jacobian of scores (n, n_free) and the two positions (m,) whose differences the contrasts are: many, but of few scores.
+    is_pair_of_many : bool
+        Whether it is about two items, and there are others.
     """
 
     text: str
@@ -54,6 +56,7 @@ class Goal:
     again: Callable[[Fit], np.ndarray]
     weigh: Weigh | None = None
     of_items: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    is_pair_of_many: bool = False
 
     def along(self, movement: np.ndarray) -> np.ndarray:
         """By how much a movement (n_free,) of the free coordinates changes the contrasts, shape (m,)."""
@@ -139,7 +142,8 @@ def _of_two(fit: Fit, pair: np.ndarray, alpha: float) -> Goal:
     """Two items told apart."""
     first, second = (fit.layout.items[i] for i in pair)
     text, critical = f"separate {first} from {second}", float(stats.norm.isf(alpha / 2.0))
-    return _of_differences(fit, pair[:1], pair[1:], text, critical)
+    goal = _of_differences(fit, pair[:1], pair[1:], text, critical)
+    return replace(goal, is_pair_of_many=len(fit.layout.items) > 2)
 
 
 def _of_differences(

@@ -59,10 +59,26 @@ def is_nested(small: Candidate, large: Candidate) -> bool:
     """Whether the first model is a special case of the second."""
     return (
         level(small.fit.layout) <= level(large.fit.layout)
+        and _has_scores(large.fit, small.fit)
         and _is_held(small.fit, large.fit)
         and has_same_offset(small, large)
         and all(_is_within(term, small, large) for term in small.fit.layout.terms)
     )
+
+
+def _has_scores(large: Fit, small: Fit) -> bool:
+    """Whether scores that follow from traits are among those of a larger model; of others their level says it."""
+    traits = small.layout.structure.own_kinds or large.layout.structure.own_kinds or large.layout.structure.groups
+    if not traits or small.layout.structure.has_sensitivities:
+        return not large.layout.structure.own_kinds
+    if large.layout.structure.has_sensitivities:
+        return not small.layout.structure.judges_differ
+    inner, outer = small.tangent, large.tangent
+    left = _beyond(inner.shared_items, outer.judge_items)
+    if np.abs(left).max(initial=0.0) <= _SPANNED:
+        return True
+    beyond = _beyond(inner.shared_judges, outer.shared_judges), _beyond(left, outer.shared_items)
+    return not inner.judge_items.size and max(np.abs(part).max() for part in beyond) <= _SPANNED
 
 
 def _is_held(small: Fit, large: Fit) -> bool:
@@ -144,7 +160,10 @@ def is_regular(small: Candidate, large: Candidate) -> bool:
         return low == high and own[0] == own[1]
     if any(term.held and scopes.get(term.name) != term.scope for term in layout.terms):
         return False
-    return low == high or (low, high) == (-1, 0) or high == max_rank(len(layout.judges), len(layout.items))
+    is_linear = not layout.structure.has_sensitivities
+    return (
+        is_linear or low == high or (low < 0 and high == 0) or high == max_rank(len(layout.judges), len(layout.items))
+    )
 
 
 def check_nested(small: Candidate, large: Candidate) -> None:

@@ -15,14 +15,14 @@ from scipy import stats
 from .. import limits
 from ..data.arrays import check_alpha, check_number, check_option, check_type, generator, listed, lookup, numbers
 from ..data.comparisons import Comparisons
-from ..errors import ComparisonError, OptionError
+from ..data.swaps import prompt_column
+from ..errors import ComparisonError, Hint, OptionError, spelled
 from ..fitted import Fit, Observations
 from ..looks import Piece, Shown, Table, Title, escaped_csv
 from ..population import PopulationFit
-from ..words import counted, percent, quoted, told_p
+from ..words import and_more, counted, percent, quoted, told_p
 from ..writing import text_or_file
-from .allocation import Allocation, Candidates
-from .clusters import Clusters
+from .allocation import Allocation, Candidates, telling
 from .foretelling import RANGE, foretold
 from .goals import Goal, closest, pairs_told_apart, read_goal
 from .shrinking import Errors, allocator, limiting, split_errors, verdicts_needed
@@ -86,6 +86,8 @@ class SampleSize(Shown):
         Further verdicts in the present mix if all of them are on the clusters, or by the judges, there are.
     new, those : str
         The new clusters, and those there are, in words.
+    best_is_new : bool
+        Whether the comparisons that tell most are counted on new clusters.
     """
 
     goal: str
@@ -97,6 +99,7 @@ class SampleSize(Shown):
     new: str = ""
     those: str = ""
     hardest: str = ""
+    best_is_new: bool = False
 
     @property
     def sentence(self) -> str:
@@ -113,7 +116,7 @@ class SampleSize(Shown):
             told += f", or {counted(self.on_the_same, 'verdict')} {self.those}"
         if self.best < self.verdicts:
             told += f"; about {self.best:,.0f} if those are asked that tell most"
-            told += ", as new ones" if has_clusters else ""
+            told += ", as new ones" if self.best_is_new else ""
         if has_clusters and np.isinf(self.on_the_same):
             return f"{told}. No number of verdicts {self.those} is enough: they limit the error."
         return f"{told}."
@@ -129,11 +132,17 @@ class Stopping(Shown):
     Attributes
     ----------
     is_enough : bool
-    sentence : str
+    told : tuple
+        What there is to say, text and hints in turn.
     """
 
     is_enough: bool
-    sentence: str
+    told: tuple[object, ...]
+
+    @property
+    def sentence(self) -> str:
+        """All of it in words."""
+        return spelled(self.told)
 
     def __bool__(self) -> bool:
         return self.is_enough
@@ -149,7 +158,7 @@ class NextQuestions(Shown):
     Attributes
     ----------
     table : pandas.DataFrame
-        judge, first, second; prompt where the data have one; row, of a frame of candidates; batch; cost so far; std_err that the
+        judge, first, second; prompt where the data have one; row, of a frame of candidates; batch; cost_so_far; std_err that the
         goal is expected to have then (of several contrasts, the root of their mean variance).
     goal : str
     errors : pandas.DataFrame
@@ -167,6 +176,13 @@ class NextQuestions(Shown):
     def __len__(self) -> int:
         return len(self.table)
 
+    @property
+    def _few(self) -> pd.DataFrame:
+        """The first rows; without prices, whose sum the row tells."""
+        few = self.table.head(10)
+        is_counted = np.array_equal(few["cost_so_far"], np.arange(1, len(few) + 1))
+        return few.drop(columns="cost_so_far") if is_counted else few
+
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """The table as CSV, or to a file; labels that a spreadsheet would take for formulas begin with an apostrophe."""
         labels = [name for name, column in self.table.items() if not pd.api.types.is_numeric_dtype(column)]
@@ -182,17 +198,17 @@ class NextQuestions(Shown):
         now, then, low, high = np.sqrt((self.errors**2).mean())
         between = f" ({low:.4f} to {high:.4f})" if np.isfinite(low) else ""
         asked = self.table.groupby(["judge"]).size().sort_values(ascending=False)
-        judges = ", ".join(f"{judge} {n}" for judge, n in asked.head(4).items())
+        judges = and_more([f"{judge} {n}" for judge, n in asked.items()], 4)
         told = (
             f"{counted(len(self.table), 'comparison')} to {self.goal}: standard error {now:.4f} now, {then:.4f} expected after"
             f"{between}. "
-            f"By judge: {judges}{', ...' if len(asked) > 4 else ''}."
+            f"By judge: {judges}."
         )
         return [
             Title("What to ask next"),
             told,
             *([self.note] if self.note else []),
-            Table(self.table.head(10), has_index=False),
+            Table(self._few, {"cost_so_far": "{:g}".format}, has_index=False, is_narrow=True),
         ]
 
 
@@ -253,6 +269,7 @@ def sample_size(fit: Fit, goal: Any, *, power: float, alpha: float) -> SampleSiz
         "" if clusters is None else f"{errors.word} about {errors.told(clusters, new=True)}",
         f"{errors.word} those there are",
         hardest,
+        clusters is not None and errors.are_new,
     )
 
 
@@ -268,7 +285,7 @@ def _best_needed(fit: Fit, goal: Goal, errors: Errors, power: float, needed: flo
         if not len(asked.chosen):
             return np.inf
         n += amount * len(asked.chosen)
-        if goal.power(errors.after_plan(asked.variances / now, n)) >= power:
+        if goal.power(errors.after_plan(asked.variances / now, n * errors.are_new)) >= power:
             return n
     return needed
 
@@ -288,28 +305,26 @@ def stopping(fit: Fit, goal: Any, *, alpha: float, power: float, looks: int) -> 
     if wanted.text.startswith("narrow"):
         n_told, n = pairs_told_apart(fit, alpha)
         is_enough = n_told == n
-        return Stopping(
-            is_enough, f"{'Enough' if is_enough else 'Not enough'}: {n_told} of {n} pairs of items are told apart."
-        )
+        told = f"{'Enough' if is_enough else 'Not enough'}: {n_told} of {n} pairs of items are told apart."
+        return Stopping(is_enough, (told,))
     variances = fit.covariance.variances(wanted.rows)
     hardest = closest(wanted, variances)
     z = abs(wanted.distance[hardest]) / np.sqrt(variances[hardest])
     p = float(2.0 * stats.norm.sf(z))
     is_enough = z > wanted.critical
     which = wanted.names[hardest]
+    # A ranking, which compares all items at once, may not tell the same two apart.
+    alone = ", tested alone; places of a ranking hold for all items at once" if wanted.is_pair_of_many else ""
     if is_enough:
         narrowest = "" if len(wanted.names) == 1 else f"; {which} differ most narrowly"
-        told = f"Enough to {wanted.text}{narrowest} ({told_p(p)})."
+        told = f"Enough to {wanted.text}{narrowest} ({told_p(p)}{alone})."
     else:
-        told = f"Not enough to {wanted.text}: {which} cannot be told apart ({told_p(p)}). "
+        told = f"Not enough to {wanted.text}: {which} cannot be told apart ({told_p(p)}{alone}). "
         told += sample_size(fit, goal, power=power, alpha=alpha).sentence
-    if looks == 1:
-        counted_looks = (
-            f"Who looks after every batch errs more often than {percent(alpha, 0)}: count the looks (looks=)."
-        )
-    else:
-        counted_looks = f"Each of {looks} looks is held to {percent(whole, 0)} / {looks}."
-    return Stopping(bool(is_enough), f"{told} {counted_looks}")
+    if looks > 1:
+        return Stopping(bool(is_enough), (f"{told} Each of {looks} looks is held to {percent(whole, 0)} / {looks}.",))
+    more = f"{told} Who looks again after further verdicts errs more often than {percent(alpha, 0)}: count the looks, "
+    return Stopping(bool(is_enough), (more, Hint("looks", 2), " at the second."))
 
 
 # What to ask next
@@ -370,41 +385,51 @@ def next_questions(
     wanted, prices = read_goal(fit, goal, alpha), read_prices(fit, cost)
     known, rows = _read_candidates(fit, candidates, prices)
     data, rng = None if observed is None else observed.data, generator(rng)
+    errors = split_errors(fit, wanted.rows)
     prompts = None if data is None or rows is not None else _Prompts.of(data, rng)
-    if prompts is not None and fit.layout.has_judge_parameters:
+    are_new = prompts is not None and errors.name == prompts.name and errors.are_new
+    if prompts is not None and fit.layout.has_judge_parameters and not are_new:
         known = prompts.limited(known, budget)
     chooser = allocator(fit, wanted, known, budget / float(prices.mean()), per_judge)
     if data is not None and known.can_turn:
         chooser.is_next_turned = _is_first_more_often(data, known)
     asked = chooser.run(float(budget), look=min(limits.ASKED_AT_A_LOOK, batch or limits.ASKED_AT_A_LOOK))
-    errors = split_errors(fit, wanted.rows)
     left, drawn = _foretold(fit, wanted, known, asked, rng)
     # As the model has it, and from the first to the last more and more as it is foretold.
     path = (
         asked.path[1:] / asked.path[0] * (left.mean() / asked.left.mean()) ** np.linspace(0.0, 1.0, len(asked.chosen))
     )
-    table = _table(fit, known, asked, prices).assign(std_err=np.sqrt(errors.of_mean.after_plan(path)))
+    n_new = np.arange(1.0, len(path) + 1.0) * are_new
+    table = _table(fit, known, asked, prices).assign(std_err=np.sqrt(errors.of_mean.after_plan(path, n_new)))
     if rows is not None:
         table.insert(0, "row", rows.index[asked.chosen])
         if "prompt" in rows:
             table["prompt"] = rows["prompt"].to_numpy()[asked.chosen]
+    notes = [limiting(errors)]
     if prompts is not None:
         chosen = known.take(asked.chosen)
         if not fit.layout.has_judge_parameters:
             chosen = replace(chosen, judge=lookup("judge", table["judge"].to_numpy(), fit.layout.judges))
-        table.insert(3, prompts.name, prompts.assign(replace(chosen, judge=chosen.judge + asked.new)))
+        chosen = replace(chosen, judge=chosen.judge + asked.new)
+        if are_new:
+            prompts = prompts.fresh(chosen, errors.clusters_of(len(chosen.judge)))
+        assigned, n_made = prompts.assign(chosen)
+        table.insert(3, prompts.name, assigned)
+        notes.append(prompts.why_others(fit, wanted, known, asked.chosen))
+        if n_made:
+            notes.append(
+                f"{n_made:,} of them need new values of {prompts.name}: the judge has seen the pair with all there are."
+            )
     if batch is not None:
         table["batch"] = np.arange(len(table)) // batch + 1
-    ends = [errors.after_plan(np.quantile(drawn, end, axis=0)) for end in RANGE]
-    after = dict(zip(("now", "after", "lower", "upper"), (errors.total, errors.after_plan(left), *ends), strict=True))
+    n = len(asked.chosen) * are_new
+    ends = [errors.after_plan(np.quantile(drawn, end, axis=0), n) for end in RANGE]
+    after = dict(
+        zip(("now", "after", "lower", "upper"), (errors.total, errors.after_plan(left, n), *ends), strict=True)
+    )
     shown = pd.DataFrame(
         {name: np.sqrt(values) for name, values in after.items()}, pd.Index(wanted.names, name="contrast")
     )
-    notes = [limiting(errors)]
-    if prompts is not None and (n_new := int(table[prompts.name].isna().sum())):
-        notes.append(
-            f"{n_new:,} of them need new values of {prompts.name}: the judge has seen the pair with all there are."
-        )
     return NextQuestions(table, wanted.text, shown, " ".join(filter(None, notes)))
 
 
@@ -492,7 +517,7 @@ def _table(fit: Fit, known: Candidates, asked: Allocation, prices: np.ndarray) -
             "judge": names,
             "first": items[np.where(asked.is_turned, second, first)],
             "second": items[np.where(asked.is_turned, first, second)],
-            "cost": np.cumsum(prices[judge]),
+            "cost_so_far": np.cumsum(prices[judge]),
         }
     )
 
@@ -525,19 +550,53 @@ class _Prompts:
     cells: np.ndarray
     prompts: np.ndarray
     n_items: int
-    rng: np.random.Generator
+    # How much each is in use before; of those alike the one with the least is asked.
+    used: np.ndarray
 
     @classmethod
     def of(cls, data: Comparisons, rng: np.random.Generator) -> _Prompts | None:
-        """By the column of prompts; None where there is none."""
-        found = Clusters.of_prompts(data)
-        if found is None or found.name is None:
+        """By the column of prompts; None where there is none, or one of something that cannot be asked again.
+
+        A label that only one row has is the name of a vote, and what only one judge has seen may be the name of a ranking.
+        """
+        name = prompt_column(data, None)
+        if name is None and data.cluster is not None:
+            seen_by = pd.Series(data.judge_index).groupby(data.columns[data.cluster].to_numpy()).nunique()
+            name = str(data.cluster) if (seen_by > 1).any() else None
+        if name is None:
             return None
-        code, labels = pd.factorize(data.columns[found.name])
+        code, labels = pd.factorize(data.columns[name])
+        if np.bincount(code[code >= 0]).max(initial=0) < 2:
+            return None
         low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)
         cells = _codes(data.judge_index, low, high, data.n_items)
         seen = np.unique(np.column_stack([cells, code])[code >= 0], axis=0)
-        return cls(found.name, np.asarray(labels, dtype=object), seen[:, 0], seen[:, 1], data.n_items, rng)
+        used = rng.random(len(labels))
+        return cls(name, np.asarray(labels, dtype=object), seen[:, 0], seen[:, 1], data.n_items, used)
+
+    def fresh(self, chosen: Candidates, at_least: int) -> _Prompts:
+        """New prompts for some comparisons, at least so many, in their order."""
+        again = np.unique(self._codes(chosen), return_counts=True)[1].max(initial=1)
+        n = max(int(again), at_least)
+        labels = np.array([_new_prompt(k) for k in range(1, n + 1)], dtype=object)
+        return replace(self, labels=labels, cells=self.cells[:0], prompts=self.prompts[:0], used=np.arange(n) / n)
+
+    def why_others(self, fit: Fit, goal: Goal, known: Candidates, chosen: np.ndarray) -> str:
+        """A sentence where judges have seen pairs that tell more with all prompts there are, so that others are asked."""
+        left = known.left - np.bincount(chosen, minlength=len(known.left))
+        gone, asked = np.flatnonzero(left < 1.0)[: limits.FOLLOWED], np.unique(chosen)
+        if isinstance(fit, PopulationFit) or not len(gone) or not len(asked):
+            return ""
+        rows, weight = telling(fit, known.take(np.concatenate([gone, asked])))
+        moved = rows @ fit.model_covariance.covariance
+        gain = weight * np.sum((moved @ goal.rows.T) ** 2, axis=1) / (1.0 + weight * np.sum(moved * rows, axis=1))
+        n_better = int((gain[: len(gone)] > gain[len(gone) :].min()).sum())
+        if not n_better:
+            return ""
+        which = (
+            f"{counted(n_better, 'combination')} of a judge and a pair that {'tells' if n_better == 1 else 'tell'} more"
+        )
+        return f"By then {which} will have been asked on all {len(self.labels):,} values of {self.name}: others take their place."
 
     def limited(self, known: Candidates, budget: float) -> Candidates:
         """The candidates, each as often as there are prompts left for it; without a limit where new prompts are needed anyway."""
@@ -550,9 +609,12 @@ class _Prompts:
             known.judge, np.minimum(known.first, known.second), np.maximum(known.first, known.second), self.n_items
         )
 
-    def assign(self, chosen: Candidates) -> np.ndarray:
-        """A prompt for every comparison: one that the judge has not seen with the pair, of those the one least in use; or none."""
-        used = self.rng.random(len(self.labels))
+    def assign(self, chosen: Candidates) -> tuple[np.ndarray, int]:
+        """A prompt for every comparison, and how many of them are new for want of others.
+
+        It is one that the judge has not seen with the pair, of those the one least in use.
+        """
+        used, made = self.used.copy(), dict[int, int]()
         asked: dict[int, np.ndarray] = {}
         result: list[Any] = []
         for code in self._codes(chosen).tolist():
@@ -561,10 +623,15 @@ class _Prompts:
                 asked[code] = np.zeros(len(self.labels), dtype=bool)
                 asked[code][self.prompts[start:end]] = True
             if asked[code].all():
-                result.append(None)
+                made[code] = made.get(code, 0) + 1
+                result.append(_new_prompt(made[code]))
                 continue
             prompt = int(np.argmin(np.where(asked[code], np.inf, used)))
             asked[code][prompt] = True
             used[prompt] += 1.0
             result.append(self.labels[prompt])
-        return np.array(result, dtype=object)
+        return np.array(result, dtype=object), sum(made.values())
+
+
+def _new_prompt(number: int) -> str:
+    return f"new prompt {number}"

@@ -38,9 +38,10 @@ class ScoreTest:
 
     @property
     def told(self) -> str:
-        """Statistic and p-value in words."""
+        """Statistic and p-value in words, with the number of tests that it is adjusted for."""
         p_value = f"p = {self.p_value:.3g}" if self.p_value > 1e-300 else "p < 1e-300"
-        return f"chi2({self.df}) = {self.statistic:.1f}, {p_value}"
+        of = f" in one of {self.n_tests} tests, adjusted" if self.n_tests > 1 else ","
+        return f"chi2({self.df}) = {self.statistic:.1f}{of} {p_value}"
 
 
 def judge_term_test(

@@ -17,6 +17,8 @@ from .recruiting import PanelAllocator, shares_of_judges
 
 # Verdicts beyond which there is no use in asking for more.
 OUT_OF_REACH = 1e9
+# Share of the variance between clusters from which new ones are worth their making.
+WORTH_NEW = 0.05
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,16 @@ class Errors:
         """Of the mean of the contrasts' variances."""
         return replace(self, verdicts=self.verdicts.mean(), clusters=self.clusters.mean())
 
-    def after_plan(self, left: np.ndarray, n: float = 0.0) -> np.ndarray:
+    def after_plan(self, left: np.ndarray, n: float | np.ndarray = 0.0) -> np.ndarray:
         """Variances after n planned verdicts that leave some share of what they bear on; clusters become more with them."""
         if self.are_planned:
             return self.total * left
         return self.verdicts * left + self.clusters * (self.n_verdicts / (self.n_verdicts + n))
+
+    @property
+    def are_new(self) -> bool:
+        """Whether plans are for new clusters."""
+        return self.are_planned or bool(self.clusters.sum() > WORTH_NEW * self.total.sum())
 
     @property
     def word(self) -> str:

@@ -24,7 +24,7 @@ _SAME, _BEYOND = -50.0, 50.0
 _NO_WIDTH = -50.0
 # Below this width its logarithm goes on along its tangent, steeply: thresholds do not cross.
 _NARROW = 1e-8
-_THRESHOLDS = "thresholds (log-odds where the grade changes, on both sides of zero)"
+_THRESHOLDS = "thresholds (log-odds where grades change, on both sides of zero)"
 _PROPENSITIES = "grades (log propensity of those within the scale, against its ends)"
 _WORDS = {1.0: "first", 0.5: "tie", 0.0: "second"}
 

@@ -42,7 +42,7 @@ class Layout:
     terms: Terms = NO_TERMS
 
     def __post_init__(self) -> None:
-        taken = {"mu", "gamma", "U", "V", "S", "R", "p", "sd", "corr"}
+        taken = {"mu", "gamma", "U", "V", "S", "R", "p", "sd", "corr", *self.structure.own_kinds}
         linear = [term.name for term in self.terms]
         clash = [name for name in linear if name.partition("[")[0] in taken or linear.count(name) > 1]
         names = self.names

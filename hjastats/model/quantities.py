@@ -80,7 +80,7 @@ class Quantities:
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """Indexed kinds of this model and what indexes them."""
         kinds = {name: index for name, index in INDICES.items() if name not in ("U", "V") or self.layout.rank}
-        return kinds | dict.fromkeys(self.layout.terms.own_names, ("judge",))
+        return kinds | dict.fromkeys(self.layout.terms.own_names, ("judge",)) | dict(self.layout.structure.own_kinds)
 
     @property
     def plain_names(self) -> tuple[str, ...]:
@@ -149,13 +149,15 @@ class Quantities:
         """
         roles = next(form for form in self.forms(kind) if len(form) == len(index))
         labels = {"judge": self.layout.judges, "item": self.layout.items, "verdict": tuple(self.response.verdicts)}
+        labels |= self.layout.structure.own_labels
         named = [str(i + 1) if role == "direction" else labels[role][i] for role, i in zip(roles, index, strict=True)]
         return f"{kind}[{', '.join(named)}]"
 
     @cached_property
     def most_brackets(self) -> int:
         """How many closing brackets the labels of one quantity can have."""
-        return max(label.count("]") for label in (*self.layout.judges, *self.layout.items)) * 4
+        own = [label for labels in self.layout.structure.own_labels.values() for label in labels]
+        return max(label.count("]") for label in (*self.layout.judges, *self.layout.items, *own)) * 4
 
     def _form(self, kind: str, labels: tuple[str, ...]) -> tuple[str, ...]:
         for form in self.forms(kind):
@@ -195,7 +197,7 @@ class Quantities:
         return {
             "judge": {name: k for k, name in enumerate(self.layout.judges)},
             "item": {name: i for i, name in enumerate(self.layout.items)},
-        }
+        } | {role: {name: i for i, name in enumerate(own)} for role, own in self.layout.structure.own_labels.items()}
 
     # Values and gradients
 
@@ -241,6 +243,8 @@ class Quantities:
             return float(self._verdicts(*index[1:])[0][index[0], 0])
         if kind in LENGTHS:
             return self._disagreement(kind, index[0])
+        if kind in self.layout.structure.own_kinds:
+            return float(np.vdot(self.layout.structure.weights(kind, index), self.at.scores))
         source = {"mu": self.parts.mu, "gamma": self.parts.gamma, "S": self.at.scores, "R": self.residual}
         if kind in source:
             return float(source[kind][index])
@@ -309,6 +313,8 @@ class Quantities:
             if not self.layout.structure.judges_differ:
                 return np.zeros_like(self.at.scores)
             return sensitivity_gradient(parts, self.residual, *index)
+        if kind in self.layout.structure.own_kinds:
+            return self.layout.structure.weights(kind, index)
         if kind == "U":
             return loading_gradient(parts, *index)
         if kind == "V":

@@ -7,9 +7,11 @@ nowhere else.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, pairwise
-from typing import NamedTuple, Protocol
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dgesdd
@@ -48,6 +50,25 @@ class ScoreStructure(Protocol):
     @property
     def judges_differ(self) -> bool:
         """Whether judges may have different scores."""
+
+    @property
+    def own_kinds(self) -> Mapping[str, tuple[str, ...]]:
+        """Kinds of parameters that no other structure has, and what indexes them."""
+
+    @property
+    def own_labels(self) -> Mapping[str, tuple[str, ...]]:
+        """Labels of indices that are neither judges nor items."""
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """Items whose scores sum to zero by themselves, if there are several such groups."""
+
+    @property
+    def zero_over(self) -> str:
+        """What scores sum to zero over, in words."""
+
+    def weights(self, kind: str, index: tuple[int, ...]) -> np.ndarray:
+        """A parameter of its own kind as a sum over the scores with weights, shape (n_judges, n_items)."""
 
     def level(self, n_judges: int, n_items: int) -> int:
         """Place in the chain of nested structures BTL < JA < HJA(1) < ... < judge-wise BTL."""
@@ -134,6 +155,19 @@ class Normalisation(NamedTuple):
         return result
 
 
+class _Plain:
+    """A structure whose parameters are of the kinds that all know."""
+
+    own_kinds: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    own_labels: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    groups: ClassVar[tuple[tuple[int, ...], ...]] = ()
+    zero_over = "items"
+
+    def weights(self, kind: str, index: tuple[int, ...]) -> np.ndarray:
+        """There are no such parameters."""
+        raise NotImplementedError
+
+
 class _Flat(ABC):
     """A structure whose members are a linear space: movements lead to members and never turn the tangent basis."""
 
@@ -168,7 +202,7 @@ class _Flat(ABC):
 
 
 @dataclass(frozen=True)
-class Pooled(_Flat):
+class Pooled(_Plain, _Flat):
     """All judges share one score vector (Bradley-Terry-Luce)."""
 
     kind = "pooled"
@@ -238,7 +272,7 @@ class Pooled(_Flat):
 
 
 @dataclass(frozen=True)
-class Unrestricted(_Flat):
+class Unrestricted(_Plain, _Flat):
     """Every judge has a score vector of its own (judge-wise Bradley-Terry-Luce)."""
 
     kind = "unrestricted"
@@ -310,7 +344,7 @@ class Unrestricted(_Flat):
 
 
 @dataclass(frozen=True)
-class LowRank:
+class LowRank(_Plain):
     """Centred matrices of rank ``rank + 1``: consensus with sensitivities plus ``rank`` disagreement directions.
 
     This is exactly the set parameterised by ``Theta_r`` wherever the judges' mean does not vanish.

@@ -28,8 +28,8 @@ class TangentBasis:
         Judge weights of the movements all judges share.
     strength : ndarray, shape (f,) or (0,)
         Singular values of the scores; they set the curvature of a low-rank structure, flat structures have none.
-    complement : ndarray, shape (n_items, n_items - 1 - f), optional
-        ``shared_items`` where they come for free.
+    complement : ndarray, shape (n_items, n_shared), optional
+        ``shared_items`` where they come for free, or are fewer than all that are left.
     """
 
     judge_items: np.ndarray
@@ -111,7 +111,7 @@ class TangentBasis:
     def n_free(self) -> int:
         """Number of free coordinates of the scores."""
         n_own, n_shared = self.judge_items.shape[1], self.shared_judges.shape[1]
-        return self.n_judges * n_own + n_shared * (self.n_items - 1 - n_own)
+        return self.n_judges * n_own + n_shared * self.n_shared
 
     def direction_times(self, vectors: np.ndarray) -> np.ndarray:
         """Each basis direction times item vectors (n_items, m): shape (m, n_judges, n_free)."""

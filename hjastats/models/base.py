@@ -52,6 +52,8 @@ from ..words import counted, quoted
 from .prediction import LabelledRows, NewComparisons
 
 Labels = Any
+# Arguments about traits of items and judges, as they are without any.
+TRAITLESS: dict[str, Any] = {"items": None, "interactions": None, "unlinked": "refuse", "random": None}
 
 
 class ComparisonModel(GenericLikelihoodModel):
@@ -59,6 +61,8 @@ class ComparisonModel(GenericLikelihoodModel):
 
     # Whether the rank is an argument; other classes have one, or none, by definition.
     takes_rank = True
+    # Whether traits of items and judges are arguments.
+    takes_traits = False
 
     def __init__(
         self,
@@ -168,6 +172,10 @@ class ComparisonModel(GenericLikelihoodModel):
         tie: str = "common",
         judge_exog: Any = None,
         offset: Any = None,
+        items: Any = None,
+        interactions: str | None = None,
+        unlinked: str = "refuse",
+        random: Any = None,
     ) -> Self:
         """Build the model from comparisons, or from anything :func:`read_comparisons` reads.
 
@@ -183,6 +191,8 @@ class ComparisonModel(GenericLikelihoodModel):
             Known addition to the log-odds of the first item: a column of ``data.columns``, or one number per comparison.
         position, ties, tie, judge_exog
             As in the class.
+        items, interactions, unlinked, random
+            Traits of items and judges; arguments of :class:`hjastats.BTLModel` alone.
 
         Examples
         --------
@@ -195,6 +205,12 @@ class ComparisonModel(GenericLikelihoodModel):
         for name, covariates in (("exog", exog), ("judge_exog", judge_exog), ("offset", offset)):
             check_rows(name, covariates, data)
         options: dict[str, Any] = {} if rank is None else {"rank": rank}
+        asked = {"items": items, "interactions": interactions, "unlinked": unlinked, "random": random}
+        asked = {name: value for name, value in asked.items() if value is not None and value is not TRAITLESS[name]}
+        if asked and not cls.takes_traits:
+            raise OptionError(
+                f"{quoted(asked)} is an argument of BTLModel, in which all judges are alike but for their traits."
+            )
         return cls(
             data.outcome,
             exog,
@@ -205,6 +221,7 @@ class ComparisonModel(GenericLikelihoodModel):
             judge_exog=judge_exog,
             offset=offset,
             **options,
+            **asked,
         )
 
     @classmethod
@@ -340,9 +357,7 @@ class ComparisonModel(GenericLikelihoodModel):
         covariates = list(self.data.xnames or []) if self.exog is not None else []
         own = [] if self.judge_exog is None else [str(name) for name in self.judge_exog.columns]
         by_response = self.response.terms(self.tie, data.judge_index, data.outcome, data.n_judges)
-        formulas = [formula for formula in (self.covariate_formula, self.origin.judge) if formula is not None]
-        parts = {made: term for formula in formulas for term, columns in formula.terms.items() for made in columns}
-        self.layout = self._make_layout(gather(covariates, own, self.scopes, by_response, parts))
+        self.layout = self._make_layout(gather(covariates, own, self.scopes, by_response, self._parts()))
         # Without terms the counts are those of the data, which other models of the same data use too.
         is_plain = not self.layout.terms and self.offset is None
         self.design = Design.of(data.cells) if is_plain else collapse(self.row_design())
@@ -354,6 +369,11 @@ class ComparisonModel(GenericLikelihoodModel):
         self.df_model = float(self.k_params_free)
         self.df_resid = self.nobs - self.k_params_free
         self._data_attr += ["comparisons", "judge_exog", "offset", "data.missing_row_idx", "data.row_labels"]
+
+    def _parts(self) -> dict[str, str]:
+        """Which term made a column."""
+        formulas = [formula for formula in (self.covariate_formula, self.origin.judge) if formula is not None]
+        return {made: term for formula in formulas for term, columns in formula.terms.items() for made in columns}
 
     def _make_layout(self, terms: Terms) -> Layout:
         return Layout(self.structure, self.comparisons.judges, self.comparisons.items, terms)

@@ -8,18 +8,24 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from .. import limits
-from ..data.arrays import check_option, generator, listed, numbers
+from ..data.arrays import check_option, covariate_frame, generator, listed, lookup, numbers
 from ..data.comparisons import Comparisons
+from ..data.engines import pandas_frame
 from ..data.formulas import SAFE_NAMES, CovariateFormula, Names, refuse_code
+from ..data.traits import Interactions, ItemTraits, known_items
 from ..diagnostics.ending import warn
-from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError
+from ..errors import CovarianceWarning, Hint, IdentificationError, OptionError, SizeError
 from ..fitted import Fit, assess, which_information
 from ..inference.clusters import Clusters
 from ..inference.constraints import constrained_fit
 from ..inference.covariances import check_kind, choose_covariance
+from ..mixed import assess_mixture
 from ..model.design import Coefficients
+from ..model.jacobians import mean_rows
+from ..model.spanned import random_effects, spanned, undetermined
 from ..model.structures import Pooled, ScoreStructure, Unrestricted
 from ..results import HJAResults
 from ..solve.alternating import AlternatingRun, alternate
@@ -29,8 +35,10 @@ from ..solve.ridge import Ridge
 from ..solve.search import no_terms, search
 from ..solve.starts import initialise
 from ..solve.validation import Fold, ridge_losses, split, split_comparisons
+from ..trait_results import TraitResults
 from ..words import quoted
-from .base import ComparisonModel
+from .base import TRAITLESS, ComparisonModel
+from .prediction import USUAL, LabelledRows
 
 
 class HJAModel(ComparisonModel):
@@ -215,6 +223,8 @@ class HJAModel(ComparisonModel):
         _check_fit_options(use_t, maxiter)
         check_kind(cov_type)
         self.check_estimable()
+        if (drawn := self._drawn(cov_type)) is not None:
+            return self._results(drawn, cov_type, cov_kwds, warn_convergence)
         optimiser = {"disp": disp, "callback": callback, "retall": retall}
         starts, history = self._starts_of(method, start_params, maxiter, n_random, rng, optimiser, kwargs)
         iterations = 200 if maxiter is None else maxiter
@@ -231,6 +241,10 @@ class HJAModel(ComparisonModel):
             start_params=begun,
         )
         return self._results(fit, cov_type, cov_kwds, warn_convergence)
+
+    def _drawn(self, cov_type: str) -> Fit | None:
+        """The fit with random effects; None of models that have none."""
+        return None
 
     def fit_constrained(
         self,
@@ -699,16 +713,240 @@ class JAModel(_RankByDefinition):
 class BTLModel(_RankByDefinition):
     """Bradley-Terry-Luce: all judges share one score per item; there are no sensitivities among the parameters.
 
+    With ``items`` and ``interactions`` scores follow from what items and judges are: arguments of this class alone, beside those
+    of :class:`hjastats.HJAModel`.
+
+    Parameters
+    ----------
+    items : str or pandas.DataFrame, optional
+        Traits of the items, as a formula over ``data.item_metadata`` ("~ size + open_weights"), or a table of them: the scores are
+        a linear function of these, ``beta``, and nothing else; with ``random="items"`` also an effect of each item.
+    interactions : str, optional
+        Traits of the judges and columns of the comparisons by which scores differ, ``"~ gender + category"``: a coefficient for
+        each trait and item, ``B``. The consensus is that of average judges and comparisons.
+    unlinked : {"refuse", "apart"}
+        What to do with groups of items that nobody compared with each other. "apart" fits them together, each with a zero
+        of its own: they share position effects, ties and covariates, as seasons of a league do.
+    random : {"items", "interactions"} or list of them, optional
+        Effects that are drawn from a normal distribution whose variance is estimated.
+
     Examples
     --------
     >>> import hjastats as hja
     >>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()
     >>> result.consensus["estimate"].head(2).round(3).to_dict()
     {'model-I': 0.923, 'model-H': 0.627}
+
+    Scores that follow from the size of a model, and the score of a model that nobody has seen:
+
+    >>> import pandas as pd
+    >>> data = hja.datasets.load_panel()
+    >>> sizes = pd.DataFrame({"size": [8, 7, 8, 4, 7, 3, 1, 13, 34, 2]}, index=data.items)
+    >>> result = hja.BTLModel.from_comparisons(data.with_metadata(items=sizes), items="~ size").fit()
+    >>> result.traits[["estimate", "std_err"]].round(3).values.tolist()
+    [[0.048, 0.003]]
+    >>> result.predict_item({"size": 70})[["estimate", "ci_lower", "ci_upper"]].round(2).values.tolist()
+    [[2.96, 2.57, 3.34]]
     """
 
+    takes_traits = True
+
+    def __init__(
+        self,
+        endog: Any,
+        exog: Any = None,
+        *,
+        items: Any = None,
+        interactions: str | None = None,
+        unlinked: str = "refuse",
+        random: Any = None,
+        comparisons: Comparisons | None = None,
+        **kwargs: Any,
+    ) -> None:
+        check_option("unlinked", unlinked, ("refuse", "apart"))
+        self.unlinked, self.random = unlinked, random_effects(random, items, interactions)
+        self.traits: ItemTraits | None = None
+        self.categories: tuple[str, ...] = ()
+        self.by_comparison: Interactions | None = None
+        if comparisons is None and (items is not None or interactions is not None):
+            raise OptionError(
+                "traits come with comparisons: ",
+                Hint("BTLModel.from_comparisons", "data, items=..., interactions=...", is_call=True),
+                ", where data.with_metadata(items=..., judges=...) knows them.",
+            )
+        if comparisons is not None:
+            items, comparisons = known_items(items, comparisons)
+            made = None if interactions is None else Interactions.of(interactions, comparisons)
+            if made is not None and made.rows.shape[1]:
+                traits = None if items is None or "items" in self.random else ItemTraits.of(items, comparisons)
+                self.by_comparison, self.categories = made, tuple(map(str, made.rows.columns))
+                labels = comparisons.items[:-1] if traits is None else traits.names
+                columns = made.regressors(
+                    made.rows,
+                    comparisons.first_index,
+                    comparisons.second_index,
+                    comparisons.n_items,
+                    None if traits is None else traits.values,
+                )
+                by_item = pd.DataFrame(columns, columns=made.names(labels))
+                exog = _joined(covariate_frame("exog", exog, comparisons), by_item)
+        self.items_formula, self.interactions = items, interactions
+        super().__init__(endog, exog, comparisons=comparisons, **kwargs)
+        if self.has_traits or self.random:
+            self.results_class = TraitResults
+
+    @property
+    def has_traits(self) -> bool:
+        """Whether scores follow from traits of items or judges."""
+        return self.items_formula is not None or self.interactions is not None
+
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
-        return Pooled()
+        judges = None if self.interactions is None else Interactions.of(self.interactions, data).judges
+        self.traits = None if self.items_formula is None else ItemTraits.of(self.items_formula, data)
+        groups = data.connectivity.pooled_groups if self.unlinked == "apart" and "items" not in self.random else ()
+        is_free = self.traits is None or "items" in self.random
+        if is_free and len(groups) < 2 and (judges is None or not judges.shape[1]):
+            return Pooled()
+        return spanned(data.n_judges, data.items, None if is_free else self.traits, judges, groups)
+
+    def check_estimable(self) -> None:
+        """Refuse data that cannot determine the parameters: items that neither comparisons nor traits link.
+
+        Raises
+        ------
+        IdentificationError
+        """
+        self._need_data()
+        is_linked = self.unlinked == "apart" or "items" in self.random or self.structure.kind == "spanned"
+        if not is_linked:
+            super().check_estimable()
+        elif self.structure.kind == "spanned" and (unknown := undetermined(self.design, self.layout)):
+            raise IdentificationError(
+                f"the comparisons do not determine the coefficients: {quoted(unknown)} could be anything. Leave some of the "
+                "traits out, add comparisons, or fit them with ",
+                Hint("fit_regularized", is_call=True),
+                ".",
+            )
+
+    def labelled_rows(
+        self, exog: Any, judge: Any, item_a: Any, item_b: Any, judge_exog: Any = None, offset: Any = None
+    ) -> LabelledRows:
+        """New comparisons as cells; of a frame, interactions with its columns are worked out."""
+        exog = pandas_frame(exog)
+        if self.by_comparison is not None and isinstance(exog, pd.DataFrame) and judge is item_a is item_b is None:
+            exog = self._with_interactions(exog, self.by_comparison)
+        return super().labelled_rows(exog, judge, item_a, item_b, judge_exog, offset)
+
+    def _with_interactions(self, frame: pd.DataFrame, made: Interactions) -> pd.DataFrame:
+        found = {role: self.origin.column(role, usual, frame) for role, usual in USUAL.items()}
+        if found["item_a"] is None or found["item_b"] is None:
+            return frame
+        first, second = (
+            lookup("item", frame[found[role]].to_numpy(object), self.items) for role in ("item_a", "item_b")
+        )
+        judges = None if found["judge"] is None else frame[found["judge"]].astype(str).to_numpy()
+        traits = None if self.traits is None or "items" in self.random else self.traits
+        rows = made.of_new(frame, None if self.comparisons is None else self.comparisons.judge_metadata, judges)
+        columns = made.regressors(rows, first, second, len(self.items), None if traits is None else traits.values)
+        names = made.names(self.items[:-1] if traits is None else traits.names)
+        return frame.drop(columns=names, errors="ignore").join(pd.DataFrame(columns, frame.index, names))
+
+    def _drawn(self, cov_type: str) -> Fit | None:
+        if not self.random:
+            return None
+        if cov_type != "nonrobust":
+            raise OptionError("standard errors with random effects are those of the model: cov_type='nonrobust'.")
+        self._check_size()
+        priors = {name: self._prior(name) for name in self.random}
+        return assess_mixture(self.layout, self.design, priors, self._starts(0, np.random.default_rng(0))[0])
+
+    def _check_size(self) -> None:
+        if self.layout.n_free > limits.DENSE_SHARED:
+            raise SizeError(
+                f"random effects of {self.layout.n_free:,} coefficients would take too long (at most {limits.DENSE_SHARED:,}): "
+                "use fit_regularized."
+            )
+
+    def _prior(self, name: str) -> np.ndarray:
+        """Precision of the free coordinates, for random effects of a standard deviation of one.
+
+        Effects of interactions are per standard deviation of the trait.
+        """
+        layout, scores = self.layout, np.zeros((len(self.judges), len(self.items)))
+        tangent = self.structure.tangent(scores)
+        on = self.traits if self.traits is not None and "items" not in self.random else None
+        if name == "items":
+            rows = np.hstack(
+                [np.zeros((len(self.items), layout.n_linear)), mean_rows(np.eye(len(self.items)), tangent)]
+            )
+            ones = np.ones((len(self.items), 1))
+            known = np.hstack([ones, self.traits.values]) if self.traits is not None else ones
+            rows = rows - known @ (np.linalg.pinv(known) @ rows)
+            return rows.T @ rows
+        found, precision = Interactions.of(str(self.interactions), self.comparisons), np.zeros((layout.n_free,) * 2)
+        spreads = found.judges.std(ddof=0).to_numpy()
+        if len(spreads):
+            at = no_terms(self.design, scores)
+            rows = layout.jacobian(at, tangent)[layout.slices["B"]]
+            rows = rows * np.repeat(spreads, len(rows) // len(spreads))[:, None]
+            precision += rows.T @ rows
+        for category in self.categories:
+            labels = self.items[:-1] if on is None else on.names
+            own = [layout.terms.shared_names.index(f"{category}:{label}") for label in labels]
+            size = np.average(np.square(found.rows[category]), weights=self.comparisons.weight)
+            # Effects sum to zero over the items.
+            precision[np.ix_(own, own)] += size * (np.eye(len(own)) + (1.0 if on is None else 0.0))
+        return precision
+
+    def fit_like(self, fit: Fit) -> HJAResults:
+        """Fit with the penalty or the random effects of another fit, or without any, and without warnings."""
+        return self.fit(warn_convergence=False) if self.random else super().fit_like(fit)
+
+    def _penalised(self, what: Penalty, n_random: int, rng: np.random.Generator, information: str) -> Fit:
+        if self.random:
+            raise OptionError(
+                "random effects are shrunk by a distribution of their own: fit(), or random=None for a ridge."
+            )
+        return super()._penalised(what, n_random, rng, information)
+
+    def without_term(self, name: str) -> HJAModel:
+        """The model without a term, for the same data; interactions are an argument of their own."""
+        if any(name in (f"{category} by item", f"{category} by trait") for category in self.categories):
+            raise OptionError(f"{name!r} is an interaction: update(interactions='~ ...') leaves it out.")
+        return super().without_term(name)
+
+    def _same_data(self) -> dict[str, Any]:
+        options = super()._same_data()
+        if options["exog"] is not None and self.categories:
+            made = [term for term, part in self._parts().items() if part.endswith((" by item", " by trait"))]
+            left = options["exog"].drop(columns=made, errors="ignore")
+            options["exog"] = left if left.shape[1] else None
+        return options
+
+    def _own_rank(self) -> dict[str, Any]:
+        return {
+            "items": self.items_formula,
+            "interactions": self.interactions,
+            "unlinked": self.unlinked,
+            "random": list(self.random) or None,
+        }
+
+    def _parts(self) -> dict[str, str]:
+        items = self.comparisons.items
+        on = items[:-1] if self.traits is None or "items" in self.random else self.traits.names
+        by = "by item" if on == items[:-1] else "by trait"
+        return super()._parts() | {f"{name}:{label}": f"{name} {by}" for name in self.categories for label in on}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the model was made with beside the data, under the names of its arguments."""
+        own = self._own_rank()
+        return super().options | (own if own != TRAITLESS else {})
+
+
+def _joined(exog: Any, made: Any) -> Any:
+    """Covariates with those that interactions make, which take the place of any of the same names."""
+    return made if exog is None else exog.drop(columns=made.columns, errors="ignore").join(made)
 
 
 class JudgewiseBTLModel(_RankByDefinition):

@@ -62,8 +62,8 @@ class Leaderboard(Shown):
             "range": [f"{low}-{high}" if low < high else str(low) for low, high in ranges],
             "score": table["score"].map(form.format),
             f"{self.level:.0%} interval": [f"{form.format(low)} to {form.format(high)}" for low, high in ends],
-            "P(best)": table["p_best"].map(_chance),
-            f"P(top {top.removeprefix('p_top_')})": table[top].map(_chance),
+            "P(best)": table["p_best"].map(chance),
+            f"P(top {top.removeprefix('p_top_')})": table[top].map(chance),
             "win rate": table["win_rate"].map("{:.3f}".format),
             "tier": table["tier"].astype(str),
             "n": table["comparisons"].map("{:,.0f}".format),
@@ -76,8 +76,9 @@ class Leaderboard(Shown):
         frame = self.rounded.iloc[: limits.PRINTED_ITEMS]
         hidden = len(self.table) - len(frame)
         more = [f"... and {hidden} more, in .table"] if hidden else []
-        spare = [name for name in ("tier", "win rate", "n", "place") if name in frame]
-        return [Title(self.title), Table(frame.rename_axis(None), spare=spare), *more, *self.notes]
+        spare = [name for name in ("n", "place", "win rate", "tier") if name in frame]
+        table = Table(frame.rename_axis(None), spare=spare)
+        return [Title(self.title), table, *more, *self._notes("tier" not in table.left_out)]
 
     @property
     def title(self) -> str:
@@ -88,9 +89,12 @@ class Leaderboard(Shown):
     @property
     def notes(self) -> list[str]:
         """How to read it."""
+        return self._notes(has_tiers=True)
+
+    def _notes(self, has_tiers: bool) -> list[str]:
+        tiers = "; a tier ends where an item differs from its first" if has_tiers else ""
         told = [
-            f"All ranges of places hold at once with probability {self.level:.0%}; "
-            "a tier ends where an item differs from its first.",
+            f"All ranges of places hold at once with probability {self.level:.0%}{tiers}.",
             DRAWN_FROM[self.prior],
         ]
         return ["\n".join(wrapped(text, LINE_WIDTH)) for text in told]
@@ -156,12 +160,12 @@ class Leaderboard(Shown):
         return frame.set_axis(pd.Index([escaped(label) for label in frame.index], name="item"), axis=0)
 
 
-def _chance(value: float) -> str:
+def chance(value: float) -> str:
     """A probability that is not said to be certain.
 
     Examples
     --------
-    >>> _chance(0.123), _chance(1.0), _chance(0.0)
+    >>> chance(0.123), chance(1.0), chance(0.0)
     ('0.12', '>.99', '<.01')
     """
     return ">.99" if value > 0.995 else "<.01" if value < 0.005 else f"{value:.2f}"

@@ -17,6 +17,7 @@ from ..fitted import Fit
 from ..inference.estimates import estimates, leverage
 from ..inference.population import population_table
 from ..looks import Summary
+from ..mixed import MixedFit
 from ..population import PopulationFit
 
 # Characters of a column, and of one in a table that would not fit a terminal otherwise.
@@ -133,6 +134,24 @@ def _population(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     return [_table(list(table.index), rows, header, name, max_rows)]
 
 
+def _traits(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
+    """Coefficients of traits of items and of judges, and the spread of random effects."""
+    tables = []
+    titles = {"beta": "traits of items (scores are linear in them)", "B": "traits of judges (what they add to scores)"}
+    for kind in fit.layout.structure.own_kinds:
+        where = fit.layout.slices[kind]
+        labels = [name[len(kind) + 1 : -1] for name in fit.layout.blocks[kind]]
+        shown = where.start + shown_rows(len(labels), max_rows)
+        rows = _rows(fit.params[shown], fit.errors(shown), alpha, 0.0)
+        tables.append(_table(labels, rows, _tested(alpha), titles[kind], max_rows))
+    if isinstance(fit, MixedFit):
+        table = fit.spread(alpha)
+        rows = [[words.number(value) for value in row] for row in table.to_numpy()]
+        header = ["coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
+        tables.append(_table(list(table.index), rows, header, "random effects (intervals on the log scale)", max_rows))
+    return tables
+
+
 def _sensitivities(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     if not fit.layout.structure.has_sensitivities:
         return []
@@ -188,7 +207,8 @@ def _places(fit: Fit, order: np.ndarray, scores: np.ndarray) -> list[str]:
 
 def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     structure = fit.layout.structure
-    if isinstance(fit, PopulationFit):
+    if isinstance(fit, PopulationFit) or structure.own_kinds:
+        # Judges differ by their traits alone, which have a table.
         return []
     if not structure.rank and (structure.has_sensitivities or not structure.judges_differ):
         return []
@@ -204,6 +224,7 @@ def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
 BLOCKS: list[Callable[[Fit, float, int], list[SimpleTable]]] = [
     _terms,
     _population,
+    _traits,
     _sensitivities,
     _consensus,
     _disagreement,
@@ -229,7 +250,8 @@ def shown_rows(n: int, max_rows: int) -> np.ndarray:
 def _table(labels: list[str], rows: list[list[str]], header: list[str], name: str, max_rows: int) -> SimpleTable:
     """A table under all its labels, of which only some rows are shown."""
     labels, hidden, look = words.shortened_apart(labels), len(labels) - len(rows), fmt_params
-    if max(map(len, labels)) + WIDE * len(header) > words.LINE_WIDTH:
+    # Of every six columns the ends of intervals are wider by one.
+    if max(map(len, labels)) + WIDE * len(header) + sum(i % 6 > 3 for i in range(len(header))) > words.LINE_WIDTH:
         labels, look = words.shortened_apart(labels, max(words.LINE_WIDTH - NARROW * len(header), 12)), NARROW_LOOK
     if hidden:
         labels, first = [labels[i] for i in shown_rows(len(labels), max_rows)], (max_rows + 1) // 2
@@ -249,7 +271,7 @@ def _constraints(fit: Fit) -> str:
         text = "Identified by sum(mu) = 0 and a mean sensitivity of one"
         return text + ("; V is orthogonal to mu, its columns have length sqrt(n_items)." if fit.layout.rank else ".")
     if not fit.layout.structure.has_sensitivities:
-        return "Identified by scores that sum to zero over items."
+        return f"Identified by scores that sum to zero over {fit.layout.structure.zero_over}."
     text = "Identified by sum(mu) = 0 and mean(gamma) = 1"
     if fit.layout.rank:
         text += "; U sums to zero over judges, V over items, V is orthogonal to mu"

@@ -377,4 +377,9 @@ def _low_rank_starts(
 
 
 # How each kind of structure begins.
-STARTS = {"pooled": _pooled_starts, "unrestricted": _judgewise_starts, "low rank": _low_rank_starts}
+STARTS = {
+    "pooled": _pooled_starts,
+    "unrestricted": _judgewise_starts,
+    "spanned": _judgewise_starts,
+    "low rank": _low_rank_starts,
+}

@@ -12,9 +12,11 @@ import hjastats as hja
 from hjastats import __version__
 from hjastats.cli import main, options
 from hjastats.cli.main import THREADS
+from hjastats.show.leaderboard import chance
+from hjastats.words import no_wider
+from tests.panels import graded_panel
 
-# Of sentences; tables fit 80.
-WIDTH = 100
+WIDTH = 80
 
 
 def test_demo_prints_comparison_and_summary(capsys):
@@ -46,7 +48,8 @@ def test_fit_chooses_the_rank_and_prints_what_the_package_computes(verdicts, cap
     assert "  model     HJA(1): BIC is lower by 71.55 than for HJA(2)" in text
     assert max(map(len, text.splitlines())) <= WIDTH
     result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-    summary = [line for line in str(result.summary()).splitlines() if "Time:" not in line]
+    with no_wider(WIDTH):
+        summary = [line for line in str(result.summary()).splitlines() if "Time:" not in line]
     assert all(line in text for line in summary)
     ranking = next(line for line in text.splitlines() if line.startswith("model-I"))
     assert ranking.split()[1:] == ["1", "1.38", "0.10", "1", "a"]
@@ -234,7 +237,7 @@ def test_data_without_any_disagreement_are_fitted_and_compared_without_it(tmp_pa
         (["fit", "VERDICTS", "--model", "btl", "--rank", "3"], "--rank 3 has no effect with --model btl"),
         (
             ["fit", "VERDICTS", "--tie", "judge"],
-            "--tie judge has no effect unless ties are an outcome: use --ties davidson",
+            "--tie judge has no effect: no verdict is a tie or one of several grades. Leave it out.",
         ),
         (["fit", "VERDICTS", "--model", "ja", "--criterion", "aic"], "--criterion aic has no effect"),
         (["fit", "VERDICTS", "--robust", "--cluster", "judge"], "--cluster judge has no effect with --robust"),
@@ -293,6 +296,34 @@ def test_compare_says_how_ties_count(verdicts, capsys):
     assert "ties      half: half a win for each" in capsys.readouterr().out
     assert main(["compare", verdicts, "--ties", "davidson"]) == 0
     assert "ties      davidson: asked for" in capsys.readouterr().out
+
+
+def test_compare_takes_grades_as_fit_does_and_names_what_models_differ_in(tmp_path, capsys):
+    data = graded_panel()
+    path = str(tmp_path / "grades.csv")
+    data.to_frame().to_csv(path, index=False)
+    assert main(["compare", path, "--codes", "unit"]) == 0
+    out = capsys.readouterr().out
+    assert "ties      ordinal: 7 grades" in out
+    assert "davidson" not in out
+    assert "All with common thresholds" in out
+    best = hja.JAModel.from_comparisons(data, position="judge", ties="ordinal").fit()
+    (row,) = [line for line in out.splitlines() if line.startswith("JA + position ")]
+    assert f"{best.bic:.1f}" in row
+    assert max(map(len, out.split("Chosen")[1].splitlines())) <= 80
+
+
+def test_what_a_warning_of_grades_advises_is_an_option_that_works(tmp_path, capsys):
+    path = str(tmp_path / "grades.csv")
+    graded_panel().to_frame().to_csv(path, index=False)
+    assert main(["fit", path, "--codes", "unit"]) == 0
+    assert "Fit tie='judge'." in " ".join(capsys.readouterr().out.split())
+    assert main(["fit", path, "--codes", "unit", "--tie", "judge"]) == 0
+    out = capsys.readouterr().out
+    assert "ties      ordinal: asked for, tie judge" in out
+    assert "Fit tie='judge'" not in " ".join(out.split())
+    tables = out.split("Ranking")[1].split("Warnings")[0]
+    assert max(map(len, tables.splitlines()[1:])) <= 80
 
 
 def test_simulate_pipes_into_fit():
@@ -449,7 +480,7 @@ def test_plan_says_what_to_ask_next_for_a_budget(verdicts, tmp_path, capsys):
     assert "Not enough to tell mu[model-B] - mu[model-F] from 0" in text
     assert max(map(len, text.splitlines())) <= WIDTH
     table = pd.read_csv(path)
-    assert table["cost"].iloc[-1] <= 50
+    assert table["cost_so_far"].iloc[-1] <= 50
     assert {"judge", "first", "second", "std_err", "batch"} <= set(table)
 
 
@@ -512,3 +543,83 @@ def test_a_command_has_one_thread_for_matrices_and_leaves_the_process_as_it_was(
     assert during == [{1}, before]
     assert threads() == before
     capsys.readouterr()
+
+
+def test_several_files_are_one_table_as_a_shell_hands_them_over(verdicts, tmp_path, capsys):
+    table = pd.read_csv(verdicts)
+    parts = [str(tmp_path / f"part{k}.csv") for k in range(3)]
+    for k, part in enumerate(parts):
+        table.iloc[k::3].to_csv(part, index=False)
+    assert main(["compare", verdicts]) == main(["compare", *parts]) == 0
+    text = capsys.readouterr().out
+    assert text.count("3,200 comparisons") == 2
+    assert main(["fit", *parts, "-"]) == 2
+    assert "standard input, -, is read alone" in capsys.readouterr().err
+
+
+def test_a_fit_says_how_likely_the_first_is_best_and_which_commands_tell_more(verdicts, capsys):
+    assert main(["fit", verdicts, "--model", "btl"]) == 0
+    lines = capsys.readouterr().out
+    best = hja.fit(verdicts, model="btl").places().best
+    assert f"P(best) of {best.index[0]!r}: {chance(best.iloc[0])}. " in lines
+    for command in ("leaderboard", "plan"):
+        assert f"hjastats {command}" in " ".join(lines.split())
+        assert main([command, verdicts, "--model", "btl"]) == 0
+
+
+def test_a_plan_counts_looks_as_it_says(verdicts, capsys):
+    assert main(["plan", verdicts, "--model", "btl"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "That is enough. Who wants to be surer still: What to ask next" in text
+    [advice] = re.findall(r"--looks \d+", text)
+    assert main(["plan", verdicts, "--model", "btl", *advice.split()]) == 0
+    assert "Each of 2 looks is held to" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_leaderboard_keeps_its_tiers_at_80_columns_and_explains_none_that_it_does_not_show(tmp_path, capsys):
+    names = [f"a-model-with-a-long-name-{name}" for name in "abcdefgh"]
+    data = hja.datasets.load_panel().to_frame()
+    data = data.replace(dict(zip(sorted(set(data["first"])), [*names, "i", "j"], strict=True)))
+    data.to_csv(tmp_path / "v.csv", index=False)
+    assert main(["leaderboard", str(tmp_path / "v.csv"), "--codes", "unit", "--model", "btl", "--no-weight"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert "P(top 3) tier" in text
+    assert "No room for: n, place, win rate." in text
+    assert "a tier ends where" in text
+    (tmp_path / "v.csv").write_text(
+        (tmp_path / "v.csv").read_text().replace("a-long-name", "a-name-that-is-longer-still")
+    )
+    assert main(["leaderboard", str(tmp_path / "v.csv"), "--codes", "unit", "--model", "btl", "--no-weight"]) == 0
+    text = capsys.readouterr().out
+    assert "No room for: n, place, win rate, tier." in text
+    assert "a tier ends where" not in text
+
+
+def test_labels_that_look_alike_are_told_apart_in_every_table(tmp_path, capsys):
+    names = ["GPT-4o", "GPT-4o ", "Claude 3", "Claude\u00a03", "Claude  3"]
+    rng = np.random.default_rng(0)
+    pairs = [rng.permutation([rng.integers(2), rng.integers(2, 5)]) for _ in range(300)]
+    table = pd.DataFrame([[names[i], names[j]] for i, j in pairs], columns=["winner", "loser"])
+    path = str(tmp_path / "v.csv")
+    table.to_csv(path, index=False)
+    for command in ("fit", "leaderboard", "plan"):
+        assert main([command, path, "--single-judge", "me", "--model", "btl"]) == 0
+        said = capsys.readouterr()
+        if command != "plan":
+            exact = ("'GPT-4o'", "'GPT-4o '", "'Claude 3'", r"'Claude\xa03'", "'Claude  3'")
+            assert all(f"\n{text} " in said.out for text in exact)
+        assert "look alike" in said.err
+    assert main(["fit", path, "--single-judge", "me", "--model", "btl", "--clean"]) == 0
+    assert "'GPT-4o '" not in capsys.readouterr().out
+
+
+def test_what_is_said_on_a_terminal_is_folded_to_its_width_and_is_one_line_elsewhere(verdicts, monkeypatch, capsys):
+    assert main(["fit", verdicts, "--judge", "nobody"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert main(["fit", verdicts, "--judge", "nobody"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 60

@@ -72,7 +72,7 @@ def test_what_a_message_advises_can_be_typed_and_reads_the_file(tmp_path, capsys
     path = str(tmp_path / "verdicts.csv")
     write(path)
     message = refused(capsys, path, *arguments)
-    advised = re.findall(r"--[a-z-]+[ =](?:'[^ ]*'|[\w-]+)", message)
+    advised = re.findall(r"--[a-z-]+[ =](?:'[^ ]*'|[\w=-]+)", message)
     chosen = [text for text in advised if "=first" in text or "=second" in text] or advised
     option = next(text for text in chosen if text != "--judge column").replace("first|second|tie", "first")
     assert main(["fit", path, *shlex.split(option), *more, "--model", "btl", "--ridge", "1"]) == 0

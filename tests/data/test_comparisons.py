@@ -164,7 +164,8 @@ def test_counts_are_sums_of_weights(rows):
         count = sum(weight for _, weight in own)
         assert share.loc[judge, "comparisons"] == count
         assert share.loc[judge, "ties"] == sum(weight for outcome, weight in own if outcome == 0.5)
-        assert share.loc[judge, "first_share"] == sum(outcome * weight for outcome, weight in own) / count
+        first = sum(weight * (1 if outcome > 0.5 else 0.5 if outcome == 0.5 else 0) for outcome, weight in own)
+        assert share.loc[judge, "first_share"] == first / count
 
 
 @given(ROWS, st.randoms(use_true_random=False))
@@ -256,18 +257,18 @@ def test_the_printed_form_tells_sizes_ties_and_shares():
         "  judges      'j', 'k'",
         "  items       'a', 'b', 'c'",
         "  per judge   1 to 1 comparisons (median 1)",
-        "  first item  preferred in 75.0% of the comparisons",
+        "  first item  preferred in 100.0% of the decided comparisons",
     ]
 
 
 def test_the_printed_form_tells_further_columns_soft_preferences_and_dropped_verdicts():
     dropped = pd.DataFrame({"judge": list("abcd"), "label": ["error", "unknown"] * 2, "count": [1, 4, 3, 2]})
-    data = small(outcome=[0.7, 1], judge=["j", "j"], columns=pd.DataFrame({"prompt": [1, 2]}), dropped=dropped)
+    data = small(outcome=[0.77, 1], judge=["j", "j"], columns=pd.DataFrame({"prompt": [1, 2]}), dropped=dropped)
     lines = repr(data).splitlines()
     assert lines[0] == "Comparisons: 2 comparisons of 3 items by 1 judge (no ties, 1 soft preferences)"
     assert lines[-2:] == [
         "  columns     'prompt'",
-        "  dropped     10 verdicts labelled 'error', 'unknown': 'b' 4, 'c' 3, 'd' 2 and 1 more judges",
+        "  dropped     10 verdicts labelled 'error', 'unknown': 'b' 4, 'c' 3, 'd' 2 and 1 more judge",
     ]
 
 

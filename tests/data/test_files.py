@@ -174,3 +174,27 @@ def test_standard_input_is_read_as_bytes_whatever_the_locale():
     run = subprocess.run(command, input=CSV.encode("cp1252"), capture_output=True, env=environment, check=False)
     assert run.returncode == 2
     assert b"is not UTF-8 text" in run.stderr
+
+
+def test_a_workbook_of_several_sheets_says_so_and_reads_the_one_that_is_named(tmp_path):
+    path = tmp_path / "panel.xlsx"
+    table = pd.DataFrame({"judge": ["j"] * 2, "left": ["x", "y"], "right": ["y", "z"], "winner": ["left", "right"]})
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame({"Read me": ["verdicts of the panel"]}).to_excel(book, sheet_name="Read me", index=False)
+        table.to_excel(book, sheet_name="Verdicts", index=False, startrow=2)
+    with pytest.raises(ComparisonError, match="'Read me' is the first of 2 sheets, 'Read me', 'Verdicts'") as caught:
+        read_comparisons(path)
+    [sheet] = [hint.value for hint in caught.value.hints if hint.name == "sheet"]
+    data = read_comparisons(path, sheet=sheet)
+    assert data.outcome.tolist() == [1, 0]
+    assert read_comparisons(path.read_bytes(), sheet=sheet).n_rows == 2
+    with pytest.raises(
+        ComparisonError, match="sheet='Other' is not in the workbook: its sheets are 'Read me', 'Verdicts'"
+    ):
+        read_comparisons(path, sheet="Other")
+    with pytest.raises(ComparisonError, match="sheet must be the name of a sheet"):
+        read_comparisons(path, sheet=1)
+    with pd.ExcelWriter(path) as book:
+        table.to_excel(book, sheet_name="Verdicts", index=False)
+        table.to_excel(book, sheet_name="More", index=False)
+    assert read_comparisons(path).made_of == "'Verdicts', the first of 2 sheets"

@@ -602,3 +602,158 @@ def test_bytes_are_text():
     assert (data.judges, data.items, data.outcome.tolist()) == (("j",), ("gpt-4", "x"), [1.0, 0.0])
     with pytest.raises(ComparisonError, match="must be valid text"):
         read_comparisons(table | {"left": [b"\xff", b"\xff"]})
+
+
+# What files have that nobody thought of
+
+
+def given(error, **others):
+    """The arguments that a message names, but those it leaves to the reader."""
+    named = {hint.name: hint.value for hint in error.hints if hint.name not in ("first_wins", "second_wins")}
+    return {name: value for name, value in named.items() if value not in (None, "column")} | others
+
+
+ANSWERS = pd.DataFrame(
+    {
+        "annotator": ["ann", "ann", "bob", "bob"],
+        "response_1": ['Sure, here is "it",\nin two lines.'] * 4,
+        "response_2": ["I would say: 42."] * 4,
+        "response_1_model": ["gpt", "llama", "gpt", "claude"],
+        "response_2_model": ["llama", "claude", "claude", "gpt"],
+        "preferred": ["1", "2", "tie", "1"],
+    }
+)
+
+
+def test_a_message_names_the_columns_of_models_and_not_those_of_their_answers_and_leads_to_a_ranking():
+    named = given(asked(ANSWERS))
+    assert named == {"first": "response_1_model", "second": "response_2_model", "outcome": "preferred"}
+    codes = given(asked(ANSWERS, **named))
+    assert codes == {"codes": {"1": "first", "2": "second"}}
+    data = read_comparisons(ANSWERS, **named, **codes)
+    assert rows(data)[:3] == [["ann", "gpt", "llama", 1], ["ann", "llama", "claude", 0], ["bob", "gpt", "claude", 0.5]]
+
+
+def test_answers_are_no_items_and_the_message_names_the_columns_of_their_models():
+    error = asked(
+        ANSWERS, first="response_1", second="response_2", outcome="preferred", codes={"1": "first", "2": "second"}
+    )
+    assert "hold answers" in str(error)
+    assert given(error) == {"first": "response_1_model", "second": "response_2_model"}
+    only = ANSWERS.drop(columns=["response_1_model", "response_2_model"])
+    assert "first" not in given(asked(only))
+
+
+@pytest.mark.parametrize(
+    "pair", [("Model A", "Model B"), ("modelA", "modelB"), ("MODEL-A", "MODEL-B"), ("Model.A", "model_B")]
+)
+def test_columns_are_found_whatever_stands_between_the_words_of_their_names(pair):
+    table = pd.DataFrame({"Judge Name": ["j"] * 2, pair[0]: ["x", "y"], pair[1]: ["y", "z"], "Winner ": ["A", "B"]})
+    data = read_comparisons(table.assign(**{"Prompt ID": [1, 1]}))
+    assert data.outcome.tolist() == [1, 0]
+    assert Clusters.of_prompts(data).name == "Prompt ID"
+
+
+def test_a_column_for_each_judge_is_seen_where_the_items_are_named():
+    wide = pd.DataFrame(
+        {"Nr": [1, 2], "One": ["x", "y"], "Two": ["y", "z"], "gpt-4": ["A", "tie"], "Anna": ["b ", None]}
+    )
+    data = read_comparisons(wide, first="One", second="Two")
+    assert data.judges == ("Anna", "gpt-4")
+    assert rows(data) == [["gpt-4", "x", "y", 1], ["gpt-4", "y", "z", 0.5], ["Anna", "x", "y", 0]]
+
+
+EVERY_VERDICT = pd.DataFrame(
+    {
+        "model_a": list("xyxz"),
+        "model_b": list("yzzx"),
+        "judge": ["ann", "ann", "bob", "bob"],
+        "winner_model_a": [1, 0, 0, 0],
+        "winner_model_b": [0, 1, 0, 0],
+        "winner_tie": [0, 0, 1, 0],
+        "winner_tie (bothbad)": [0, 0, 0, 1],
+    }
+)
+
+
+def test_columns_of_zeros_and_ones_have_every_verdict_that_a_label_can_have():
+    assert read_comparisons(EVERY_VERDICT).outcome.tolist() == [1, 0, 0.5, 0.5]
+    data = read_comparisons(EVERY_VERDICT, both_bad="drop")
+    assert data.n_rows == 3
+    assert data.dropped.to_numpy().tolist() == [["bob", "tie (bothbad)", 1]]
+
+
+def test_rows_without_a_win_of_either_and_without_a_tie_are_counted():
+    data = read_comparisons(EVERY_VERDICT, first_wins="winner_model_a", second_wins="winner_model_b", tied="winner_tie")
+    assert (data.n_rows, data.n_empty) == (3, 1)
+    assert "1 row without a verdict" in str(data)
+    [told] = [finding.text for finding in hja.fit(data).findings if finding.topic == "dropped"]
+    assert "1 row without a verdict" in told
+
+
+def test_columns_that_stand_for_verdicts_are_not_taken_for_judges():
+    columns = [name for name in EVERY_VERDICT if name.startswith("winner_")]
+    table = EVERY_VERDICT.rename(columns=lambda name: name.replace("winner_", "is_"))
+    error = asked(table, outcome=[name.replace("winner_", "is_") for name in columns])
+    named = {hint.name: hint.value for hint in error.hints if hint.name != "format"}
+    assert read_comparisons(table, **named).outcome.tolist() == [1, 0, 0.5]
+    assert {hint.name: hint.value for hint in asked(EVERY_VERDICT, outcome=columns).hints}["format"] == "one_hot"
+    assert read_comparisons(EVERY_VERDICT, format="one_hot").n_rows == 4
+
+
+def test_rankings_that_are_missing_or_of_one_item_are_counted_and_the_clusters_are_the_others():
+    table = {"annotator": ["ann", "bob", "bob", "ann", "ann"], "ranking": [["x", "y", "z"], None, [], ["x"], "z > y"]}
+    data = read_comparisons(table)
+    assert data.dropped.to_numpy().tolist() == [["ann", "a single item", 1], ["bob", "missing", 2]]
+    assert data.made_of == "2 rankings: pairs within each row"
+    assert data.columns["ranking"].nunique() == 2
+    alone = read_comparisons({"ranking": [["x", "y", "z"], None]}, single_judge="me")
+    assert alone.dropped["judge"].tolist() == ["me"]
+
+
+def test_a_ranking_with_an_item_twice_and_one_that_is_none_are_named_by_their_row():
+    table = {"annotator": ["ann"] * 3, "ranking": [["x", "y"], ["y", "x", "y"], ["x", "z"]]}
+    assert "1 ranking has an item at several places, first at row 2, counted from 1 ('y')" in str(asked(table))
+    table["ranking"][1] = 7
+    assert "got 7 at row 2, counted from 1" in str(asked(table))
+
+
+def test_a_best_that_is_the_worst_is_counted_and_says_nothing():
+    labels = {"item_1": ["x"] * 4, "item_2": ["y"] * 4, "item_3": ["z"] * 4}
+    table = {"worker": ["ann"] * 4, **labels, "best": ["x", "y", None, "z"], "worst": ["z", "y", "x", None]}
+    data = read_comparisons(table)
+    assert rows(data) == [["ann", a, b, 1] for a, b in ("xy", "xz", "yz")] + [["ann", a, "z", 0] for a in "xy"]
+    assert data.dropped.to_numpy().tolist() == [["ann", "best is worst", 1], ["ann", "missing", 1]]
+
+
+def test_ratings_given_twice_are_counted_and_those_that_differ_are_a_warning_that_can_be_followed():
+    table = pd.DataFrame(
+        {
+            "judge": ["ann"] * 5,
+            "prompt": ["p"] * 5,
+            "model": ["x", "y", "z", "x", "y"],
+            "score": [9, 9, 3, 9, 1],
+        }
+    )
+    data = read_comparisons(table)
+    assert "1 rating given again, the same, count once" in data.made_of
+    [doubt] = data.doubts
+    assert "1 item had several ratings within one 'judge' and 'prompt' that differ, such as 9 and 1 for 'y'" in doubt
+    assert "call the column that tells them apart 'run'" in doubt
+    apart = read_comparisons(table.assign(run=[1, 1, 1, 2, 2]))
+    assert not apart.doubts
+    assert apart.n_rows == 4
+
+
+def test_what_was_doubtful_when_reading_is_among_the_warnings_and_is_kept_in_files(tmp_path):
+    table = pd.DataFrame(
+        {"judge": "j", "left": ["gpt", "gpt ", "llama"] * 4, "right": ["llama", "claude", "claude"] * 4}
+    )
+    table["winner"] = ["left", "right", "left", "right", "left", "right"] * 2
+    with pytest.warns(hja.LabelWarning, match="look alike"):
+        data = read_comparisons(table)
+    result = hja.BTLModel.from_comparisons(data.pool_rare_judges(1)).fit()
+    assert any("'gpt' (4) and 'gpt ' (4)" in text for text in result.findings.warnings)
+    result.to_json(tmp_path / "fit.json")
+    assert hja.load_results(tmp_path / "fit.json").model.comparisons.doubts == data.doubts
+    assert read_comparisons(table, clean=True).doubts == read_comparisons(table, clean=False).doubts == ()

@@ -132,7 +132,7 @@ def test_rows_of_weight_zero_are_left_out_and_counted():
     frame = SHARES.assign(weight=[90, 40, 0, 0], outcome=[0.6, 0.5, np.nan, np.nan])
     data = read_comparisons(frame, codes="unit", counts=True)
     assert (data.judges, data.n_comparisons, len(data.dropped)) == (("j",), 130, 0)
-    assert "left out    2 rows of weight 0" in repr(data)
+    assert "left out    2 rows without a verdict" in repr(data)
     model = hja.BTLModel(frame["outcome"], weights=frame["weight"], counts=True, **fields(frame))
     assert (model.comparisons.n_empty, model.nobs) == (2, 130)
     assert Comparisons.from_arrays("j", ["a", "b", "c"], ["b", "c", "a"], [1, 0, 1], [2, 0, 1]).weight.tolist() == [

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 import hjastats as hja
+from benchmarks.claims import alarms
 from hjastats.diagnostics.cards import judge_sentence, nearest_judges
 from hjastats.diagnostics.consistency import cycle_rates, mean_squares
 from hjastats.errors import ContrastError
@@ -75,7 +76,7 @@ def test_what_is_not_there_is_empty_in_the_table_and_words_on_the_card(panel_wit
     assert "all judges rank alike in this model" in text
     common = hja.JAModel.from_comparisons(panel_with_everything, position="common").fit()
     np.testing.assert_array_equal(common.judges.cards()["position"], common.position["estimate"].iloc[0])
-    assert "for all judges" in repr(common.judges.card("judge-1"))
+    assert "for all, first in" in repr(common.judges.card("judge-1"))
 
 
 def test_withheld_estimates_read_as_words():
@@ -128,7 +129,19 @@ FACTS = {
     "rho": 0.5,
     "p_average": 0.001,
 } | dict.fromkeys(
-    ["p_against", "p_first", "p_position", "p_flips", "p_cycles", "p_calm", "p_erratic", "p_impossible", "p_taste"], 1.0
+    [
+        "p_against",
+        "p_first",
+        "p_position",
+        "p_ties",
+        "p_flips",
+        "p_cycles",
+        "p_calm",
+        "p_erratic",
+        "p_impossible",
+        "p_taste",
+    ],
+    1.0,
 )
 
 
@@ -184,7 +197,7 @@ def test_sensitivity_in_words(changes, expected):
             {"position_kind": "", "first_share": 0.99, "p_first": 0.01},
             "picks the first answer in 99.0% of its decided verdicts, which this model takes for taste",
         ),
-        ({"tie_rate": 0.4}, "ties often (40%)"),
+        ({"tie_rate": 0.4, "p_ties": 0.01}, "ties often (40%)"),
         ({"dropped_rate": 0.5}, "50% of its verdicts were unusable"),
         ({"flip_rate": 0.3, "p_flips": 0.01}, "follows the position in 30% of swapped pairs"),
         ({"cycle_rate": 0.2, "p_cycles": 0.01}, "contradicts itself in 20% of triples"),
@@ -238,3 +251,25 @@ def test_the_judge_that_always_picks_the_first_item_is_told_apart_on_real_data(s
     np.testing.assert_allclose(
         step.table.loc[order, "rms_change"], refit.table.loc[order, "rms_change"], rtol=0.1
     )  # Ten judges: see ONE_IN_TWELVE of the tests of influence.
+
+
+def test_ties_are_often_only_beside_those_of_the_others():
+    """A user of an arena who ties in 21% of its verdicts, where all others do, too."""
+    rng = np.random.default_rng(0)
+    data = alarms.panel(rng, alarms.consensus(rng, 5, 6), 400)
+    alike = data.with_outcome(np.where(rng.random(data.n_rows) < 0.25, 0.5, data.outcome))
+    own = data.with_outcome(np.where(rng.random(data.n_rows) < 0.1 + 0.3 * (data.judge_index == 2), 0.5, data.outcome))
+    sentences = hja.JAModel.from_comparisons(alike).fit().judges.cards()["sentence"]
+    assert not sentences.str.contains("ties often").any()
+    sentences = hja.JAModel.from_comparisons(own).fit().judges.cards()["sentence"]
+    assert sentences.index[sentences.str.contains("ties often")].tolist() == ["j2"]
+    alone = hja.BTLModel.from_comparisons(alike.without_judges(["j1", "j2", "j3", "j4"])).fit()
+    assert "ties often" in alone.judges.card("j0").sentence
+
+
+def test_no_line_of_a_card_is_cut(tied_panel):
+    for position in ("common", "judge"):
+        result = hja.JAModel.from_comparisons(tied_panel, position=position).fit()
+        text = str(result.judges.card(tied_panel.judges[0]))
+        assert "…" not in text
+        assert "of decided verdicts" in text

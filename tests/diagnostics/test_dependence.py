@@ -155,3 +155,54 @@ def test_errors_that_clusters_make_smaller_are_not_said_to_be_larger(panel):
     text = finding(result, "prompts").text
     assert re.search(r"over those of the model: mu 0\.\d times \(median 0\.\d\)\.", text)
     assert "larger than" not in text
+
+
+# Rankings within prompts
+
+
+def rankings(n_prompts, n=240):
+    """So many rankings of four items of six by three judges, on so many prompts."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for k in range(n):
+        items = rng.choice(6, 4, replace=False)
+        judge = rng.integers(3)
+        order = items[np.argsort(-((1.5, 0.8, 0.1)[judge] * items + rng.gumbel(size=4)))]
+        rows.append({"judge": f"j{judge}", "prompt_id": k % n_prompts, "ranking": [f"i{i}" for i in order]})
+    return hja.read_comparisons(pd.DataFrame(rows))
+
+
+def test_prompts_that_contain_rankings_are_what_hangs_together():
+    data = rankings(40)
+    assert data.cluster == "ranking"
+    clusters = Clusters.of_prompts(data)
+    assert (clusters.name, clusters.n, clusters.noun) == ("prompt_id", 40, "prompts")
+    result = hja.fit(data)
+    assert result.cov_kwds["groups"] == "prompt_id"
+    assert result.choices.loc["errors", "reason"].startswith("by 'prompt_id': 40 prompts")
+    assert result.choices.loc["confirmed", "reason"].startswith("40 prompts held out")
+    assert "'prompt_id' (40 prompts)" in finding(result, "prompts").text
+
+
+@pytest.mark.parametrize("n_prompts", [240, 300])
+def test_rankings_on_a_prompt_each_are_called_rankings(n_prompts):
+    result = hja.fit(rankings(n_prompts))
+    assert result.choices.loc["errors", "reason"].startswith("by 'ranking': 240 rankings")
+    assert result.choices.loc["confirmed", "reason"].startswith("240 rankings held out")
+    assert "'ranking' (240 rankings)" in finding(result, "prompts").text
+
+
+def test_rankings_on_too_few_prompts_are_clustered_by_ranking_with_a_word():
+    result = hja.fit(rankings(8))
+    assert result.cov_kwds["groups"] == "ranking"
+    reason = result.choices.loc["errors", "reason"]
+    assert reason.startswith("by 'ranking': 240 rankings")
+    assert reason.endswith("; 8 prompts are too few to cluster by")
+
+
+def test_prompts_that_cut_through_what_was_judged_together_do_not_replace_it():
+    data = rankings(40)
+    torn = replace(data, columns=data.columns.assign(prompt_id=np.arange(data.n_rows) % 7))
+    assert Clusters.of_prompts(torn).name == "ranking"
+    missing = replace(data, columns=data.columns.assign(prompt_id=data.columns["prompt_id"].replace(3, np.nan)))
+    assert Clusters.of_prompts(missing).name == "ranking"

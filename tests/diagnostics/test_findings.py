@@ -11,7 +11,7 @@ from benchmarks.claims.alarms import consensus, panel
 from hjastats.diagnostics import findings
 from hjastats.diagnostics.scales import own_parameters_test
 from hjastats.simulation import near_balanced_design, simulate_comparisons
-from tests.panels import finding, mild_scores
+from tests.panels import finding, graded_panel, mild_scores
 
 
 @pytest.mark.slow
@@ -319,3 +319,32 @@ def test_judges_without_parameters_need_not_link_all_items(panel):
     assert found.text == "1 of 9 judges link all items only together with others, as the model takes them."
     leaning = hja.BTLModel.from_comparisons(data, position="judge").fit_regularized(1.0, terms=True)
     assert finding(leaning, "connectivity").is_warning
+
+
+# Judges that hardly follow the others
+
+
+def test_a_judge_that_follows_far_less_than_the_others_is_a_warning_with_its_name():
+    """As one annotator of AlpacaEval among three: its sensitivity is above zero, beyond doubt, and tells next to nothing."""
+    rng = np.random.default_rng(1)
+    data = panel(rng, np.outer([1.3, 1.1, 0.25, 1.2], np.linspace(-1.5, 1.5, 6)), 400)
+    result = hja.JAModel.from_comparisons(data).fit()
+    found = finding(result, "sensitivity")
+    assert (result.sensitivity["ci_lower"] > 0).all()
+    assert found.is_warning
+    weak, median = result.sensitivity["estimate"]["j2"], result.sensitivity["estimate"].drop("j2").median()
+    assert found.text == (
+        f"Judges that follow the consensus far less than others, whose gamma is {median:.2f} in the median: 'j2' ({weak:.2f})."
+    )
+    assert "All judges follow" in finding(hja.fit(data.without_judges("j2"), model="ja"), "sensitivity").text
+
+
+def test_beside_a_ridge_the_front_door_and_the_findings_do_not_contradict_each_other():
+    data = graded_panel()
+    three = data.with_outcome(0.5 + 0.5 * np.sign(data.outcome - 0.5))
+    result = hja.fit(three)
+    assert result.fit.penalty is not None
+    assert result.choices.loc["errors", "chosen"] == "nonrobust"
+    found = finding(result, "ties")
+    assert not found.is_warning
+    assert "too small where verdicts are all one way" in found.text

@@ -9,9 +9,9 @@ import pytest
 import hjastats as hja
 from benchmarks.claims.alarms import consensus, panel
 from hjastats.diagnostics.adjusted import holm
-from hjastats.diagnostics.order import flip_p_values, order_evidence
+from hjastats.diagnostics.order import decided_shares, flip_p_values, order_evidence
 from hjastats.inference.score_tests import order_within_judges
-from tests.panels import finding, small_panel
+from tests.panels import finding, graded_panel, small_panel
 
 
 def topics(result):
@@ -225,3 +225,39 @@ def test_pairs_of_one_ranking_hang_together_in_the_test_of_positions():
         p_values.append(order_evidence(result.fit, result.model.observations).test.p_value)
     # 1 of 20 on average; 5 or more with probability 0.003.
     assert np.sum(np.array(p_values) < 0.05) < 5
+
+
+# Verdicts with a strength
+
+
+def test_how_often_the_first_is_preferred_does_not_depend_on_how_strongly():
+    data = graded_panel()
+    result = hja.JAModel.from_comparisons(data, ties="ordinal", position="judge").fit()
+    three = data.with_outcome(0.5 + 0.5 * np.sign(data.outcome - 0.5))
+    pd.testing.assert_frame_equal(data.first_share(), three.first_share())
+    pd.testing.assert_frame_equal(decided_shares(data), decided_shares(three))
+    assert data.first_share().loc["lazy", "first_share"] == result.judges.cards().loc["lazy", "first_share"] == 1.0
+    assert "first in 100.0% of decided verdicts" in str(result.judges.card("lazy"))
+    found = finding(result, "first share")
+    assert found.is_warning
+    assert "'lazy' picks the first item in 100.0% of its comparisons" in found.text
+    share = np.mean(data.outcome[data.outcome != 0.5] > 0.5)
+    assert f"preferred in {share:.1%} of the decided comparisons" in repr(data)
+    n_ties = np.sum(data.outcome == 0.5)
+    assert repr(data).startswith(f"Comparisons: 1,200 comparisons of 6 items by 4 judges ({n_ties} ties, 7 grades)")
+
+
+def test_swaps_say_of_how_many_their_share_is():
+    """A follower of positions and many ties: the share is of pairs with a winner in both orders."""
+    rng = np.random.default_rng(0)
+    data = panel(rng, consensus(rng, 4, 6), 300, position=np.array([1.5, 0, 0, 0]), tie=0.5, swaps=True)
+    result, table = hja.JAModel.from_comparisons(data).fit(), hja.swap_report(data)
+    total = table.sum()
+    decided = total["consistent"] + total["first"] + total["second"]
+    assert total["tied"] > 100
+    text = finding(result, "swaps").text
+    share = (total["first"] + total["second"]) / decided
+    assert text.startswith(
+        f"Of {total['swapped']:.0f} pairs judged in both orders, {decided:.0f} were decided in both, and of these {share:.0%} got"
+    )
+    assert "of those decided in both orders" in str(result.judges.card("j0"))

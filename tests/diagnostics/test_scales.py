@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logsumexp
-from scipy.stats import binom
+from scipy.stats import binom, chi2
 
 import hjastats as hja
 from hjastats.diagnostics.scales import scale_tests
@@ -30,6 +30,16 @@ def drawn(seed, n=1500, side=0.0, steep=1.0, apart=0.0):
     grade = (rng.random(n)[:, None] < above).sum(axis=1)
     names = [[f"{kind}{k}" for k in codes] for kind, codes in (("j", judge), ("i", first), ("i", second))]
     return hja.Comparisons.from_arrays(*names, grade / 4)
+
+
+def test_the_p_value_of_the_clearest_of_several_tests_says_what_it_is_adjusted_for():
+    result = fitted(drawn(3))
+    test = scale_tests(result.fit, result.model.observations)["judges"]
+    assert test.n_tests == 2
+    assert test.told == f"chi2({test.df}) = {test.statistic:.1f} in one of 2 tests, adjusted p = {test.p_value:.3g}"
+    assert test.p_value == pytest.approx(2 * chi2.sf(test.statistic, test.df))
+    alone = fitted(drawn(3, n=300).with_outcome(np.random.default_rng(0).choice([0.0, 0.5, 1.0], 300)), "davidson")
+    assert "adjusted" not in scale_tests(alone.fit, alone.model.observations)["judges"].told
 
 
 def fitted(data, ties="ordinal"):

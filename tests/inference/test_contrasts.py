@@ -477,6 +477,8 @@ def test_members_of_a_contrast_are_found_by_name_position_slice_and_list(result)
     assert [one.names[0] for one in found] == found.names
     assert "not testable to be zero" in repr(found)
     assert "not testable to be zero" not in repr(found[:3])
+    with pytest.raises(ContrastError, match=r"at, 'p_value': .*; .p_value, or summary_frame\(\), has that of all"):
+        found["p_value"]
     with pytest.raises(ContrastError, match="no contrast is called, or at, 'mu'"):
         found["mu"]
     with pytest.raises(ContrastError, match="or at, 4: there are 4"):

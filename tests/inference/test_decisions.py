@@ -181,7 +181,7 @@ def test_ties_are_told_where_they_are_modelled(tied_panel):
         [f"prob[{verdict}, {result.model.judges[0]}, {first}, {second}]" for verdict in found.ties]
     )
     np.testing.assert_allclose(list(found.ties.values()), expected.estimate)
-    assert "Ties are" in found.sentence
+    assert f"Of their comparisons the model expects {found.ties['tie']:.1%} to be ties" in found.sentence
     by_judge = hja.JAModel.from_comparisons(tied_panel, ties="davidson", tie="judge").fit()
     assert sum(by_judge.head_to_head(first, second).ties.values()) == pytest.approx(1.0)
 

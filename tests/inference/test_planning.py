@@ -12,6 +12,7 @@ from statsmodels.stats.power import NormalIndPower
 
 import hjastats as hja
 from hjastats.data.comparisons import Comparisons
+from hjastats.errors import Hint
 from hjastats.inference.allocation import Allocator, telling
 from hjastats.inference.foretelling import foretold
 from hjastats.inference.goals import read_goal
@@ -130,6 +131,10 @@ def test_where_prompts_limit_the_error_it_is_said_and_verdicts_on_them_do_not_he
     assert "on those there are" in plan.sample_size("top2").sentence
     asked = plan.next(20)
     assert asked.errors["after"].iloc[0] > 0.95 * asked.errors["now"].iloc[0]
+    # Counted on new prompts, and asked on them.
+    assert ", as new ones" in plan.sample_size("top2").sentence
+    assert asked.table["prompt"].tolist() == [f"new prompt {k}" for k in range(1, 21)]
+    assert asked.errors["after"].iloc[0] == pytest.approx(asked.table["std_err"].iloc[-1])
 
 
 # What to ask next
@@ -215,8 +220,59 @@ def test_positions_are_balanced_and_prompts_not_reused(panel):
 def test_where_a_judge_has_seen_all_prompts_new_ones_are_needed(panel):
     data = hja.read_comparisons(panel.to_frame().assign(prompt="only one"), codes="unit")
     asked = hja.JAModel.from_comparisons(data).fit().plan.next(5)
-    assert asked.table["prompt"].isna().all()
+    assert asked.table["prompt"].tolist() == [f"new prompt {k}" for k in range(1, 6)]
     assert "5 of them need new values of prompt" in repr(asked)
+
+
+def test_prompts_that_tell_nothing_of_their_own_are_asked_again_and_not_counted_as_new(panel):
+    data = hja.read_comparisons(panel.to_frame().assign(prompt=np.arange(3200) % 40), codes="unit")
+    plan = hja.BTLModel.from_comparisons(data).fit(cov_type="cluster", cov_kwds={"groups": "prompt"}).plan
+    assert "if those are asked that tell most." in plan.sample_size(("model-B", "model-F")).sentence
+    assert set(plan.next(20, ("model-B", "model-F")).table["prompt"]) <= set(range(40))
+
+
+def test_neither_votes_nor_rankings_are_proposed_as_prompts(panel):
+    votes = hja.read_comparisons(panel.to_frame().assign(question_id=np.arange(3200)), codes="unit")
+    assert "question_id" not in hja.BTLModel.from_comparisons(votes).fit().plan.next(3).table
+    rng = np.random.default_rng(0)
+    table = {
+        "annotator": rng.choice(["ann", "bob"], 90),
+        "ranking": [list(rng.permutation(list("abcd"))) for _ in range(90)],
+    }
+    ranked = hja.read_comparisons(table)
+    asked = hja.JAModel.from_comparisons(ranked).fit_regularized().plan.next(3)
+    assert list(asked.table.columns) == ["judge", "first", "second", "cost_so_far", "std_err"]
+    about = hja.read_comparisons({**table, "prompt": np.arange(90) % 30})
+    assert set(hja.JAModel.from_comparisons(about).fit_regularized().plan.next(3).table["prompt"]) <= set(range(30))
+
+
+def test_where_prompts_run_out_others_take_their_place_and_it_is_said(panel):
+    few = hja.read_comparisons(panel.to_frame().assign(prompt=np.arange(3200) % 12), codes="unit")
+    result = hja.JAModel.from_comparisons(few).fit()
+    asked = result.plan.next(60, CLOSE)
+    assert len(asked.table.groupby(["judge"])) > 1
+    assert "will have been asked on all 12 values of prompt" in asked.note
+    assert "will have been asked" not in result.plan.next(2, CLOSE).note
+
+
+def test_a_plan_fits_a_line_and_its_names_are_told_apart(panel):
+    labels = {name: f"a-very-long-name-of-a-model-from-a-family-{name}" for name in panel.items}
+    frame = panel.to_frame().replace({"first": labels, "second": labels}).assign(prompt="a prompt of many words " * 3)
+    asked = hja.JAModel.from_comparisons(hja.read_comparisons(frame, codes="unit")).fit().plan.next(5)
+    lines = repr(asked).splitlines()
+    assert max(map(len, lines[-6:])) <= 80
+    assert "cost_so_far" not in lines[-6]
+    dear = hja.BTLModel.from_comparisons(panel).fit().plan.next(9, cost=dict.fromkeys(panel.judges, 3.0))
+    assert repr(dear).splitlines()[-3].split()[-2] == "3"
+
+
+def test_a_pair_is_said_to_be_tested_alone_and_the_advice_on_looks_can_be_followed(btl):
+    found = btl.plan.stopping("top2")
+    assert "tested alone; places of a ranking hold for all items at once" in found.sentence
+    [hint] = [piece for piece in found.told if isinstance(piece, Hint)]
+    again = btl.plan.stopping("top2", **{hint.name: hint.value})
+    assert "Each of 2 looks is held to 5% / 2." in again.sentence
+    assert "tested alone" not in btl.plan.stopping("order all").sentence
 
 
 def test_prices_are_paid_from_the_budget_and_change_who_is_asked(panel):
@@ -225,7 +281,7 @@ def test_prices_are_paid_from_the_budget_and_change_who_is_asked(panel):
     free, paid = result.plan.next(50).table, result.plan.next(50, cost=dear).table
     assert (free["judge"] == "judge-1").all()
     assert "judge-1" not in set(paid["judge"])
-    assert paid["cost"].iloc[-1] == 50.0
+    assert paid["cost_so_far"].iloc[-1] == 50.0
 
 
 def test_judges_that_are_alike_take_turns_or_the_cheapest_is_asked(btl):

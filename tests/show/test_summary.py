@@ -55,3 +55,21 @@ def test_summaries_are_as_short_as_wanted(panel_fit, max_rows):
     names = [line.split()[0] for line in lines[start + 4 : start + 5 + max_rows]]
     first = (max_rows + 1) // 2
     assert names == [*best[:first], f"({10 - max_rows}", *best[10 - max_rows // 2 :]]
+
+
+@pytest.mark.parametrize("width", range(8, 18))
+def test_tables_are_no_wider_than_a_terminal(panel, width):
+    """Labels of every length around the one from which columns are narrow."""
+    frame = panel.to_frame()
+    frame["judge"], frame["first"], frame["second"] = (
+        frame[c].str.ljust(width, "-").str[-width:] for c in ("judge", "first", "second")
+    )
+    rows = {"judge": frame["judge"], "item_a": frame["first"], "item_b": frame["second"]}
+    for rank in (0, 2):
+        tables = (
+            hja.HJAModel(frame["outcome"], rank=rank, position="judge", **rows)
+            .fit(warn_convergence=False)
+            .summary()
+            .tables
+        )
+        assert max(len(line) for table in tables for line in str(table).splitlines()) <= 80

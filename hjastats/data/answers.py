@@ -1,0 +1,42 @@
+"""Whether what stands in a column are names of items, or whole answers, which nobody wants ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+from .. import limits
+
+# Words from which a text that hardly comes twice is a sentence.
+_SENTENCE = 4
+
+
+def hold_answers(pair: pd.DataFrame) -> bool:
+    r"""Whether texts are answers: long ones, or so many different sentences that comparisons cannot link them.
+
+    Examples
+    --------
+    >>> hold_answers(pd.DataFrame({"a": ["gpt-4", "claude"], "b": ["claude", "gpt-4"]}))
+    False
+    >>> hold_answers(pd.DataFrame({"a": ["Sure, here it is:\n1."], "b": ["No."]}))
+    True
+    """
+    some = pair.head(1000)
+    if any(is_answer(value) for name in some for value in some[name].dropna()):
+        return True
+    texts = pd.concat([some[name].dropna().astype(str) for name in some])
+    n_words = texts.str.count(r"\S+")
+    return texts.nunique() > len(some) + 1 and bool(n_words.median() >= _SENTENCE)
+
+
+def is_answer(value: object) -> bool:
+    """Whether a value is no name: a container, or a text that is long or has several lines."""
+    return isinstance(value, list | dict) or (
+        isinstance(value, str) and (len(value) > limits.LONGEST_NAME or "\n" in value.strip())
+    )
+
+
+def some_answer(labels: Iterable[str]) -> str | None:
+    """The first label that is an answer, None without one."""
+    return next((label for label in labels if is_answer(label)), None)

@@ -1,0 +1,373 @@
+"""Groups of verdicts at the front door: one model for all of them, chosen once, and a fit of each."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from .. import limits
+from ..data.comparisons import Comparisons
+from ..data.groups import Grouping, group_rows
+from ..errors import ComparisonError, InputError, OptionError
+from ..fitted import Fit
+from ..group_results import GroupBoards, Member, Working
+from ..inference.clusters import Clusters
+from ..inference.fluctuation import Fluctuation
+from ..inference.group_scores import Dispersion, Own, group_scores, held_scores, is_enough
+from ..model.structures import Sampled
+from ..model.terms import OPTIONS
+from ..models import BTLModel, HJAModel
+from ..results import HJAResults
+from ..words import quoted
+from .asked import AUTO, Asked, Chosen
+from .door import ENTER, fit
+from .reading import read
+from .search import RIDGE
+from .standard_errors import with_errors
+
+# Columns that say of the rows of a fit which group and which cluster they are in.
+_GROUP, _CLUSTER = "<group>", "<cluster>"
+_NO_MAXIMUM = "judges are as in all groups, since not all of their parameters have a finite estimate here"
+# Arguments of the front door; all others are about reading.
+_DOOR = frozenset(inspect.signature(fit).parameters) - {"source", "progress", "reading"} | set(OPTIONS)
+
+
+def by_group(
+    source: Any,
+    by: Any,
+    *,
+    breaks: Sequence[float] | None = None,
+    quantiles: int | None = None,
+    period: str | None = None,
+    labels: Sequence[str] | None = None,
+    model: str | None = "auto",
+    prompt: str | None = None,
+    n_jobs: int = 1,
+    seed: int = 0,
+    progress: bool = False,
+    **options: Any,
+) -> GroupBoards:
+    """Rankings of groups of verdicts (category, language, version, month, trait of judges), and whether they really differ.
+
+    One model is chosen for all verdicts, by the rules of :func:`fit` or as asked for, and fitted to every group. A group in which
+    it has no estimate is fitted more simply, and ``groups`` says how. See docs/groups.md.
+
+    Parameters
+    ----------
+    source : path, DataFrame, list of dicts, dict of columns or Comparisons
+        Whatever :func:`read_comparisons` reads.
+    by : str, sequence of str, mapping, or array_like
+        A column, or one of the metadata of judges or items; several, whose combinations are groups; a mapping from judges, items
+        or the labels of a column to groups; or a label for each row.
+    breaks : sequence of float, optional
+        Where a numeric column is cut: a group begins at each.
+    quantiles : int, optional
+        Number of equal parts into which it is cut.
+    period : {"day", "week", "month", "quarter", "year"}, optional
+        Into which times are cut.
+    labels : sequence of str, optional
+        Names of the groups that breaks make.
+    model : {"auto", "btl", "ja", "hja"}
+        Of all groups.
+    prompt : str, optional
+        Column of prompts, which rows have in common; by default as :func:`swap_report` finds it.
+    n_jobs : int
+        Parallel processes.
+    seed : int
+        Of folds, starts and the signs of clusters.
+    progress : bool
+        Show a bar for work beyond two seconds.
+    **options
+        Further arguments of :func:`fit`, and of reading.
+
+    Returns
+    -------
+    GroupBoards
+
+    Raises
+    ------
+    ComparisonError
+        For a column that does not exist, or groups that are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hjastats as hja
+    >>> data = hja.datasets.load_panel()
+    >>> found = hja.by_group(data, by=np.arange(data.n_rows) % 3)       # groups that do not differ
+    >>> found.places.head(2)
+             all  0  1  2
+    item
+    model-I    1  1  1  1
+    model-H    2  2  2  2
+    >>> found.tests["p_value"].round(2).to_dict()["consensus"]
+    0.64
+    """
+    if model == "judgewise":
+        raise OptionError(
+            "model='judgewise' has no consensus that groups could share: use 'auto', 'btl', 'ja' or 'hja'."
+        )
+    asked = {name: value for name, value in options.items() if name in _DOOR}
+    reading = {name: value for name, value in options.items() if name not in _DOOR}
+    data = _read(source, by, asked, reading)
+    data = _one_by_one(data) if Clusters.of_prompts(data, prompt) is None else data
+    grouping = group_rows(data, by, breaks=breaks, quantiles=quantiles, period=period, labels=labels)
+    clusters = Clusters.of_prompts(data, prompt)
+    marks = {_GROUP: grouping.code, _CLUSTER: np.arange(data.n_rows) if clusters is None else clusters.code}
+    kept = grouping.code >= 0
+    marked = replace(data, columns=data.columns.assign(**marks))
+    marked = marked if kept.all() else marked.subset(kept)
+    overall = fit(marked, model=None if model == AUTO else model, seed=seed, progress=progress, **asked)
+    working = _working(overall, clusters)
+    with _bar(len(grouping.labels), progress) as done:
+        jobs = (
+            delayed(_member)(overall, label, g, asked.get("groups"), asked.get("cov_type", AUTO))
+            for g, label in enumerate(grouping.labels)
+        )
+        members = list(done(Parallel(n_jobs, return_as="generator")(jobs)))
+    return _boards(overall, working, members, grouping, int((~kept).sum()), seed)
+
+
+def _read(source: Any, by: Any, asked: dict[str, Any], reading: dict[str, Any]) -> Comparisons:
+    weights = asked.get("weights")
+    if isinstance(weights, str) and not isinstance(source, Comparisons):
+        reading["weight"] = asked.pop("weights")
+    names = [by] if isinstance(by, str) else [name for name in by if isinstance(name, str)] if _is_names(by) else []
+    if isinstance(source, Comparisons) or not names:
+        return read(source, **reading)
+    # A table that stays in its engine brings only the columns that are named.
+    try:
+        return read(source, [("by", name) for name in names], **reading)
+    except ComparisonError:
+        # It may be one of the metadata of the judges or items, or the judges.
+        return read(source, **reading)
+
+
+def _one_by_one(data: Comparisons) -> Comparisons:
+    """A row for every comparison, which is independent of all others where there are no prompts."""
+    if not data.has_whole_weights or not data.n_rows < data.n_comparisons <= limits.REPEATED_ROWS:
+        return data
+    rows = data.subset(np.repeat(np.arange(data.n_rows), data.weight.astype(int)))
+    return replace(rows, weight=np.ones(rows.n_rows))
+
+
+def _is_names(by: Any) -> bool:
+    return isinstance(by, list | tuple) and len(by) < 10
+
+
+@contextmanager
+def _bar(total: int, progress: bool) -> Iterator[Any]:
+    """A function that follows results as they come, on a bar that is seen if they take longer than two seconds."""
+    if not progress:
+        yield iter
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, desc="groups", delay=limits.SILENT_SECONDS, leave=False) as bar:
+
+        def follow(made: Iterable[Member]) -> Iterator[Member]:
+            for member in made:
+                bar.update()
+                yield member
+
+        yield follow
+
+
+# Groups
+
+
+def _member(overall: HJAResults, label: str, group: int, groups: Any, cov_type: str) -> Member:
+    """The fit of one group."""
+    data = overall.model.comparisons
+    mask = data.columns[_GROUP].to_numpy() == group
+    if not mask.any():
+        return Member(label, None, 0.0, "none of its verdicts are among those that are ranked")
+    some = data.subset(mask)
+    mask, notes = _largest(data, mask, some)
+    if mask.sum() < len(some):
+        some = data.subset(mask)
+    try:
+        result, note = _fitted(overall, mask, some)
+    except InputError as error:
+        return Member(label, None, some.n_comparisons, str(error))
+    told = [*notes, *([note] if note else [])]
+    asked = Asked(groups=groups if isinstance(groups, str) else None, cov_type=cov_type)
+    chosen = Chosen()
+    result = with_errors(result, asked, chosen)
+    return Member(label, result, some.n_comparisons, "; ".join(told))
+
+
+def _largest(data: Comparisons, mask: np.ndarray, some: Comparisons) -> tuple[np.ndarray, list[str]]:
+    """Rows of the items that comparisons of the group connect, and which items are left out."""
+    links = some.connectivity
+    if links.is_connected:
+        return mask, []
+    largest, *others = links.pooled_groups
+    members = np.isin(np.asarray(data.items, dtype=object), largest)
+    left_out = [item for group in others for item in group]
+    return mask & members[data.first_index], [f"not compared with the others: {quoted(left_out, 3)}"]
+
+
+def _fitted(overall: HJAResults, mask: np.ndarray, some: Comparisons) -> tuple[HJAResults, str]:
+    """The model of all groups; where it has no estimate, with light judges as one, and then with a ridge."""
+    same, note = _same_model(overall.model, mask)
+    if note:
+        result = _tried(same)
+        return (result, note) if result is not None else (_with_ridge(same), f"{note}, ridge {RIDGE:g}")
+    if overall.fit.penalty is not None:
+        return same.fit_like(overall.fit), ""
+    result = _tried(same)
+    if result is not None:
+        return result, ""
+    pooled = ENTER["pooled"](some)
+    n_light = some.n_judges - pooled.n_judges + 1
+    if n_light > 1 and overall.fit.layout.has_judge_parameters and pooled.n_judges > 1:
+        options = same._same_data() | same._own_rank() | {"comparisons": pooled}
+        result = _tried(type(same)(**options))
+        if result is not None:
+            return result, f"{n_light} judges with fewer than {limits.LIGHT_JUDGE} verdicts speak with one voice"
+    return _with_ridge(same), _NO_MAXIMUM
+
+
+def _same_model(model: HJAModel, mask: np.ndarray) -> tuple[HJAModel, str]:
+    """The model for some of the rows; a smaller one, with its name, where these have too few judges or items for it."""
+    for smaller in (model, model.with_rank(0), model.pooled()) if model.takes_rank else (model, model.pooled()):
+        try:
+            made = smaller.without_comparisons(np.where(mask, 0.0, smaller.comparisons.weight))
+        except InputError:
+            continue
+        if len(made.judges) > 1 or not made.layout.structure.judges_differ:
+            return made, "" if smaller is model else made.layout.structure.name
+    raise ComparisonError("these verdicts determine no scores.")
+
+
+def _with_ridge(same: HJAModel) -> HJAResults:
+    for model in (same, same.pooled()):
+        try:
+            return model.fit_regularized(RIDGE, terms=True, warn_convergence=False)
+        except InputError:
+            continue
+    raise ComparisonError("these verdicts determine no scores, even with a ridge.")
+
+
+def _tried(model: HJAModel) -> HJAResults | None:
+    try:
+        result = model.fit(n_random=0, warn_convergence=False)
+    except InputError:
+        return None
+    return result if result.converged else None
+
+
+# Tests and shrunken boards
+
+
+def _working(overall: HJAResults, prompts: Clusters | None) -> Working:
+    """The fit whose scores are tested, and what its rows hang together by.
+
+    Of judges who are a sample, and of more parameters than can be tested, it is BTL: its consensus is that of all verdicts.
+    """
+    fit, model = overall.fit, overall.model
+    is_large = fit.layout.n_free > limits.TESTED_PARAMETERS
+    if fit.layout.structure.kind == Sampled.kind or is_large:
+        position = None if model.position is None else "common"
+        model = BTLModel.from_comparisons(model.comparisons, position=position)
+        result = model.fit(warn_convergence=False)
+        if not result.converged:
+            result = model.fit_regularized(RIDGE, terms=True, warn_convergence=False)
+        fit, model = result.fit, result.model
+    data = model.comparisons
+    own = Clusters.of(data.columns[_CLUSTER].to_numpy(), data)
+    if prompts is None and not fit.layout.has_judge_parameters:
+        judges = Clusters.of("judge", data)
+        # Of judges that the model takes to be alike, each may still have a taste.
+        if judges.has_repeats and judges.n >= limits.FEW_CLUSTERS:
+            own = judges
+    name = "verdicts" if own.n == data.n_rows else "judges" if own.name == "judge" else "prompts"
+    is_dispersed = overall.cov_type != "nonrobust" or own.has_repeats
+    return Working(fit, model.observations, data.columns[_GROUP].to_numpy(int), own, name, is_dispersed)
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """By how much judges of a group are more sensitive than all judges are on average, in the fit of all."""
+
+    gamma: Mapping[str, float]
+
+    @classmethod
+    def of(cls, fit: Fit) -> _Scaled:
+        return cls(dict(zip(fit.layout.judges, fit.parts.gamma, strict=True)))
+
+    def among(self, judges: Sequence[str]) -> float:
+        if not all(judge in self.gamma for judge in judges):
+            return 1.0
+        scale = float(np.mean([self.gamma[judge] for judge in judges]))
+        return scale if scale > 0.0 else 1.0
+
+
+def _boards(
+    overall: HJAResults, working: Working, members: list[Member], grouping: Grouping, n_left_out: int, seed: int
+) -> GroupBoards:
+    found = Fluctuation.of(working.fit, working.observed, _present(working.group), working.clusters)
+    present = np.unique(working.group)
+    scale, n_items = _Scaled.of(overall.fit), len(overall.model.items)
+    labels = working.observed.data.columns[_CLUSTER].to_numpy()
+    codes_of = pd.Series(working.clusters.code, labels)[~pd.Index(labels).duplicated()]
+    own: list[Own | None] = []
+    for g in present:
+        result = members[g].result
+        if result is None or not is_enough(result.fit, n_items):
+            own.append(None)
+            continue
+        codes = codes_of.loc[result.model.comparisons.columns[_CLUSTER]].to_numpy(int)
+        clusters = Clusters(codes, working.clusters.n)
+        kind = result.cov_type
+        own.append(
+            Own(
+                result.fit,
+                result.model.observations,
+                clusters,
+                scale.among(result.model.judges),
+                kind == "cluster" or (kind != "nonrobust" and not working.clusters.has_repeats),
+            )
+        )
+    # What a cluster contributes to a population is its judges' business.
+    is_sample = overall.fit.layout.structure.kind == Sampled.kind
+    are_shared = not found.is_nested and working.name == "prompts" and not is_sample
+    dispersion = Dispersion.of(found) if working.is_dispersed else None
+    evidence = group_scores(
+        working.fit,
+        working.observed,
+        _present(working.group),
+        own,
+        working.clusters,
+        dispersion,
+        are_shared=are_shared,
+    )
+    members = [
+        _held(member, working, g, dispersion) if member.note.endswith(_NO_MAXIMUM) and g in present else member
+        for g, member in enumerate(members)
+    ]
+    return GroupBoards(overall, working, members, grouping, found, evidence, n_left_out, seed)
+
+
+def _held(member: Member, working: Working, group: int, dispersion: Dispersion | None) -> Member:
+    """The member with scores where judges are held to what they are in all groups."""
+    assert member.result is not None
+    try:
+        *held, has_ridge = held_scores(working.fit, working.observed, working.group == group, RIDGE, dispersion)
+    except ComparisonError:
+        return replace(member, note=member.note.replace(_NO_MAXIMUM, f"ridge {RIDGE:g}"))
+    ridge = f"; ridge {RIDGE:g}, since some scores have none either" if has_ridge else ""
+    return replace(member, held=(held[0], held[1]), note=member.note + ridge)
+
+
+def _present(group: np.ndarray) -> np.ndarray:
+    """Groups numbered without those that have no rows."""
+    return np.unique(group, return_inverse=True)[1]

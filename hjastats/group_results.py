@@ -1,0 +1,761 @@
+"""What a user holds of groups: boards side by side, whether they differ and where, and boards that borrow strength."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from . import limits
+from .data.groups import Grouping
+from .diagnostics.adjusted import holm
+from .errors import OptionError
+from .fitted import Fit, Observations
+from .inference.clusters import Clusters
+from .inference.covariances import influence
+from .inference.fluctuation import Fluctuation
+from .inference.group_scores import GroupScores, deviations, seldom
+from .inference.group_tests import QUESTIONS, GroupTests
+from .inference.moves import Moves, moves
+from .inference.ranks import ranking_table
+from .looks import Piece, Shown, Table, Title, Warned
+from .model.tangent import from_centred_basis
+from .results import HJAResults
+from .show.groups import GroupPlots
+from .show.report.groups import groups_page, groups_section
+from .words import LINE_WIDTH, and_more, counted, p_value, quoted, shortened_apart, told_p
+from .writing import text_or_file
+
+# Level at which groups, items and judges are said to differ, all of a kind together.
+LEVEL = 0.05
+# Movers that are named.
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Member:
+    """One group.
+
+    Attributes
+    ----------
+    label : str
+    result : HJAResults or None
+        None where its verdicts determine nothing.
+    n_comparisons : float
+    note : str
+        How it was fitted, where that is not as all groups are.
+    held : tuple of ndarray or None
+        Scores and covariance in contrasts, where judges are held to what they are in all groups.
+    """
+
+    label: str
+    result: HJAResults | None
+    n_comparisons: float
+    note: str
+    held: tuple[np.ndarray, np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class Working:
+    """The fit of all groups that tests start from: its rows, their groups, and what they hang together by.
+
+    Attributes
+    ----------
+    fit : Fit
+    observed : Observations
+    group : ndarray of int, shape (n_rows,)
+    clusters : Clusters
+    name : str
+        What clusters are: prompts, judges or verdicts.
+    is_dispersed : bool
+        Whether verdicts hang together, or are tied or soft, so that variances of the model do not hold.
+    """
+
+    fit: Fit
+    observed: Observations
+    group: np.ndarray
+    clusters: Clusters
+    name: str
+    is_dispersed: bool
+
+
+@dataclass(frozen=True, repr=False)
+class Spread(Shown):
+    """How far the scores of an item differ between groups.
+
+    Attributes
+    ----------
+    sd : float
+        Standard deviation over groups, in log-odds, beyond the errors: the posterior mean.
+    ci_lower, ci_upper : float
+        95% interval.
+    mode : float
+        By restricted likelihood.
+    """
+
+    sd: float
+    ci_lower: float
+    ci_upper: float
+    mode: float
+
+    def _shown(self) -> list[Piece]:
+        return [
+            f"Scores of an item differ between groups by a standard deviation of {self.sd:.2f} "
+            f"(95% interval {self.ci_lower:.2f} to {self.ci_upper:.2f}), in log-odds, beyond the errors."
+        ]
+
+
+class GroupBoards(Shown):
+    """Results of :func:`hjastats.by_group`.
+
+    ``places`` and ``scores`` have the boards side by side, ``board(group)`` one of them with intervals, also shrunk to the common
+    one. ``tests`` says whether groups differ, ``items``, ``judges`` and ``differences`` say where. ``results`` are the fits,
+    ``overall`` that of all groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hjastats as hja
+    >>> data = hja.datasets.load_panel()
+    >>> found = hja.by_group(data, by=np.arange(data.n_rows) // 1600)
+    >>> round(found.heterogeneity.sd, 2), round(found.heterogeneity.ci_upper, 2)
+    (0.06, 0.17)
+    >>> found.groups[["verdicts", "judges", "leader"]]
+           verdicts  judges   leader
+    group
+    0        1600.0       8  model-I
+    1        1600.0       8  model-I
+    """
+
+    def __init__(
+        self,
+        overall: HJAResults,
+        working: Working,
+        members: list[Member],
+        grouping: Grouping,
+        found: Fluctuation,
+        evidence: GroupScores,
+        n_left_out: int,
+        seed: int,
+    ) -> None:
+        self.overall, self.grouping, self.n_left_out = overall, grouping, n_left_out
+        self._working, self._members, self._found, self._evidence = working, members, found, evidence
+        numbered = _numbered(working.group)
+        self._tests = GroupTests(found, grouping.is_ordered, seldom(working.observed, numbered), seed)
+
+    # Who is in it
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the groups."""
+        return [member.label for member in self._members]
+
+    @property
+    def results(self) -> dict[str, HJAResults]:
+        """The fit of every group that has one."""
+        return {member.label: member.result for member in self._members if member.result is not None}
+
+    @cached_property
+    def groups(self) -> pd.DataFrame:
+        """Every group: verdicts, judges, items, prompts (if there are any), leader, model and note (how it was fitted)."""
+        lines = []
+        for member in self._members:
+            result = member.result
+            line: dict[str, Any] = {"verdicts": member.n_comparisons, "judges": 0, "items": 0}
+            if result is not None:
+                data = result.model.comparisons
+                line |= {"verdicts": data.n_comparisons, "judges": data.n_judges, "items": data.n_items}
+            if self._working.name == "prompts":
+                line["prompts"] = self._n_clusters.get(member.label, 0)
+            placed = self.places[member.label].dropna() if member.label in self.places else pd.Series(dtype=float)
+            line["leader"] = "" if placed.empty else str(placed.idxmin())
+            line["model"] = "" if result is None else result.fit.layout.structure.name
+            line["note"] = member.note
+            lines.append(line)
+        return pd.DataFrame(lines, pd.Index(self.labels, name="group"))
+
+    @property
+    def _n_clusters(self) -> dict[str, int]:
+        counts = np.bincount(self._found.group, minlength=self._found.n_groups)
+        return {self.labels[g]: int(counts[i]) for i, g in enumerate(self._present)}
+
+    @cached_property
+    def _present(self) -> np.ndarray:
+        """Groups that have rows among those that are ranked."""
+        return np.unique(self._working.group)
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """Items that are ranked, sorted by name."""
+        return self.overall.model.items
+
+    # Boards
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """Scores by item and group, best of all first; those of a group by itself, not shrunk.
+
+        They are on the scale of all judges: of a group whose judges are more sensitive than all are on average, scores are smaller
+        by as much.
+        """
+        table = {"all": pd.Series(self.overall.fit.parts.mu, self.items)}
+        for member in self._members:
+            if member.result is not None:
+                board = self._direct(member)
+                table[member.label] = pd.Series(board[1], board[0])
+        frame = pd.DataFrame(table).reindex(self.items).rename_axis("item")
+        return frame.sort_values("all", ascending=False, kind="stable")
+
+    @cached_property
+    def places(self) -> pd.DataFrame:
+        """Places by item and group, best of all first."""
+        ranks = self.scores.rank(ascending=False, method="first")
+        return ranks.astype("Int64") if ranks.isna().any(axis=None) else ranks.astype(int)
+
+    @cached_property
+    def shrunken(self) -> pd.DataFrame:
+        """Scores by item and group, shrunk to the common board ("all") as far as groups are alike and verdicts few."""
+        found = self._evidence.shrunken
+        table = {"all": from_centred_basis(found.mean[None])[0]}
+        boards = from_centred_basis(found.scores)
+        table |= {self.labels[g]: boards[i] for i, g in enumerate(self._present)}
+        frame = pd.DataFrame(table, pd.Index(self.items, name="item"))
+        return frame.sort_values("all", ascending=False, kind="stable")
+
+    def board(self, group: str, *, shrunken: bool = False, level: float = 0.95) -> pd.DataFrame:
+        """Places with intervals of one group, as :meth:`HJAResults.ranking` has them.
+
+        Parameters
+        ----------
+        group : str
+            Or "all", which is the common board if ``shrunken``.
+        shrunken : bool
+            Borrow strength from the other groups.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> found = hja.by_group(data, by=np.where(np.arange(data.n_rows) < 200, "few", "many"))
+        >>> found.board("few").loc["model-I", ["place_lower", "place_upper"]].tolist()
+        [1, 6]
+        >>> found.board("few", shrunken=True).loc["model-I", ["place_lower", "place_upper"]].tolist()
+        [1, 3]
+        """
+        known = ["all", *self.labels]
+        if group not in known:
+            raise OptionError(f"no group is called {group!r}; there are {quoted(known, 12)}.")
+        if shrunken:
+            found, place = self._evidence.shrunken, [*self._present].index
+            if group == "all":
+                mean, covariance = found.mean, found.covariance
+            else:
+                at = place(self.labels.index(group))
+                mean, covariance = found.scores[at], found.errors[at]
+            return ranking_table(self.items, from_centred_basis(mean[None])[0], _of_items(covariance), level=level)
+        if group == "all":
+            return self.overall.ranking(level=level)
+        member = self._members[self.labels.index(group)]
+        if member.result is None:
+            raise OptionError(f"group {group!r} has no board of its own: {member.note}")
+        return ranking_table(*self._direct(member), level=level)
+
+    def _direct(self, member: Member) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+        """Items, scores and covariance of a group by itself."""
+        assert member.result is not None
+        at = [*self._present].index(self.labels.index(member.label))
+        if self._evidence.is_own[at]:
+            errors = _of_items(self._evidence.errors[at])
+            return self.items, from_centred_basis(self._evidence.direct[[at]])[0], errors
+        fit = member.result.fit
+        if member.held is not None:
+            scores, covariance = member.held
+            some = [self.items.index(item) for item in fit.layout.items]
+            centre = np.eye(len(some)) - 1.0 / len(some)
+            board, errors = from_centred_basis(scores[None])[0][some], _of_items(covariance)[np.ix_(some, some)]
+            return fit.layout.items, centre @ board, centre @ errors @ centre
+        return fit.layout.items, fit.parts.mu, fit.covariance.of(fit.consensus_rows(np.eye(len(fit.layout.items))))
+
+    # Whether they differ
+
+    @cached_property
+    def tests(self) -> pd.DataFrame:
+        """Tests that groups are alike: statistic, df, p_value; of ordered groups a trend, too."""
+        return self._tests.joint()
+
+    @cached_property
+    def item_tests(self) -> pd.DataFrame:
+        """Tests that the score of each item is the same in all groups, the smallest p-value first (``p_holm`` is adjusted)."""
+        return _adjusted(self._tests.items())
+
+    @cached_property
+    def judge_tests(self) -> pd.DataFrame:
+        """Tests that sensitivity and position effect of each judge are the same in all groups, the smallest p-value first.
+
+        Sensitivities are relative to the other judges of a group. ``p_holm`` is adjusted for all judges and both kinds.
+        """
+        kinds = {kind: self._tests.judges(kind) for kind in ("sensitivity", "position")}
+        tables = [table.assign(kind=kind).reset_index() for kind, table in kinds.items() if len(table)]
+        if not tables:
+            return pd.DataFrame(columns=["judge", "kind", "statistic", "df", "p_value", "p_holm"])
+        table = pd.concat(tables, ignore_index=True)
+        return _adjusted(table[["judge", "kind", *table.columns.difference(["judge", "kind"], sort=False)]])
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """By how much every item differs in a group from all other groups, the clearest first: who moves where.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns item, group, place_all, place, difference (in log-odds), std_err, t, df, p_value and p_holm.
+        """
+        working = self._working
+        found = deviations(self._found, working.observed, _numbered(working.group), is_dispersed=working.is_dispersed)
+        n_groups, n_items = found.estimate.shape
+        names = [self.labels[g] for g in self._present]
+        table = pd.DataFrame(
+            {"item": np.tile(self._working.fit.layout.items, n_groups), "group": np.repeat(names, n_items)}
+        )
+        places = self.places.reindex(self._working.fit.layout.items)
+        table["place_all"] = np.tile(places["all"].to_numpy(), n_groups)
+        table["place"] = places.reindex(columns=names).to_numpy(dtype=float, na_value=np.nan).T.ravel()
+        table["difference"], table["std_err"] = found.estimate.ravel(), found.std_err.ravel()
+        table["t"] = table["difference"] / table["std_err"]
+        table["df"] = found.df.ravel()
+        table["p_value"] = 2.0 * stats.t.sf(table["t"].abs(), table["df"])
+        # Of two groups one is the mirror of the other.
+        some = slice(None) if n_groups > 2 else slice(0, n_items)
+        adjusted = holm(table["p_value"].to_numpy()[some])
+        table["p_holm"] = np.tile(adjusted, 1 if n_groups > 2 else n_groups)
+        return table.sort_values("p_value", kind="stable").reset_index(drop=True)
+
+    @property
+    def moved(self) -> pd.DataFrame:
+        """The differences that are beyond chance, all of them together."""
+        return self.differences[self.differences["p_holm"] < LEVEL]
+
+    @cached_property
+    def heterogeneity(self) -> Spread:
+        """How far the scores of an item differ between groups beyond the errors."""
+        found = self._evidence.shrunken
+        return Spread(found.sd, *found.interval(), found.mode)
+
+    def judge_effects(self, kind: str) -> pd.DataFrame:
+        """Estimates of "gamma" or "position" of every judge in every group.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns judge, group, estimate, std_err.
+        """
+        if kind not in ("gamma", "position"):
+            raise OptionError(f"kind must be 'gamma' or 'position', got {kind!r}.")
+        tables = []
+        for label, result in self.results.items():
+            if kind in result.fit.layout.slices:
+                table = result.estimates(kind)[["estimate", "std_err"]].rename_axis("judge").reset_index()
+                tables.append(table.assign(group=label))
+        if not tables:
+            raise OptionError(f"the model has no {kind} of judges.")
+        return pd.concat(tables, ignore_index=True)[["judge", "group", "estimate", "std_err"]]
+
+    # In words
+
+    @cached_property
+    def findings(self) -> list[str]:
+        """What was found, in sentences."""
+        return [text for _, text in self._found_in_words]
+
+    @cached_property
+    def _found_in_words(self) -> list[tuple[bool, str]]:
+        told = [self._about_consensus(), *self._about_trends(), *self._about_judges()]
+        if "items" in self.overall.choices.index:
+            told.append(
+                (True, f"Of all items {self.overall.choices['chosen']['items']} are ranked: see .overall.choices.")
+            )
+        if self.n_left_out:
+            told.append(
+                (False, f"{counted(self.n_left_out, 'verdict')} without a group {_are(self.n_left_out)} left out.")
+            )
+        if self.grouping.told:
+            told.append((False, f"{self.grouping.told[0].upper()}{self.grouping.told[1:]}."))
+        return told
+
+    def _about_consensus(self) -> tuple[bool, str]:
+        if "consensus" not in self.tests.index:
+            return False, "Nothing can be said of whether groups differ: they have no items and judges in common."
+        p, moved = float(self.tests["p_value"]["consensus"]), self.moved
+        told = f"{told_p(p)}, {_by(self._working.name, self._working.clusters.n)}"
+        if p >= LEVEL and moved.empty:
+            return False, f"Groups are not seen to differ in their scores ({told})."
+        if moved.empty:
+            return True, f"Groups differ in their scores ({told}), but no single item in one group does so clearly."
+        columns = ["item", "group", "difference", "place", "place_all"]
+        named = [
+            f"{item!r} in {group} ({difference:+.2f}{_place(own, of_all)})"
+            for item, group, difference, own, of_all in moved.head(_NAMED)[columns].itertuples(index=False)
+        ]
+        clearest = and_more(named, _NAMED)
+        if p >= LEVEL:
+            return (
+                True,
+                f"Scores taken together are not seen to differ between groups ({told}), but one by one do {clearest}.",
+            )
+        return True, f"Groups differ in their scores ({told}). The clearest: {clearest}."
+
+    def _about_trends(self) -> list[tuple[bool, str]]:
+        if "trend_p_holm" not in self.item_tests:
+            return []
+        rows = self.item_tests[self.item_tests["trend_p_holm"] < LEVEL]
+        rows = rows.sort_values(["trend_p_value", "trend_statistic"], ascending=[True, False])
+        if rows.empty:
+            return [(False, "No item is seen to rise or fall from the first group to the last.")]
+        first, last = self.labels[self._present[0]], self.labels[self._present[-1]]
+        return [(True, f"From {first} to {last} the scores of {quoted(rows.index, _NAMED)} rise or fall.")]
+
+    def _about_judges(self) -> list[tuple[bool, str]]:
+        table = self.judge_tests
+        if table.empty or table["p_value"].isna().all():
+            return []
+        changed = table[table["p_holm"] < LEVEL]
+        if changed.empty:
+            return [(False, "No judge is seen to change its sensitivity or position effect between groups.")]
+        lines = zip(changed["kind"], changed["judge"], changed["p_holm"], strict=True)
+        named = [f"{kind} of {judge!r} ({told_p(p)})" for kind, judge, p in lines]
+        return [(True, f"Judges that are not the same in all groups: {and_more(named, _NAMED)}.")]
+
+    def _shown(self) -> list[Piece]:
+        n = len(self.labels)
+        title = f"{counted(len(self.items), 'item')} in {counted(n, 'group')} by {self.grouping.by!r}"
+        pieces: list[Piece] = [Title(title), self._model_told, self._table_of_places()]
+        if len(self.tests):
+            pieces += [Title("Are the groups alike?"), self._table_of_tests()]
+        pieces += self.heterogeneity._shown()
+        pieces += [Warned(text) if warns else text for warns, text in self._found_in_words]
+        notes: dict[str, list[str]] = {}
+        for member in self._members:
+            if member.note:
+                notes.setdefault(member.note, []).append(member.label)
+        pieces += [f"{and_more(some, _NAMED)}: {note}." for note, some in notes.items()]
+        return [*pieces, ".board(group), .shrunken, .differences, .item_tests, .judge_tests, .plot, .report()"]
+
+    @property
+    def _model_told(self) -> str:
+        by = counted(len(self.overall.model.judges), "judge")
+        return f"{self.overall.fit.name} for all groups; {self.overall.nobs:,.0f} verdicts by {by}"
+
+    def _table_of_places(self) -> Table:
+        moved = {(row.item, row.group) for row in self.moved.itertuples()}
+        columns = list(self.places.columns)[: limits.PRINTED_GROUPS + 1]
+        frame = self.places[columns].head(limits.PRINTED_ITEMS).astype(object)
+        for column in columns[1:]:
+            frame[column] = [
+                "-" if pd.isna(place) else f"{place}*" if (item, column) in moved else f"{place}"
+                for item, place in frame[column].items()
+            ]
+        frame.columns = _short(columns, max((LINE_WIDTH - limits.ITEM_LETTERS) // len(columns) - 1, 4))
+        frame.index = pd.Index(shortened_apart(list(frame.index), limits.ITEM_LETTERS), name="place (* differs)")
+        return Table(frame)
+
+    def _table_of_tests(self) -> Table:
+        frame = self.tests.copy()
+        frame["df"] = frame["df"].astype(int)
+        frame.index = pd.Index([QUESTIONS[name] for name in frame.index], name="same in all groups")
+        shown = frame[["statistic", "df", "p_value", *(["trend_p_value"] if "trend_p_value" in frame else [])]]
+        return Table(
+            shown.rename(columns={"trend_p_value": "trend p"}),
+            {"p_value": p_value, "trend p": p_value},
+            "{:.1f}".format,
+        )
+
+    # Elsewhere
+
+    @property
+    def plot(self) -> GroupPlots:
+        """Figures of groups."""
+        return GroupPlots(self.places, self.differences, self.judge_effects, self.judge_tests, self.grouping.by)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as numbers and text, for JSON."""
+        return {
+            "by": self.grouping.by,
+            "is_ordered": self.grouping.is_ordered,
+            "model": self.overall.fit.name,
+            "clusters": {"what": self._working.name, "number": self._working.clusters.n},
+            "choices": _records(self.overall.choices, "what"),
+            "groups": _records(self.groups, "group"),
+            "places": _records(self.places, "item"),
+            "scores": _records(self.scores, "item"),
+            "shrunken": _records(self.shrunken, "item"),
+            "heterogeneity": {
+                "sd": self.heterogeneity.sd,
+                "ci_lower": self.heterogeneity.ci_lower,
+                "ci_upper": self.heterogeneity.ci_upper,
+            },
+            "tests": _records(self.tests, "question"),
+            "items": _records(self.item_tests, "item"),
+            "judges": _records(self.judge_tests, None),
+            "differences": _records(self.differences, None),
+            "findings": self.findings,
+            "warns": [warns for warns, _ in self._found_in_words],
+            "level": LEVEL,
+        }
+
+    def to_json(self, path: str | Path | None = None) -> str | None:
+        """All of it as JSON: a text, or a file if a path is given."""
+        return text_or_file(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", path)
+
+    def report(self, path: str | Path | None = None, title: str | None = None) -> str | None:
+        """One self-contained HTML page: boards in tabs, tests, differences, figures.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            Where to write it; without, the page is returned.
+        title : str, optional
+        """
+        return text_or_file(groups_page(*self._for_pages, title), path)
+
+    def section(self) -> str:
+        """What is on that page as HTML that can stand in any other; it needs no script."""
+        return groups_section(*self._for_pages)
+
+    @property
+    def _for_pages(self) -> tuple[dict[str, Any], dict[str, pd.DataFrame], dict[str, pd.DataFrame], GroupPlots]:
+        boards = {label: self.board(label) for label in ["all", *self.results]}
+        shrunk = {self.labels[g]: self.board(self.labels[g], shrunken=True) for g in self._present}
+        return self.to_dict(), boards, shrunk, self.plot
+
+
+def _short(labels: list[str], width: int) -> list[str]:
+    """Beginnings of labels, if these tell them apart.
+
+    Examples
+    --------
+    >>> _short(["writing", "math"], 5), _short(["2024-01", "2024-02"], 6)
+    (['writi', 'math'], ['01', '02'])
+    """
+    begun = [label[:width] for label in labels]
+    if len(set(begun)) == len(labels):
+        return begun
+    # Dates of one year, and the like.
+    own = [label for label in labels if label != "all"]
+    alike = next((i for i, letters in enumerate(zip(*own, strict=False)) if len(set(letters)) > 1), 0)
+    shared = re.sub(r"\w*$", "", own[0][:alike])
+    rest = [label if label == "all" else label.removeprefix(shared) for label in labels]
+    return rest if max(map(len, rest)) <= width else shortened_apart(labels, width)
+
+
+def _place(own: float, of_all: float) -> str:
+    return "" if own == of_all or np.isnan(own) else f", place {own:.0f} instead of {of_all:.0f}"
+
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _by(name: str, n: int) -> str:
+    return f"by {counted(n, name.removesuffix('s'))}"
+
+
+def _numbered(group: np.ndarray) -> np.ndarray:
+    return np.unique(group, return_inverse=True)[1]
+
+
+def _of_items(covariance: np.ndarray) -> np.ndarray:
+    return from_centred_basis(from_centred_basis(covariance).T)
+
+
+def _adjusted(table: pd.DataFrame) -> pd.DataFrame:
+    """With p-values adjusted by Holm, the smallest first."""
+    for prefix in ("", "trend_"):
+        if f"{prefix}p_value" in table:
+            place = list(table.columns).index(f"{prefix}p_value") + 1
+            table.insert(place, f"{prefix}p_holm", holm(table[f"{prefix}p_value"].to_numpy(float)))
+    # Where no draw was as extreme, p-values are alike.
+    return table.sort_values(["p_value", "statistic"], ascending=[True, False]) if "p_value" in table else table
+
+
+def _records(frame: pd.DataFrame, name: str | None) -> list[dict[str, Any]]:
+    """Rows as dicts of plain numbers and text; missing ones are None."""
+    whole = frame if name is None else frame.rename_axis(name).reset_index()
+    return [{str(key): _plain(value) for key, value in row.items()} for row in whole.to_dict("records")]
+
+
+def _plain(value: Any) -> Any:
+    if value is None or value is pd.NA or (isinstance(value, float | np.floating) and not np.isfinite(value)):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+# Two results
+
+
+@dataclass(frozen=True, repr=False)
+class RankingMoves(Shown):
+    """Two rankings item by item.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        Index item, the clearest difference first: old_place, new_place, old_score, new_score, difference, std_err, z, p_value and
+        p_holm.
+    statistic, df, p_value : float
+        Of the test that no item moved.
+    paired_by : str
+        What both have in common; empty where they are taken to be independent.
+    only_old, only_new : list of str
+        Items of one of them, which are not compared.
+    """
+
+    table: pd.DataFrame
+    statistic: float
+    df: int
+    p_value: float
+    paired_by: str
+    only_old: list[str]
+    only_new: list[str]
+
+    @property
+    def moved(self) -> list[str]:
+        """Items that moved beyond chance, the clearest first."""
+        return list(self.table.index[self.table["p_holm"] < LEVEL])
+
+    @property
+    def sentences(self) -> list[str]:
+        """It in words."""
+        joint = f"Wald statistic {self.statistic:.1f} for {self.df} differences, {told_p(self.p_value)}"
+        shifted = int((self.table["old_place"] != self.table["new_place"]).sum())
+        where = f"{shifted} of {len(self.table)} items change their place"
+        if self.moved:
+            told = f"{where}; beyond chance moved {quoted(self.moved, _NAMED)} ({joint} that none did)."
+        elif self.p_value < LEVEL:
+            told = f"{where}; something moved ({joint}), but no single item did so clearly."
+        else:
+            told = f"{where}, but nobody is seen to have moved ({joint})."
+        how = (
+            f"Both share {self.paired_by}, which is counted."
+            if self.paired_by
+            else "The two are taken to be independent."
+        )
+        rest = [
+            f"Only in the {which}: {quoted(items)}."
+            for which, items in (("old", self.only_old), ("new", self.only_new))
+            if items
+        ]
+        return [told, how, *rest]
+
+    def _shown(self) -> list[Piece]:
+        shown = self.table.head(limits.PRINTED_ITEMS)
+        return [
+            Table(
+                shown, {"p_value": p_value, "p_holm": p_value}, "{:.2f}".format, spare=["z", "old_score", "new_score"]
+            ),
+            *self.sentences,
+        ]
+
+
+def compare_rankings(
+    old: HJAResults, new: HJAResults, *, prompt: str | None = None, paired: bool | None = None
+) -> RankingMoves:
+    """Compare two results item by item: did anyone really move?
+
+    Scores are relative to the mean of the items that both have.
+
+    Parameters
+    ----------
+    old, new : HJAResults
+    prompt : str, optional
+        Column of prompts that both have in common; by default as :func:`swap_report` finds it.
+    paired : bool, optional
+        Whether to count that the two share prompts, or rows. By default they are counted if the data show them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hjastats as hja
+    >>> data = hja.datasets.load_panel()
+    >>> first, second = (hja.JAModel.from_comparisons(data.subset(np.arange(3200) % 2 == half)).fit() for half in (0, 1))
+    >>> hja.compare_rankings(first, second).moved
+    []
+    """
+    items = [item for item in old.model.items if item in new.model.items]
+    if len(items) < 2:
+        raise OptionError(f"the two results have {counted(len(items), 'item')} in common: expected at least two.")
+    ways = None if paired is False else _in_common(old, new, prompt)
+    if paired and ways is None:
+        raise OptionError("paired=True needs prompts, or rows, that both results have: these have none in common.")
+    sides = [_on_items(result.fit, items) for result in (old, new)]
+    between = None
+    if ways is not None:
+        moved = [
+            influence(result.fit, result.model.observations, own, rows)
+            for result, own, (_, _, rows) in zip((old, new), ways[:2], sides, strict=True)
+        ]
+        between = moved[0].T @ moved[1]
+    counts = [result.fit.choice.facts.get("n_groups", np.inf) - 1.0 for result in (old, new)]
+    found = moves(
+        sides[0][0], sides[1][0], sides[0][1], sides[1][1], between, df=sum(counts) if ways is None else min(counts)
+    )
+    table = _moves_table(items, sides[0][0], sides[1][0], found)
+    only = [sorted(set(a.model.items) - set(b.model.items)) for a, b in ((old, new), (new, old))]
+    return RankingMoves(table, found.statistic, found.df, found.joint_p_value, "" if ways is None else ways[2], *only)
+
+
+def _on_items(fit: Fit, items: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores of some items about their mean, their covariance and their Jacobian."""
+    chosen = np.zeros((len(items), len(fit.layout.items)))
+    chosen[np.arange(len(items)), [fit.layout.items.index(item) for item in items]] = 1.0
+    chosen -= chosen.mean(axis=0)
+    rows = fit.consensus_rows(chosen)
+    return chosen @ fit.parts.mu, fit.covariance.of(rows), rows
+
+
+def _moves_table(items: list[str], old: np.ndarray, new: np.ndarray, found: Moves) -> pd.DataFrame:
+    table = pd.DataFrame({"old_score": old, "new_score": new}, pd.Index(items, name="item"))
+    places = table.rank(ascending=False, method="first").astype(int)
+    table.insert(0, "old_place", places["old_score"])
+    table.insert(1, "new_place", places["new_score"])
+    table["difference"], table["std_err"], table["z"] = found.difference, found.std_err, found.z
+    table["p_value"], table["p_holm"] = found.p_value, holm(found.p_value)
+    return table.sort_values("p_value", kind="stable")
+
+
+def _in_common(one: HJAResults, other: HJAResults, prompt: str | None) -> tuple[Clusters, Clusters, str] | None:
+    """Clusters of the two, numbered alike, and what they are; None if they share nothing that can be seen.
+
+    What a prompt contributes to a population, or to anchored scores, is not known.
+    """
+    old, new = one.model.comparisons, other.model.comparisons
+    if old is None or new is None or {type(one.fit), type(other.fit)} != {Fit}:
+        return None
+    ways = [Clusters.of_prompts(data, prompt) for data in (old, new)]
+    if all(
+        way is not None and way.name is not None and way.name in data.columns
+        for way, data in zip(ways, (old, new), strict=True)
+    ):
+        labels = [
+            data.columns[way.name].astype(str) for way, data in zip(ways, (old, new), strict=True) if way is not None
+        ]
+        shared = set(labels[0]) & set(labels[1])
+        if not shared:
+            return None
+        code = pd.factorize(pd.concat(labels))[0]
+        parts = np.split(code, [old.n_rows])
+        n = int(code.max()) + 1
+        return Clusters(parts[0], n), Clusters(parts[1], n), counted(len(shared), "prompt")
+    keys = ("judge_index", "first_index", "second_index")
+    is_same = old.n_rows == new.n_rows and old.judges == new.judges and old.items == new.items
+    if is_same and all(np.array_equal(getattr(old, key), getattr(new, key)) for key in keys):
+        rows = Clusters(np.arange(old.n_rows), old.n_rows)
+        return rows, rows, "all rows"
+    return None

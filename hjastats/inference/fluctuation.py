@@ -1,0 +1,259 @@
+"""Whether parameters that one fit takes to be the same in all groups of rows are: score tests of their fluctuation over groups.
+
+At the fit of all rows the gradient of every group says where that group would move the parameters. With ``I_g`` the information of
+a group, ``A`` the sum of these and ``G_cg`` the gradient of the rows of cluster c in group g,
+
+    z_cg = G_cg - I_g A^-1 sum_h G_ch,
+
+is what the cluster adds to the gradient of the group beyond what all groups have in common, whatever judges, items and prompts a
+group has. Rao's statistic ``z' V^-1 z`` weighs the sums over clusters by their covariance under the model. Without any difference
+it has the distribution that random signs of the clusters give it (a wild score bootstrap, Kline and Santos 2012). That holds where
+rows of a prompt hang together, where prompts have rows in several groups, and where clusters are few and scores are many, which is
+where Wald tests fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .. import limits
+from ..data.cells import collapse, take
+from ..fitted import Fit, Observations
+from ..model.likelihood import evaluate
+from ..model.tangent import in_centred_basis
+from ..solve.precision import information_at
+from .clusters import Clusters
+from .contributions import Contributions, single
+
+# Share of a direction's information that must be left after what all groups have in common, for it to be tested.
+_LEFT = 1e-6
+
+
+@dataclass(frozen=True)
+class FluctuationTest:
+    """Test that some movements are none in any group.
+
+    Attributes
+    ----------
+    statistic : float
+        Rao's, by the covariance of the model.
+    df : int
+        Directions that the data inform; 0 if there is nothing to test.
+    p_value : float
+        By random signs of the clusters; not a number if there is nothing to test.
+    n_clusters : int
+    """
+
+    statistic: float
+    df: int
+    p_value: float
+    n_clusters: int
+
+
+@dataclass(frozen=True)
+class Movements:
+    """Scores of p movements of the parameters in every group, stacked group by group.
+
+    Attributes
+    ----------
+    parts : ndarray, shape (n_clusters, n_groups * p)
+        What every cluster adds to them.
+    held : ndarray, shape (n_clusters,)
+        By what the estimate has made the part of a cluster smaller: one less its share of the comparisons.
+    variance : ndarray, shape (n_groups * p, n_groups * p)
+        Of their sums, under the model.
+    information : ndarray, shape (n_groups, p, p)
+        About each group's own movement, if all else were known.
+    """
+
+    parts: np.ndarray
+    held: np.ndarray
+    variance: np.ndarray
+    information: np.ndarray
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.information)
+
+    @property
+    def p(self) -> int:
+        """Number of movements."""
+        return self.information.shape[1]
+
+    @property
+    def sums(self) -> np.ndarray:
+        """Scores of the groups, shape (n_groups, p)."""
+        return self.parts.sum(axis=0).reshape(self.n_groups, self.p)
+
+    def only(self, some: np.ndarray) -> Movements:
+        """Some of the p movements."""
+        every = (np.arange(self.n_groups)[:, None] * self.p + some).ravel()
+        return Movements(
+            self.parts[:, every],
+            self.held,
+            self.variance[np.ix_(every, every)],
+            self.information[:, some[:, None], some],
+        )
+
+    def without(self, others: np.ndarray) -> Movements:
+        """All but some of the p movements, which every group has for itself."""
+        kept = np.setdiff1d(np.arange(self.p), others)
+        mine, theirs = self.only(kept), self.only(others)
+        rows, columns = ((np.arange(self.n_groups)[:, None] * self.p + some).ravel() for some in (kept, others))
+        shared = self.variance[np.ix_(rows, columns)]
+        explained = shared @ np.linalg.pinv(theirs.variance, rcond=_LEFT, hermitian=True)
+        variance = mine.variance - explained @ shared.T
+        return Movements(mine.parts - theirs.parts @ explained.T, self.held, variance, mine.information)
+
+    def trend(self, places: np.ndarray) -> Movements:
+        """Of a line over places (n_groups,) of the groups, as if there were one group."""
+        line = np.kron(places - places.mean(), np.eye(self.p))
+        information = np.tensordot((places - places.mean()) ** 2, self.information, 1)
+        return Movements(self.parts @ line.T, self.held, line @ self.variance @ line.T, information[None])
+
+    def test(self, signs: np.ndarray) -> FluctuationTest:
+        """That none of them moves in any group, by signs (n_draws, n_clusters)."""
+        root = self._root
+        if not root.shape[1]:
+            return FluctuationTest(np.nan, 0, np.nan, 0)
+        whitened = self.parts @ root
+        is_seen = np.abs(whitened).max(axis=1) > 0
+        statistic = float(np.square(whitened.sum(axis=0)).sum())
+        # As in the jackknife (HC3), so that few clusters do not reject too often.
+        drawn = np.square(signs[:, is_seen] @ (whitened / self.held[:, None])[is_seen]).sum(axis=1)
+        p_value = (1.0 + (drawn >= statistic * (1.0 - 1e-9)).sum()) / (1.0 + len(drawn))
+        return FluctuationTest(statistic, root.shape[1], float(p_value), int(is_seen.sum()))
+
+    @cached_property
+    def _root(self) -> np.ndarray:
+        """A matrix R such that R R' inverts the variance along directions that the data inform."""
+        own = np.einsum("gpp->gp", self.information).ravel()
+        scale = np.where(own > 0, np.sqrt(np.maximum(own, 1e-300)), np.inf)
+        values, vectors = np.linalg.eigh(self.variance / np.outer(scale, scale))
+        some = values > _LEFT
+        return vectors[:, some] / np.sqrt(values[some]) / scale[:, None]
+
+
+@dataclass(frozen=True)
+class Fluctuation:
+    """Gradients of clusters and information of groups at one fit, from which tests of any movements are made.
+
+    Attributes
+    ----------
+    fit : Fit
+    parts : ndarray, shape (n_units, n_free)
+        Gradient of the rows that a cluster has in a group.
+    cluster, group : ndarray of int, shape (n_units,)
+    weight : ndarray, shape (n_units,)
+        Comparisons.
+    n_clusters : int
+    information : ndarray, shape (n_groups, n_free, n_free)
+    """
+
+    fit: Fit
+    parts: np.ndarray
+    cluster: np.ndarray
+    group: np.ndarray
+    weight: np.ndarray
+    n_clusters: int
+    information: np.ndarray
+
+    @classmethod
+    def of(cls, fit: Fit, observed: Observations, group: np.ndarray, clusters: Clusters) -> Fluctuation:
+        """Of groups (n_rows,) of the rows that a fit was made from."""
+        rows, data = observed.rows, observed.data
+        n_groups = int(group.max()) + 1
+        cluster = _few(clusters.code, group, n_groups)
+        code, unit = np.unique(cluster.astype(np.int64) * n_groups + group, return_inverse=True)
+        each = evaluate(single(rows, data.outcome), fit.at)
+        gradients = Contributions.of_clusters(rows, data, each, Clusters(unit, len(code)))
+        some = [np.flatnonzero(group == g) for g in range(n_groups)]
+        information = np.array([information_at(collapse(take(rows, own)), fit.at, fit.tangent) for own in some])
+        labels, of_unit = np.unique(code // n_groups, return_inverse=True)
+        return cls(
+            fit,
+            gradients.along(np.eye(fit.layout.n_free), fit.tangent),
+            of_unit,
+            code % n_groups,
+            np.bincount(unit, data.weight, len(code)),
+            len(labels),
+            information,
+        )
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.information)
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether every cluster has rows in one group only."""
+        return self.n_clusters == len(self.cluster)
+
+    def signs(self, seed: int = 0) -> np.ndarray:
+        """Random signs of the clusters, shape (n_draws, n_clusters)."""
+        drawn = np.random.default_rng(seed).integers(0, 2, (limits.SIGNS, self.n_clusters), dtype=np.int8)
+        return 2.0 * drawn - 1.0
+
+    def movements(self, rows: np.ndarray) -> Movements:
+        """Of movements (p, n_free) of the free coordinates in every group."""
+        n_groups, p = self.n_groups, len(rows)
+        inverse = np.linalg.pinv(self.information.sum(axis=0), rcond=1e-11, hermitian=True)
+        along = (self.information @ rows.T).transpose(1, 0, 2).reshape(-1, n_groups * p)
+        stacked = np.zeros((self.n_clusters, n_groups, p))
+        stacked[self.cluster, self.group] = self.parts @ rows.T
+        whole = np.zeros((self.n_clusters, self.parts.shape[1]))
+        np.add.at(whole, self.cluster, self.parts)
+        parts = stacked.reshape(self.n_clusters, -1) - whole @ (inverse @ along)
+        variance = -along.T @ inverse @ along
+        own = rows @ self.information @ rows.T
+        for g in range(n_groups):
+            some = slice(g * p, (g + 1) * p)
+            variance[some, some] += own[g]
+        share = np.bincount(self.cluster, self.weight) / self.weight.sum()
+        return Movements(parts, 1.0 - share, 0.5 * (variance + variance.T), own)
+
+
+def _few(code: np.ndarray, group: np.ndarray, n_groups: int) -> np.ndarray:
+    """Clusters, of which independent ones are put together where they are many; those within a group with others of it."""
+    labels, some, code = np.unique(code, return_index=True, return_inverse=True)
+    if len(labels) <= limits.SIGNED_CLUSTERS:
+        return code
+    order = np.random.default_rng(0).permutation(len(labels))
+    if len(np.unique(code.astype(np.int64) * n_groups + group)) > len(labels):
+        return order[code] % limits.SIGNED_CLUSTERS
+    own = group[some]
+    size = np.bincount(own, minlength=n_groups)
+    bins = np.maximum(size * limits.SIGNED_CLUSTERS // len(labels), 1)
+    starts = np.cumsum(bins) - bins
+    return (starts[own] + order % bins[own])[code]
+
+
+def movements_of(fit: Fit, kind: str) -> tuple[tuple[str, ...], np.ndarray]:
+    """Labels of the parameters of a kind, and how the free coordinates move with each while all others stay, (p, n_free).
+
+    ``scale`` is a multiple of the consensus of all judges.
+    """
+    layout, parts = fit.layout, fit.parts
+    n_judges, n_items = len(layout.judges), len(layout.items)
+    if kind in ("mu", "scale"):
+        items = parts.mu[None] if kind == "scale" else in_centred_basis(np.eye(n_items)).T
+        labels = ("scale",) if kind == "scale" else layout.items
+        return labels, _of_scores(fit, [np.outer(parts.gamma, item) for item in items])
+    if kind == "gamma":
+        return layout.judges, _of_scores(fit, [np.outer(row, parts.mu) for row in np.eye(n_judges)])
+    shared = [term.name for term in layout.terms.shared]
+    if kind in shared:
+        return (kind,), np.eye(1, layout.n_free, shared.index(kind))
+    places = [layout.free_position(kind, k) for k in range(n_judges)]
+    return layout.judges, np.eye(layout.n_free)[places]
+
+
+def _of_scores(fit: Fit, changes: list[np.ndarray]) -> np.ndarray:
+    rows = np.zeros((len(changes), fit.layout.n_free))
+    rows[:, fit.layout.n_linear :] = [fit.tangent.coordinates(change) for change in changes]
+    return rows

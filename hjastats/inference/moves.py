@@ -1,0 +1,70 @@
+"""Two boards item by item: who really moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Differences of two boards of the same items, each about its mean.
+
+    Attributes
+    ----------
+    difference, std_err, z, p_value : ndarray, shape (n_items,)
+    statistic : float
+        Of the test that none moved.
+    df : int
+    joint_p_value : float
+    """
+
+    difference: np.ndarray
+    std_err: np.ndarray
+    z: np.ndarray
+    p_value: np.ndarray
+    statistic: float
+    df: int
+    joint_p_value: float
+
+
+def moves(
+    old: np.ndarray,
+    new: np.ndarray,
+    old_errors: np.ndarray,
+    new_errors: np.ndarray,
+    between: np.ndarray | None = None,
+    df: float = np.inf,
+) -> Moves:
+    """Compare scores (n_items,) with covariances (n_items, n_items), and that between the two where they share verdicts.
+
+    Covariances with so many degrees of freedom, of clusters, make t statistics and Hotelling's T squared.
+
+    Examples
+    --------
+    >>> found = moves(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 3.0]), 0.01 * np.eye(3), 0.01 * np.eye(3))
+    >>> found.difference.round(2), found.df, found.joint_p_value < 0.001
+    (array([-0.33, -0.33,  0.67]), 2, True)
+    """
+    n = len(old)
+    centre = np.eye(n) - 1.0 / n
+    difference = centre @ (new - old)
+    variance = old_errors + new_errors
+    if between is not None:
+        variance = variance - between - between.T
+    variance = centre @ variance @ centre
+    error = np.sqrt(np.maximum(np.diag(variance), 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(error > 1e-9 * error.max(initial=0.0), difference / error, np.nan)
+    values, vectors = np.linalg.eigh(variance)
+    some = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
+    statistic = float(np.sum((vectors[:, some].T @ difference) ** 2 / values[some]))
+    p = int(some.sum())
+    left = df - p + 1.0
+    if p == 0 or left < 1.0:
+        p_value = 1.0 if p == 0 else np.nan
+    else:
+        p_value = float(stats.chi2.sf(statistic, p) if np.isinf(df) else stats.f.sf(statistic * left / df / p, p, left))
+    return Moves(difference, error, z, 2.0 * stats.t.sf(np.abs(z), df), statistic, p, p_value)

@@ -1,0 +1,123 @@
+"""What scores follow from: coefficients of traits as a table, and the scores of items that were never compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from ..data.traits import ItemTraits
+from ..fitted import Fit
+from ..mixed import MixedFit
+from ..model.response import probability
+from .contrast_results import two_sided
+
+_TESTED = ["estimate", "std_err", "z", "p_value", "ci_lower", "ci_upper"]
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """How scores follow from traits of items.
+
+    Attributes
+    ----------
+    names : tuple of str
+    values : ndarray, shape (p,)
+    gradient : ndarray, shape (p, n_free)
+    more : ndarray, shape (p, p)
+        Covariance beyond that of the free coordinates: what traits of all items there could be tell beyond those at hand.
+    own : float
+        Variance of what a new item has for itself.
+    """
+
+    names: tuple[str, ...]
+    values: np.ndarray
+    gradient: np.ndarray
+    more: np.ndarray
+    own: float
+
+
+def slopes(fit: Fit, traits: ItemTraits) -> Slopes:
+    """Coefficients of the traits of items: parameters, or of random items their regression on the traits."""
+    n, p = traits.values.shape
+    if "beta" in fit.layout.slices:
+        where = fit.layout.slices["beta"]
+        positions = np.arange(where.start, where.stop)
+        return Slopes(traits.names, fit.params[positions], fit.rows(positions), np.zeros((p, p)), 0.0)
+    weights = np.linalg.pinv(traits.values)
+    sd = fit.mixture.sd[fit.effects.index("items")] if isinstance(fit, MixedFit) else 0.0
+    more = sd**2 * np.linalg.inv(traits.values.T @ traits.values)
+    return Slopes(traits.names, weights @ fit.parts.mu, fit.consensus_rows(weights), more, sd**2 * (1.0 + 1.0 / n))
+
+
+def trait_table(
+    fit: Fit, traits: ItemTraits | None, categories: tuple[str, ...] = (), alpha: float = 0.05
+) -> pd.DataFrame:
+    """Coefficients of all traits, with tests that they are zero and intervals.
+
+    Parameters
+    ----------
+    categories : tuple of str
+        Columns of the comparisons that have a coefficient for each item.
+    """
+    labels: list[tuple[str, str]] = []
+    values: list[float] = []
+    variances = [np.zeros(0)]
+    if traits is not None:
+        main = slopes(fit, traits)
+        labels += [("", name) for name in main.names]
+        values += main.values.tolist()
+        variances.append(fit.covariance.variances(main.gradient) + np.diag(main.more))
+    if "B" in fit.layout.slices:
+        where, structure = fit.layout.slices["B"], fit.layout.structure
+        on = structure.own_labels["trait"] or fit.layout.items
+        labels += [(trait, label) for trait in structure.own_labels["judge trait"] for label in on]
+        values += fit.params[where].tolist()
+        variances.append(fit.covariance.variances(fit.rows(np.arange(where.start, where.stop))))
+    for name in categories:
+        is_free = "beta" not in fit.layout.slices
+        on = fit.layout.items if is_free or traits is None else traits.names
+        own = [fit.layout.slices[f"{name}:{label}"].start for label in (on[:-1] if is_free else on)]
+        # Coefficients of one column sum to zero over the items.
+        weights = np.vstack([np.eye(len(own)), -np.ones((int(is_free), len(own)))])
+        labels += [(name, label) for label in on]
+        values += (weights @ fit.params[own]).tolist()
+        variances.append(fit.covariance.variances(weights @ fit.rows(np.array(own))))
+    return tested(np.array(values), np.sqrt(np.concatenate(variances)), labels, alpha)
+
+
+def tested(estimate: np.ndarray, error: np.ndarray, labels: list[tuple[str, str]], alpha: float) -> pd.DataFrame:
+    """A table of coefficients under (trait of judges or comparisons, trait or item); the first left out where it is empty."""
+    z, half = estimate / error, ndtri(1.0 - alpha / 2.0) * error
+    columns = [estimate, error, z, two_sided(z), estimate - half, estimate + half]
+    index: pd.Index = pd.MultiIndex.from_tuples(labels, names=["moved_by", "on"])
+    if not any(first for first, _ in labels):
+        index = pd.Index([second for _, second in labels], name="trait")
+    return pd.DataFrame(np.column_stack(columns), index, _TESTED)
+
+
+def new_items(fit: Fit, main: Slopes, traits: pd.DataFrame, against: int | None, alpha: float) -> pd.DataFrame:
+    """Consensus scores of items by their traits, with intervals.
+
+    Parameters
+    ----------
+    traits : pandas.DataFrame, shape (m, p)
+        Less their means over the items that were compared.
+    against : int, optional
+        Item that probabilities are of beating.
+    """
+    weights = traits.to_numpy()
+    estimate, rows = weights @ main.values, weights @ main.gradient
+    more = np.einsum("mp,pq,mq->m", weights, main.more, weights) + main.own
+    if against is not None:
+        unit = np.eye(len(fit.layout.items))[[against]]
+        estimate, rows = estimate - fit.parts.mu[against], rows - fit.consensus_rows(unit)
+    error = np.sqrt(fit.covariance.variances(rows) + more)
+    half = ndtri(1.0 - alpha / 2.0) * error
+    columns = {"estimate": estimate, "std_err": error, "ci_lower": estimate - half, "ci_upper": estimate + half}
+    if against is not None:
+        bounds = {"p": estimate, "p_lower": estimate - half, "p_upper": estimate + half}
+        columns |= {name: probability(bound) for name, bound in bounds.items()}
+    return pd.DataFrame(columns, traits.index)

@@ -1,0 +1,72 @@
+"""Figures of groups: who stands where, what differs beyond chance, and judges over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from .. import limits
+from ..looks import Menu
+from . import plots
+from .figures import _axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Level at which a difference is coloured, all of them together.
+LEVEL = 0.05
+
+
+class GroupPlots(Menu):
+    """Figures of groups, as ``found.plot``.
+
+    Every one takes ``ax``, the matplotlib axes to draw in (a new figure by default), and returns the axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import hjastats as hja
+    >>> data = hja.datasets.load_panel()
+    >>> found = hja.by_group(data, by=np.arange(data.n_rows) // 1600)
+    >>> [label.get_text() for label in found.plot.differences().get_yticklabels()][:2]
+    ['model-I', 'model-H']
+    """
+
+    def __init__(
+        self,
+        places: pd.DataFrame,
+        differences: pd.DataFrame,
+        effects: Callable[[str], pd.DataFrame],
+        tests: pd.DataFrame,
+        by: str,
+    ) -> None:
+        self._places, self._differences, self._effects = places, differences, effects
+        self._tests, self._by = tests, by
+
+    def places(self, *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
+        """Places over the groups, a line for every item; lines of items that differ beyond chance are coloured."""
+        moved = set(self._differences.loc[self._differences["p_holm"] < LEVEL, "item"])
+        return plots.plot_places(self._places.head(max_rows), moved, xlabel=self._by, ax=_axes(ax))
+
+    def differences(self, *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
+        """Differences of a group from all others; only those beyond chance are coloured."""
+        groups = [group for group in self._places.columns if group in set(self._differences["group"])]
+        items = list(self._places.index[:max_rows])
+        values, p_holm = (
+            self._differences.pivot_table(name, "item", "group").reindex(index=items, columns=groups)
+            for name in ("difference", "p_holm")
+        )
+        return plots.plot_differences(values, p_holm.to_numpy() < LEVEL, xlabel=self._by, ax=_axes(ax))
+
+    def judges(self, kind: str = "position", *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
+        """Monitor of judges: their ``position`` or sensitivity (``gamma``) over the groups; those that change are coloured."""
+        table = self._effects(kind)
+        name = "sensitivity" if kind == "gamma" else "position"
+        tests = self._tests[self._tests["kind"] == name] if "kind" in self._tests else self._tests
+        changed = list(tests.loc[tests["p_holm"] < LEVEL, "judge"]) if len(tests) else []
+        judges = list(dict.fromkeys([*changed, *table["judge"]]))[:max_rows]
+        some = table[table["judge"].isin(judges)]
+        label = "sensitivity" if kind == "gamma" else "position effect (log-odds)"
+        return plots.plot_monitor(some, changed, xlabel=self._by, ylabel=label, ax=_axes(ax))

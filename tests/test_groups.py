@@ -1,0 +1,315 @@
+"""Groups of verdicts from one call: boards, whether they differ, fallbacks, figures, a page; and two rankings compared."""
+
+import json
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+import hjastats as hja
+
+CATEGORIES = ["writing", "roleplay", "reasoning", "math", "coding", "extraction", "stem", "humanities"]
+
+
+def with_group(data, group):
+    return replace(data, columns=data.columns.assign(group=np.asarray(group)))
+
+
+@pytest.fixture(scope="module")
+def panel():
+    return hja.datasets.load_panel()
+
+
+@pytest.fixture(scope="module")
+def halves(panel):
+    return hja.by_group(with_group(panel, np.where(np.arange(3200) < 1600, "a", "b")), "group")
+
+
+@pytest.fixture(scope="module")
+def drifting():
+    """Four months; in the last two judge j0 takes what is shown first, and item i5 has fallen."""
+    rng = np.random.default_rng(3)
+    n = 4000
+    month, judge = np.arange(n) // 1000, rng.integers(5, size=n)
+    first = rng.integers(6, size=n)
+    second = (first + rng.integers(1, 6, size=n)) % 6
+    scores = np.tile(np.linspace(-1.0, 1.0, 6), (4, 1))
+    scores[2:, 5] = -0.6
+    eta = scores[month, first] - scores[month, second] + 2.0 * ((judge == 0) & (month > 1))
+    columns = pd.DataFrame(
+        {"month": [f"2024-0{m + 1}" for m in month], "prompt": rng.integers(400, size=n) * 4 + month}
+    )
+    names = [np.array([f"{x}{c}" for c in codes]) for x, codes in zip("jii", (judge, first, second), strict=True)]
+    return hja.Comparisons.from_arrays(*names, (rng.random(n) < expit(eta)).astype(float), columns=columns)
+
+
+@pytest.fixture(scope="module")
+def months(drifting):
+    return hja.by_group(drifting, by="month")
+
+
+def test_halves_of_one_panel_do_not_differ(halves):
+    assert halves.places["all"].tolist() == list(range(1, 11))
+    assert (halves.tests["p_value"] > 0.05).all()
+    assert halves.moved.empty
+    assert halves.groups["note"].tolist() == ["", ""]
+    assert "not seen to differ" in str(halves)
+
+
+def test_the_board_of_a_group_is_that_of_its_own_fit(panel, halves):
+    own = hja.HJAModel.from_comparisons(panel.subset(np.arange(1600)), rank=1, position="judge").fit()
+    board = halves.board("a")
+    assert np.allclose(board["score"].sort_index(), own.consensus["estimate"].sort_index(), atol=1e-5)
+    assert np.allclose(board["std_err"].sort_index(), own.consensus["std_err"].sort_index(), rtol=1e-3)
+    assert halves.board("all").equals(halves.overall.ranking())
+
+
+def test_drift_is_named_by_month_judge_and_item(months):
+    assert months.grouping.is_ordered
+    assert months.tests["p_value"]["consensus"] < 0.01
+    judges = months.judge_tests
+    assert judges.iloc[0][["judge", "kind"]].tolist() == ["j0", "position"]
+    assert judges["p_holm"].iloc[0] < 0.05
+    assert (judges["p_holm"].iloc[1:] > 0.05).all()
+    assert months.item_tests["trend_statistic"].idxmax() == "i5"
+    clearest = months.differences.iloc[0]
+    assert clearest["item"] == "i5"
+    text = str(months)
+    assert "position of 'j0'" in text
+    assert "From 2024-01 to 2024-04 the scores of 'i5'" in text
+
+
+def test_findings_say_when_something_changed(drifting):
+    found = hja.fit(drifting, judges="fixed").findings
+    told = next(finding.text for finding in found if finding.topic == "stability")
+    assert "'month'" in told
+    assert "hja.by_group(data, by='month', period='month')" in told
+
+
+def test_small_groups_borrow_strength(months, drifting):
+    few = np.where(np.arange(drifting.n_rows) < 60, "few", drifting.columns["month"])
+    found = hja.by_group(with_group(drifting, few), "group")
+    own, shrunk = found.board("few"), found.board("few", shrunken=True)
+    assert (shrunk["std_err"].sort_index() < own["std_err"].sort_index()).all()
+    assert np.ptp(shrunk["score"]) < np.ptp(own["score"])
+    assert found.heterogeneity.ci_lower < found.heterogeneity.sd < found.heterogeneity.ci_upper
+    assert list(found.shrunken.columns) == ["all", *found.labels]
+
+
+def test_no_group_is_refused(panel):
+    """One of three verdicts, one where an item is never beaten, one of a single judge, one in two parts."""
+    group = np.full(3200, "rest", dtype=object)
+    group[:3] = "three"
+    best = np.flatnonzero((panel.first_index == 8) & (panel.outcome == 1.0))[:40]
+    group[best] = "one-sided"
+    group[np.flatnonzero(panel.judge_index == 2)[:150]] = "one judge"
+    is_low = (panel.first_index < 4) & (panel.second_index < 4)
+    is_high = (panel.first_index > 5) & (panel.second_index > 5)
+    group[np.flatnonzero(is_low | is_high)[-80:]] = "two parts"
+    found = hja.by_group(with_group(panel, group), "group", model="ja")
+    assert set(found.results) == set(group)
+    notes = found.groups["note"]
+    assert notes["rest"] == ""
+    assert "judges are as in all groups" in notes["one-sided"]
+    assert notes["one judge"] == "BTL"
+    assert "not compared with the others" in notes["two parts"]
+    for label in found.labels:
+        assert np.isfinite(found.board(label)["std_err"]).all()
+        assert np.isfinite(found.board(label, shrunken=True)["std_err"]).all()
+    assert np.isnan(found.scores["two parts"].to_numpy()).sum() == 10 - found.groups["items"]["two parts"]
+
+
+def test_light_judges_of_a_group_speak_with_one_voice(panel):
+    """Judges with a handful of verdicts all one way have no position effect of their own there."""
+    own = [np.flatnonzero((panel.judge_index == k) & (panel.outcome == k % 2))[:8] for k in range(3)]
+    light = np.concatenate(own)
+    rows = np.concatenate([light, np.flatnonzero(panel.judge_index >= 3)[:900]])
+    group = np.full(3200, "rest", dtype=object)
+    group[rows] = "light"
+    found = hja.by_group(with_group(panel, group), "group", model="ja", position="judge")
+    assert "3 judges with fewer than 30 verdicts speak with one voice" in found.groups["note"]["light"]
+
+
+def test_a_group_of_many_verdicts_is_taken_at_its_word(halves):
+    """Shrunken by little, since its errors are small against what groups differ by, or towards its like."""
+    own, shrunk = halves.board("a"), halves.board("a", shrunken=True)
+    assert np.abs(own["score"] - shrunk["score"].reindex(own.index)).max() < 2 * own["std_err"].max()
+
+
+def test_differences_of_two_groups_are_mirrored(halves):
+    table = halves.differences.pivot_table("difference", "item", "group")
+    assert np.allclose(table["a"], -table["b"], atol=0.1)
+    p = halves.differences.pivot_table("p_holm", "item", "group")
+    assert (p["a"] == p["b"]).all()
+
+
+def test_everything_goes_into_json(months):
+    told = json.loads(months.to_json())
+    assert [line["group"] for line in told["groups"]] == months.labels
+    assert told["clusters"]["what"] == "prompts"
+    assert {line["question"] for line in told["tests"]} == set(months.tests.index)
+
+
+def test_the_section_of_a_page_has_a_tab_for_every_group_and_no_script(months):
+    page = months.report()
+    assert "<script" not in page
+    assert page.count('type="radio"') == 1 + len(months.labels)
+    assert page.count("<svg") == 3
+    for label in months.labels:
+        assert f">{label}</label>" in page
+    assert months.section() in page
+
+
+def test_labels_are_only_text_on_the_page(panel):
+    hostile = np.where(np.arange(3200) < 1600, "<script>alert(1)</script>", "b & c")
+    page = hja.by_group(with_group(panel, hostile), "group", model="btl").report(title="<b>")
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "<b>" not in page
+
+
+def test_figures_colour_what_is_beyond_chance(months):
+    lines = months.plot.places().lines
+    assert len(lines) == 6
+    colours = {line.get_color() for line in lines}
+    assert len(colours) >= 2
+    texts = [text.get_text() for text in months.plot.differences().texts]
+    assert len(texts) == 24
+    legend = months.plot.judges("position").get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["j0"]
+    plt.close("all")
+
+
+def test_processes_change_nothing(drifting, months):
+    again = hja.by_group(drifting, by="month", n_jobs=2)
+    pd.testing.assert_frame_equal(again.differences, months.differences)
+    pd.testing.assert_frame_equal(again.tests, months.tests)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"by": "nothing"}, "no column is called so"),
+        ({"by": "month", "model": "judgewise"}, "has no consensus"),
+        ({"by": "month", "modell": "ja"}, "modell"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence(drifting, options, text):
+    with pytest.raises((hja.InputError, TypeError), match=text):
+        hja.by_group(drifting, **options)
+
+
+def test_unknown_groups_of_a_board_are_refused(halves):
+    with pytest.raises(hja.OptionError, match="no group is called 'c'"):
+        halves.board("c")
+
+
+def test_rows_without_a_group_are_left_out_and_counted(panel):
+    group = pd.Series(np.where(np.arange(3200) % 2, "a", "b")).where(np.arange(3200) > 9)
+    found = hja.by_group(panel, by=group, model="btl")
+    assert found.n_left_out == 10
+    assert "10 verdicts without a group are left out." in found.findings
+
+
+def test_judges_as_a_sample_are_tested_by_judge():
+    rng = np.random.default_rng(8)
+    n = 900
+    judge, first = rng.integers(60, size=n), rng.integers(5, size=n)
+    second = (first + rng.integers(1, 5, size=n)) % 5
+    win = rng.random(n) < expit(0.5 * (second - first) * rng.normal(1.0, 2.0, 60)[judge])
+    names = [np.array([f"{x}{c}" for c in codes]) for x, codes in zip("jii", (judge, first, second), strict=True)]
+    columns = pd.DataFrame({"half": judge % 2})
+    found = hja.by_group(hja.Comparisons.from_arrays(*names, win.astype(float), columns=columns), "half")
+    assert found.overall.fit.layout.description.startswith("population")
+    assert found.to_dict()["clusters"] == {"what": "judges", "number": 60}
+    assert found.tests["p_value"]["consensus"] > 0.01
+
+
+# Two results
+
+
+def test_a_result_did_not_move_from_itself(halves):
+    found = hja.compare_rankings(halves.overall, halves.overall)
+    assert found.moved == []
+    assert np.allclose(found.table["difference"], 0.0)
+    assert "all rows" in str(found)
+
+
+def test_whoever_moved_is_named(drifting):
+    month = drifting.columns["month"]
+    old, new = (
+        hja.JAModel.from_comparisons(drifting.subset((month == m).to_numpy())).fit() for m in ("2024-01", "2024-04")
+    )
+    found = hja.compare_rankings(old, new)
+    assert found.moved[0] == "i5"
+    assert found.table.loc["i5", ["old_place", "new_place"]].tolist() == [1, 4]
+    assert "taken to be independent" in str(found)
+    with pytest.raises(hja.OptionError, match="none in common"):
+        hja.compare_rankings(old, new, paired=True)
+
+
+def test_shared_prompts_make_differences_more_certain():
+    """What a prompt does to both results is no difference."""
+    rng = np.random.default_rng(2)
+    prompt = np.tile(np.repeat(np.arange(80), 25), 2)
+    first = rng.integers(4, size=len(prompt))
+    second = (first + rng.integers(1, 4, size=len(prompt))) % 4
+    likes = rng.normal(0.0, 1.2, (80, 4))
+    win = rng.random(len(prompt)) < expit(likes[prompt, first] - likes[prompt, second])
+    names = np.array(list("abcd"))
+    half = np.repeat([0, 1], 2000)
+    columns = pd.DataFrame({"prompt": prompt})
+    data = hja.Comparisons.from_arrays("j", names[first], names[second], win.astype(float), columns=columns)
+    fits = [
+        hja.BTLModel.from_comparisons(data.subset(half == h)).fit(cov_type="cluster", cov_kwds={"groups": "prompt"})
+        for h in (0, 1)
+    ]
+    paired, apart = (hja.compare_rankings(*fits, paired=how) for how in (None, False))
+    assert paired.paired_by == "80 prompts"
+    assert (paired.table["std_err"].sort_index() < 0.8 * apart.table["std_err"].sort_index()).all()
+
+
+def test_results_need_items_in_common(panel, halves):
+    some = panel.subset((panel.first_index < 3) & (panel.second_index < 3))
+    others = panel.subset((panel.first_index > 6) & (panel.second_index > 6))
+    old, new = (hja.BTLModel.from_comparisons(data).fit() for data in (some, others))
+    with pytest.raises(hja.OptionError, match="0 items in common"):
+        hja.compare_rankings(old, new)
+    found = hja.compare_rankings(halves.overall, old)
+    assert len(found.table) == 3
+    assert len(found.only_old) == 7
+
+
+# Real data
+
+
+def test_mt_bench_by_category_answers_for_all_eight(shared_data):
+    data = hja.read_comparisons(shared_data / "mtbench.json")
+    found = hja.by_group(data, "question_id", breaks=[91, 101, 111, 121, 131, 141, 151], labels=CATEGORIES)
+    assert found.labels == CATEGORIES
+    assert set(found.results) == set(CATEGORIES)
+    assert found.to_dict()["clusters"] == {"what": "prompts", "number": 80}
+    assert found.groups["prompts"].tolist() == [10] * 8
+    assert 0.001 < found.tests["p_value"]["consensus"] < 0.03
+    assert found.moved[["item", "group"]].to_numpy().tolist() == [["gpt-4", "reasoning"]]
+    assert 0.2 < found.heterogeneity.sd < 0.5
+
+
+def test_a_row_of_weight_three_is_three_verdicts(drifting):
+    """Of rows without prompts, whose order then changes nothing but which signs are drawn."""
+    plain = replace(drifting, columns=drifting.columns[["month"]])
+    table = plain.to_frame().groupby(["judge", "first", "second", "outcome", "month"], as_index=False).size()
+    counted = hja.Comparisons.from_arrays(
+        *(table[name] for name in ("judge", "first", "second", "outcome", "size")),
+        counts=False,
+        columns=table[["month"]],
+    )
+    one, other = (hja.by_group(data, "month", model="ja", position="judge") for data in (plain, counted))
+    assert other.to_dict()["clusters"]["number"] == 4000
+    assert np.allclose(one.tests["statistic"], other.tests["statistic"], rtol=1e-4)
+    assert np.allclose(one.tests["p_value"], other.tests["p_value"], atol=0.05)
+    pairs = [found.differences.set_index(["item", "group"]).sort_index() for found in (one, other)]
+    assert np.allclose(pairs[0]["std_err"], pairs[1]["std_err"], rtol=0.1)
