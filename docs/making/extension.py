@@ -37,8 +37,8 @@ def on_read(app: Sphinx, docname: str, source: list[str]) -> None:
     if include:
         notebooks.write(page, include.group(2), Path(app.outdir) / "notebooks")
         title, _, rest = text.partition("\n")
-        link = f"<a href=\"../notebooks/{include.group(2)}.ipynb\" download>Download this page as a notebook</a>"
-        text = f"{title}\n\n```{{raw}} html\n<p class=\"notebook\">{link}</p>\n```\n{rest}"
+        link = f'<a href="../notebooks/{include.group(2)}.ipynb" download>Download this page as a notebook</a>'
+        text = f'{title}\n\n```{{raw}} html\n<p class="notebook">{link}</p>\n```\n{rest}'
     marks = iter([piece for piece in page if isinstance(piece, Mark)])
     count = iter(range(1, 1000))
     source[0] = re.sub(
