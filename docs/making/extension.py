@@ -11,7 +11,7 @@ from sphinx.util import logging
 
 from . import notebooks
 from .figures import directive, draw
-from .pages import ROOT, Mark, pieces
+from .pages import MARK, ROOT, Mark, pieces
 
 FIGURES = ROOT / "docs" / "figures"
 INCLUDE = re.compile(r"```\{include\} (\.\./\.\./vignettes/(\w+)\.md)\n.*?```\n", flags=re.DOTALL)
@@ -41,12 +41,9 @@ def on_read(app: Sphinx, docname: str, source: list[str]) -> None:
         text = f'{title}\n\n```{{raw}} html\n<p class="notebook">{link}</p>\n```\n{rest}'
     marks = iter([piece for piece in page if isinstance(piece, Mark)])
     count = iter(range(1, 1000))
-    source[0] = re.sub(
-        r"<!-- figure: .*? -->",
-        lambda _: directive(next(marks), f"{name}-{next(count)}", FIGURES),
-        text,
-        flags=re.DOTALL,
-    )
+    text = MARK.sub(lambda _: directive(next(marks), f"{name}-{next(count)}", FIGURES), text)
+    # doctest wants an empty line after the last output, readers do not.
+    source[0] = text.replace("\n\n```\n", "\n```\n")
 
 
 def on_finished(app: Sphinx, error: Exception | None) -> None:

@@ -11,10 +11,9 @@ from .pages import Block, Mark, Piece, Prose
 
 def notebook(page: list[Piece], name: str) -> str:
     """A page as the text of a notebook (nbformat 4.5)."""
-    needs = next((piece.needs for piece in page if isinstance(piece, Block) and piece.needs), None)
     about = f"*Made from the page `vignettes/{name}.md` of hjastats. Needs `pip install 'hjastats[report]'`.*"
-    if needs:
-        about += f" *Parts of it read `{needs}`, which is not ours to ship.*"
+    if any("../shared/data" in piece.text for piece in page if not isinstance(piece, Mark)):
+        about += " *Parts of it read `../shared/data`, which is not ours to ship.*"
     cells = [_markdown(about)]
     for piece in page:
         if isinstance(piece, Prose):

@@ -1,4 +1,4 @@
-"""What the paper prints: its table of real verdicts (tab:dataset_comparison), mean and standard deviation over 20 seeds, and its data."""
+"""What the paper prints of real verdicts: its table (tab:dataset_comparison), mean and standard deviation over 20 seeds; its data."""
 
 from __future__ import annotations
 
