@@ -47,7 +47,7 @@ def draw(page: list[Piece]) -> None:
 
 def _svg(figure: Any) -> str:
     file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
+    figure.savefig(file, format="svg", metadata={"Date": None}, bbox_inches="tight")
     return file.getvalue()
 
 

@@ -18,7 +18,7 @@ NEEDS = {
     "from arena_rank": find_spec("arena_rank") is not None,
 }
 FENCE = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
-MARK = re.compile(r"<!-- figure: (.*?) -->", flags=re.DOTALL)
+MARK = re.compile(r"^<!-- figure: (.*?) -->", flags=re.MULTILINE | re.DOTALL)
 
 
 @dataclass
@@ -60,7 +60,9 @@ def pieces(text: str) -> list[Piece]:
     beginning, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     found: list[Piece] = []
     for section in (beginning, *sections):
-        lacks = next((name for name, there in NEEDS.items() if not there and (name in beginning or name in section)), None)
+        lacks = next(
+            (name for name, there in NEEDS.items() if not there and (name in beginning or name in section)), None
+        )
         at = 0
         for match in re.finditer(f"{FENCE.pattern}|{MARK.pattern}", section, flags=re.MULTILINE | re.DOTALL):
             code, caption = match.groups()
