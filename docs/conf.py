@@ -68,5 +68,6 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars = {"index": [], "gallery": []}
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False

@@ -1,4 +1,4 @@
-"""What the paper prints of real verdicts: its table (tab:dataset_comparison), mean and standard deviation over 20 seeds; its data."""
+"""What the paper prints of real verdicts: its table (tab:dataset_comparison; mean and sd over 20 seeds), and of their data."""
 
 from __future__ import annotations
 
