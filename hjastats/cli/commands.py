@@ -155,7 +155,8 @@ def add_compare(parser: argparse.ArgumentParser) -> None:
     """Data and ranks."""
     options.add_data(parser)
     parser.add_argument("--ranks", nargs="+", action="extend", type=int, metavar="N", help="ranks of HJA (default 1)")
-    options.add_terms(parser, ["ties"])
+    # Positions are what it compares; whose tie propensities are is for fit to choose.
+    options.add_terms(parser, [name for name in options.TERM_OPTIONS if name not in ("position", "tie")])
     options.add_judges(parser)
     parser.add_argument("--cluster", metavar="COLUMN", help="p-values that count correlation within this column")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -169,22 +170,24 @@ def run_compare(chosen: argparse.Namespace) -> None:
         data = linked(read, told)
         judges = of_judges(data, Asked(judges=chosen.judges, ties=chosen.ties), told)
         data = ENTER[judges](data)
-        positions, ties = possible_positions(data), "half" if chosen.ties == AUTO else chosen.ties
+        positions = possible_positions(data)
+        asked = {name: value for name, value in options.terms(chosen).items() if value != AUTO}
+        terms = {"ties": "half"} | asked
         if (data.outcome == 0.5).any():
             other = "half a win for each; as an outcome of their own, which fit may take, with --ties davidson"
-            told.say("ties", ties, other if chosen.ties == AUTO else "asked for")
+            told.say("ties", terms["ties"], "asked for" if "ties" in asked else other)
         largest = max_rank(data.n_judges, data.n_items)
         ranks = sorted(set(chosen.ranks or ([1] if largest else [])))
         if not all(0 < rank <= largest for rank in ranks):
             possible = f"must lie between 1 and {largest}" if largest else "leaves no choice: only rank 0 is possible"
             raise options.UsageError(f"--ranks {possible} for these data, got {chosen.ranks}.")
         try:
-            fits = _nested(data, ranks, positions, chosen.cluster, judges, ties=ties)
+            fits = _nested(data, ranks, positions, chosen.cluster, judges, **terms)
         except IdentificationError:
             # The data may show no direction of disagreement; only who asked for one by its rank is told so.
             if chosen.ranks is not None:
                 raise
-            fits = _nested(data, [], positions, chosen.cluster, judges, ties=ties)
+            fits = _nested(data, [], positions, chosen.cluster, judges, **terms)
         table = compare(*fits) if len(fits) > 1 else None
     if chosen.json:
         models = [] if table is None else records(table, "model")

@@ -40,11 +40,14 @@ class Format:
         list of paths or open files of bytes and ``find``.
     is_text : bool
         Which of the two.
+    in_engine : bool
+        Whether the table stays in its engine, where only the columns that are asked for are kept.
     """
 
     endings: tuple[str, ...]
     read: Callable[..., Any]
     is_text: bool = True
+    in_engine: bool = False
 
 
 def format_of(path: str, named: str | None, separator: str | None = None) -> Format | None:
@@ -319,7 +322,7 @@ FORMATS = {
     "jsonl": Format((".jsonl", ".ndjson"), _read_json_lines),
     "csv": Format((".csv",), partial(_read_delimited, separator=",")),
     "tsv": Format((".tsv",), partial(_read_delimited, separator="\t")),
-    "parquet": Format((".parquet", ".pq"), partial(_scan, "parquet"), is_text=False),
-    "feather": Format((".feather", ".arrow"), partial(_scan, "feather"), is_text=False),
+    "parquet": Format((".parquet", ".pq"), partial(_scan, "parquet"), is_text=False, in_engine=True),
+    "feather": Format((".feather", ".arrow"), partial(_scan, "feather"), is_text=False, in_engine=True),
     "xlsx": Format((".xlsx",), _read_excel, is_text=False),
 }

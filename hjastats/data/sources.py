@@ -293,7 +293,7 @@ def engine_columns(source: Any, format: str | None = None, separator: str | None
         if paths is not None:
             read = Reader.of(Given(), None, format, separator)
             formats = [format_of(path, read.syntax, separator) for path in paths]
-            if any(known is None or known.is_text or known is FORMATS["xlsx"] for known in formats):
+            if any(known is None or not known.in_engine for known in formats):
                 return None
             source = read_binary(formats[0], list(paths), paths[0], read.labels)  # type: ignore[arg-type]
         elif isinstance(source, pd.DataFrame):

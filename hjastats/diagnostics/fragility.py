@@ -16,7 +16,8 @@ from .. import limits
 from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
 from ..fitted import Fit, Observations
-from ..inference.contributions import Contributions
+from ..inference.contributions import Contributions, single
+from ..model.likelihood import evaluate
 from ..words import percent
 
 # How often the number of comparisons is enlarged if influence promised too much.
@@ -156,7 +157,8 @@ def _orders(fit: Fit, observed: Observations, leader: int) -> tuple[np.ndarray, 
         z = (mu[leader] - mu[others]) / np.sqrt(inverse.variances(gradients))
     near = np.argsort(z, kind="stable")[: limits.CHALLENGERS]
     data = observed.data
-    contributions = Contributions.of_rows(observed.rows, data, fit.at)
+    each = evaluate(single(observed.rows, data.outcome), fit.at)
+    contributions = Contributions.of_rows(observed.rows, data, each)
     orders = []
     for movement in inverse.times(gradients[near]):
         effect = contributions.along(movement[None], fit.tangent)[:, 0]

@@ -53,9 +53,9 @@ class Contributions:
         return cls(distinct, *_gradients(distinct, each), count)
 
     @classmethod
-    def of_rows(cls, rows: Design, data: Comparisons, at: Coefficients) -> Contributions:
-        """Every row by itself, as one comparison, with its weight."""
-        return cls(rows, *_gradients(rows, evaluate(single(rows, data.outcome), at)), data.weight)
+    def of_rows(cls, rows: Design, data: Comparisons, each: Derivatives) -> Contributions:
+        """Every row by itself, as one comparison with the given derivatives, and with its weight."""
+        return cls(rows, *_gradients(rows, each), data.weight)
 
     @classmethod
     def of_clusters(

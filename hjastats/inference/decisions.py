@@ -20,7 +20,7 @@ from ..population import PopulationFit
 from ..words import counted, percent, quoted, shortened_apart, told_p
 from .bootstrap import Bootstrap
 from .population import share_of_judges
-from .ranks import compared_scores, ranking_table
+from .ranks import compared_scores, ranking_table, score_vector
 
 # Points of Elo's scale for one unit of log-odds, and where its mean, or the item it is anchored at, stands.
 ELO, ELO_BASE = 400.0 / np.log(10.0), 1000.0
@@ -75,6 +75,22 @@ def score_draws(
         kept = squared / (squared + values)
         drawn = kept * seen + np.sqrt(kept) * noise
     return from_centred_basis(drawn @ vectors.T)
+
+
+def relied_on(fit: Fit, rows: np.ndarray) -> np.ndarray:
+    """Covariance of scores with the given Jacobian (n_items, n_free), of which the correlations may be relied on, too.
+
+    Clusters tell each standard error, but fewer of them than scores do not tell how errors go together: some combinations of the
+    scores look certain, and whatever is inferred from them is wrong. The fewer clusters there are for each contrast, the
+    more are correlations those of the model.
+    """
+    chosen, n_clusters = fit.covariance.of(rows), fit.choice.facts.get("n_groups")
+    if fit.choice.kind != "cluster" or n_clusters is None:
+        return chosen
+    of_model = fit.model_covariance.of(rows)
+    scale = np.sqrt(np.diag(chosen) / np.diag(of_model))
+    share = min((len(rows) - 1) / n_clusters, 1.0)
+    return (1.0 - share) * chosen + share * of_model * np.outer(scale, scale)
 
 
 def _without_scale(seen: np.ndarray, covariance: np.ndarray) -> np.ndarray:
@@ -161,8 +177,9 @@ def places(
         For a prior that is none, and a bootstrap of other items.
     """
     if bootstrap is None:
-        labels, estimate, covariance = compared_scores(fit, judge, items)
-        return chances(labels, estimate, score_draws(estimate, covariance, prior, rng=rng), prior)
+        labels, estimate, _ = compared_scores(fit, judge, items)
+        rows = score_vector(fit, judge, fit.positions("mu", items))[2]
+        return chances(labels, estimate, score_draws(estimate, relied_on(fit, rows), prior, rng=rng), prior)
     layout = fit.layout
     check_type("bootstrap", bootstrap, Bootstrap, "a bootstrap of this fit")
     if bootstrap.layout.items != layout.items or bootstrap.layout.judges != layout.judges:
@@ -252,7 +269,7 @@ def board(
             base + unit * (score - half_width * error),
             base + unit * (score + half_width * error),
         )
-    share = chances(labels, estimate, score_draws(estimate, covariance, prior, rng=rng), prior)
+    share = places(fit, judge, prior=prior, rng=rng)
     table = pd.DataFrame(
         dict(zip(("score", "std_err", "ci_lower", "ci_upper"), shown, strict=True)), index=pd.Index(labels, name="item")
     ).loc[ranked.index]

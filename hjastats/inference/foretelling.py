@@ -15,7 +15,7 @@ from .. import limits
 from ..fitted import Fit
 from ..model.design import Coefficients
 from .allocation import Candidates, telling
-from .decisions import score_draws
+from .decisions import relied_on, score_draws
 from .goals import Goal
 
 # Between which shares of what is possible errors are foretold.
@@ -25,7 +25,7 @@ RANGE = (0.1, 0.9)
 def foretold(fit: Fit, goal: Goal, asked: Candidates, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Variances of a goal's contrasts after some comparisons: at the shrunken scores (m,), and at draws about them (n_draws, m)."""
     _, mu, rows = fit.vector("mu", np.arange(len(fit.layout.items)))
-    shift = score_draws(mu, fit.covariance.of(rows), rng=rng).mean(axis=0) - mu
+    shift = score_draws(mu, relied_on(fit, rows), rng=rng).mean(axis=0) - mu
     n_draws = limits.FORETOLD_DRAWS if fit.layout.n_free <= limits.REDRAWN_FREE else 0
     root = np.linalg.cholesky(fit.model_covariance.covariance) if n_draws else np.zeros((0, 0))
     steps = [root @ rng.standard_normal(len(root)) for _ in range(n_draws)]

@@ -145,7 +145,7 @@ def _inflation(small: Candidate, large: Candidate, clusters: Clusters | None, df
 
     def trace(rows: Design, tangent: TangentBasis, held: Restriction | None) -> float:
         contributions = (
-            Contributions.of_comparisons(rows, data, small.fit.at)
+            Contributions.of_rows(rows, data, each)
             if clusters is None
             else Contributions.of_clusters(rows, data, each, clusters)
         )

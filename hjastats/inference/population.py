@@ -273,7 +273,11 @@ def choose_population_covariance(
     bread = fit.model_covariance.covariance
     by = " and ".join(f"{way.n:,} clusters ({way.name or 'labels'})" for way in (judges, *others))
     named: list[Any] = [way.code.tolist() if way.name is None else way.name for way in ways]
-    facts = {"groups": named[0] if len(named) == 1 else named, "use_correction": corrects, "n_groups": judges.n}
+    facts = {
+        "groups": named[0] if len(named) == 1 else named,
+        "use_correction": corrects,
+        "n_groups": min(way.n for way in (judges, *others)),
+    }
     choice = CovarianceChoice(
         "cluster",
         f"Standard errors are robust to dependence within {by}.",

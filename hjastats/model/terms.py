@@ -73,6 +73,11 @@ class TermKind:
                 f"{self.name} needs the columns {quoted(self.needs)} of the data, {quoted(absent)} not found."
             )
         values = np.ones(len(columns)) if self.column is None else np.asarray(self.column(columns), dtype=float)
+        if not np.isfinite(values).all():
+            raise ComparisonError(
+                f"{self.name} has missing or infinite values, from the columns {quoted(self.needs)}: leave those "
+                "comparisons out or fill them in."
+            )
         return values.reshape(len(columns), 1)
 
 

@@ -1,13 +1,16 @@
 """Chances of places, boards on three scales, one item against another."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.special import expit
 from statsmodels.genmod.families.links import Logit
 
 import hjastats as hja
-from hjastats.inference.decisions import score_draws, win_rates
+from hjastats.inference.decisions import relied_on, score_draws, win_rates
 
 # Of a share of 20,000 draws, three times.
 DRAWN = 3 * 0.5 / np.sqrt(20_000)
@@ -50,6 +53,40 @@ def test_a_normal_prior_is_less_sure_of_the_best_where_items_are_close(btl):
     assert close.places().best.max() < close.places(prior="flat").best.max() - 0.05
     # Items wide apart are told apart under either.
     assert btl.places().best.max() == pytest.approx(btl.places(prior="flat").best.max(), abs=0.01)
+
+
+def _on_few_prompts(seed, n=1500, n_items=12, n_prompts=8):
+    """Items of which every prompt suits some more: the true best, and the fit clustered by prompt."""
+    rng = np.random.default_rng(seed)
+    first, prompt = rng.integers(n_items, size=n), rng.integers(n_prompts, size=n)
+    second = (first + rng.integers(1, n_items, size=n)) % n_items
+    mu = rng.normal(0.0, 0.5, n_items)
+    scores = mu[:, None] + rng.normal(0.0, 0.6, (n_items, n_prompts))
+    wins = rng.random(n) < expit(scores[first, prompt] - scores[second, prompt])
+    columns = {"first": first.astype(str), "second": second.astype(str), "prompt": prompt, "outcome": wins * 1.0}
+    data = hja.read_comparisons(pd.DataFrame(columns), codes="unit", single_judge="ann")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", hja.CovarianceWarning)
+        model = hja.BTLModel.from_comparisons(data)
+        return str(mu.argmax()), model.fit(cov_type="cluster", cov_kwds={"groups": "prompt"}).fit
+
+
+def test_fewer_clusters_than_items_do_not_make_the_best_look_certain():
+    """Of 200 panels with eight prompts: what is said with 0.75 or more comes true, and the true best is given better chances."""
+    told = {"all": [], "relied on": []}
+    for seed in range(200):
+        best, fit = _on_few_prompts(seed)
+        labels, mu, rows = fit.vector("mu", np.arange(12))
+        for name, covariance in (("all", fit.covariance.of(rows)), ("relied on", relied_on(fit, rows))):
+            share = np.bincount(score_draws(mu, covariance, n=4000).argmax(axis=1), minlength=12) / 4000
+            told[name].append((share.max(), labels[share.argmax()] == best, max(share[labels.index(best)], 1 / 4000)))
+    chance, is_true, of_best = np.array(told["relied on"]).T
+    sure = chance > 0.75
+    error = np.sqrt(np.sum(chance[sure] * (1 - chance[sure]))) / sure.sum()
+    assert chance[sure].mean() - is_true[sure].mean() < 2 * error
+    assert np.log(of_best).mean() > np.log(np.array(told["all"])[:, 2]).mean()
+    # The standard errors are those of the clusters all the same.
+    np.testing.assert_allclose(np.diag(relied_on(fit, rows)), fit.covariance.variances(rows), rtol=1e-8)
 
 
 def test_chances_of_places_add_up_both_ways(btl):

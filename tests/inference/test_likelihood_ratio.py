@@ -117,6 +117,23 @@ def test_of_nested_models_of_one_size_the_best_is_the_one_to_beat(panel):
     assert table["lr"].iloc[-1] == pytest.approx(2 * (fits[2].llf - fits[1].llf))
 
 
+@pytest.mark.parametrize("model", [hja.BTLModel, hja.JAModel])
+def test_position_effects_are_compared_under_robust_errors(model, panel):
+    """The larger model has a term that the smaller one lacks; p-values are near those of the robust score test."""
+    frame = panel.to_frame()
+    frame.loc[::7, "outcome"] = 0.5
+    data = hja.read_comparisons(frame, codes="unit")
+    none, common, own = (
+        model.from_comparisons(data, position=p).fit(cov_type="HC0") for p in (None, "common", "judge")
+    )
+    table = hja.compare(none, common, own)
+    assert table["note"].iloc[1].startswith("Rao-Scott")
+    # Half wins vary less than the model says: by what the ratio is divided, the Wald test's covariance is smaller.
+    inflation = float(table["note"].iloc[1].split(", ")[1].split()[0])
+    wald = common.wald_test("position = 0").statistic
+    assert float(table["lr"].iloc[1]) / inflation == pytest.approx(float(np.squeeze(wald)), rel=0.05)
+
+
 def test_soft_preferences_have_no_p_values_of_ratios(small_panel):
     soft = changed(small_panel, np.where(small_panel.outcome > 0.5, 0.8, 0.2))
     result = hja.JAModel.from_comparisons(soft).fit()

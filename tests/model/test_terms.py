@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from hjastats.data.cells import Cells, collapse
+from hjastats.errors import ComparisonError
 from hjastats.model import terms as declarations
 from hjastats.model.design import Coefficients, Design, assemble
 from hjastats.model.likelihood import evaluate, log_odds, own_predictors
@@ -117,6 +118,12 @@ def test_the_regressor_of_a_kind_comes_from_the_columns_of_the_table():
         assert made.dtype == float
         np.testing.assert_array_equal(made, [[1.0], [0.0], [1.0]])
     assert POSITION.of_table(pd.DataFrame(index=range(0))).shape == (0, 1)
+
+
+def test_missing_values_of_a_declared_term_are_refused_by_its_name():
+    columns = pd.DataFrame({"tokens_a": [10.0, np.nan], "tokens_b": [30.0, 20.0]})
+    with pytest.raises(ComparisonError, match="longer has missing or infinite values"):
+        LONGER.of_table(columns)
 
 
 @pytest.fixture
