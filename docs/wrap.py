@@ -52,7 +52,9 @@ def wrapped(text: str) -> str:
             done.append(line)
             # A formula on a line of its own ends there.
             fence = "" if len(line) > 2 and line.startswith("$$") else opened.group()
-        elif not line.strip() or (OTHER.match(line) and not (paragraph and line.startswith("    ") and _in_list(paragraph))):
+        elif not line.strip() or (
+            OTHER.match(line) and not (paragraph and line.startswith("    ") and _in_list(paragraph))
+        ):
             close()
             done.append(line)
         else:
