@@ -67,7 +67,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "gallery": []}
+html_sidebars = {"index": [], "start": [], "gallery": [], "contributing": []}
 html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False

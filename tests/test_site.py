@@ -216,6 +216,7 @@ DRAWING = """# T
 >>> lines = plt.plot([0, 1], [0, 1])
 >>> print(undefined)
 never run
+>>> plt.savefig("never written.svg")  # doctest: +SKIP
 
 ```
 
@@ -234,6 +235,7 @@ def test_a_mark_shows_what_the_code_above_drew_and_what_is_only_printed_is_not_r
     # The same code makes the same file.
     assert drawn[0] == drawn[1]
     assert plt.get_fignums() == []
+    assert not (ROOT / "never written.svg").exists()
     text = figures.directive(page[-1], "t-1", tmp_path / "figures")
     assert (tmp_path / "figures" / "t-1.svg").read_text(encoding="utf-8") == drawn[0]
     assert ":alt: A line.\n" in text

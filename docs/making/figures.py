@@ -6,6 +6,7 @@ only prints is not run again here. Figures are not kept in the project: every bu
 """
 
 import contextlib
+import doctest
 import io
 import re
 import warnings
@@ -35,7 +36,7 @@ def draw(page: list[Piece]) -> None:
         for piece in page[: marks[-1] + 1]:
             if isinstance(piece, Block) and piece.lacks is None:
                 for example in piece.examples:
-                    if not only_shows(example):
+                    if not (only_shows(example) or example.options.get(doctest.SKIP)):
                         with contextlib.redirect_stdout(io.StringIO()):
                             exec(compile(example.source, "<page>", "exec"), space)
             elif isinstance(piece, Mark) and piece.lacks is None:
