@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
+from selenium.webdriver.support.ui import WebDriverWait
 
 from docs import wrap
 from docs.making import figures, notebooks, pages
@@ -94,7 +95,20 @@ def test_formulas_are_set_by_what_lies_beside_the_pages(site):
     assert list((folder / "_static" / "mathjax").rglob("*.woff"))
 
 
-@pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="Chromium and ChromeDriver are not installed")
+in_browser = pytest.mark.skipif(
+    CHROMIUM is None or DRIVER is None, reason="Chromium and ChromeDriver are not installed (chromium, chromium-driver)"
+)
+
+
+@in_browser
+def test_the_search_finds_pages_without_a_server(site, browser):
+    folder, _ = site
+    browser.get((folder / "search.html").as_uri() + "?q=self-preference")
+    found = WebDriverWait(browser, 10).until(lambda page: page.find_elements("css selector", "#search-results li a"))
+    assert any("self_preference.html" in link.get_attribute("href") for link in found)
+
+
+@in_browser
 @pytest.mark.parametrize("name", ["index", "model", "gallery", "questions/who_is_best"])
 def test_a_browser_asks_for_nothing_and_has_nothing_to_say(site, browser, name):
     folder, _ = site
