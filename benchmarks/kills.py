@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -25,6 +26,8 @@ COMMANDS = {
 }
 # What a run that was killed may leave beside whole files: parts, which begin with a dot, and the ledger, which grows by lines.
 PASSING = (".part", ".jsonl")
+# The page says when it was made, and so does the summary on it.
+MADE = re.compile(rb"<dt>made</dt><dd>[^<]*</dd>|(Date|Time): +[^ ].{16}")
 
 
 def command(name: str, panel: Path, out: Path) -> list[str]:
@@ -35,7 +38,7 @@ def command(name: str, panel: Path, out: Path) -> list[str]:
 def written(folder: Path) -> dict[str, bytes]:
     """Files by name, without what may pass and what says when it was made."""
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    return {name: path.read_bytes() for name, path in files.items() if not name.endswith(PASSING)}
+    return {name: MADE.sub(b"", path.read_bytes()) for name, path in files.items() if not name.endswith(PASSING)}
 
 
 def run(line: list[str], seconds: float | None) -> bool:

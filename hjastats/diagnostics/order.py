@@ -12,8 +12,9 @@ from statsmodels.stats.proportion import proportion_confint
 from ..data.cells import collapse
 from ..data.comparisons import Comparisons
 from ..fitted import Fit, Observations
+from ..inference.clusters import Clusters
 from ..inference.contrast_results import two_sided
-from ..inference.contributions import Contributions
+from ..inference.contributions import Contributions, single
 from ..inference.score_tests import ScoreTest, judge_term_test, order_within_judges
 from ..model.design import Design
 from ..model.likelihood import evaluate, log_odds, score_differences
@@ -68,7 +69,7 @@ def order_evidence(fit: Fit, observed: Observations) -> OrderEvidence:
         else:
             within = order_within_judges(data.ordered_cells)
     if is_designed:
-        p_first = _two_sided(*_excess(unmoved, fit))
+        p_first = _two_sided(*_excess(unmoved, fit, data))
         if within is None and scope != "judge":
             test = _left_out(fit, observed)
     elif within is not None and (overall := _together(*within)) is not None and overall.p_value < LEVEL:
@@ -78,13 +79,23 @@ def order_evidence(fit: Fit, observed: Observations) -> OrderEvidence:
     return OrderEvidence(n_both, n_often, is_designed, test, p_first)
 
 
-def _excess(rows: Design, fit: Fit) -> tuple[np.ndarray, np.ndarray]:
+def _excess(rows: Design, fit: Fit, data: Comparisons) -> tuple[np.ndarray, np.ndarray]:
     """Choices of the first item beyond what the scores explain, by half a verdict less, and their variance."""
-    here = evaluate(rows, fit.at)
-    excess = -np.bincount(rows.judge, here.slope, rows.n_judges)
+    here, n_judges = evaluate(rows, fit.at), rows.n_judges
+    excess = -np.bincount(rows.judge, here.slope, n_judges)
     # Where the scores miss a taste, verdicts vary more than by chance, and in random order about zero.
-    variances = [np.bincount(rows.judge, values, rows.n_judges) for values in (here.curvature, here.slope**2 / rows.n)]
-    return np.sign(excess) * np.maximum(np.abs(excess) - 0.5, 0.0), np.maximum(*variances)
+    variances = [np.bincount(rows.judge, values, n_judges) for values in (here.curvature, here.slope**2 / rows.n)]
+    if (together := _made_together(data)) is not None:
+        unit = together.within(Clusters(data.judge_index, n_judges))
+        judge = np.zeros(unit.n, dtype=int)
+        judge[unit.code] = data.judge_index
+        variances.append(np.bincount(judge, np.bincount(unit.code, here.slope, unit.n) ** 2, n_judges))
+    return np.sign(excess) * np.maximum(np.abs(excess) - 0.5, 0.0), np.max(variances, axis=0)
+
+
+def _made_together(data: Comparisons) -> Clusters | None:
+    """The rankings that pairs come from: what was placed early wins all of them."""
+    return None if data.cluster is None else Clusters.of_prompts(data)
 
 
 def both_orders(data: Comparisons) -> tuple[int, int, bool]:
@@ -105,7 +116,10 @@ def _left_out(fit: Fit, observed: Observations) -> ScoreTest | None:
     data, contributions = observed.data, None
     rows = observed.rows.with_own_term(Term("position per judge", "judge", POSITION), np.ones(data.n_rows))
     at = fit.at.with_own_term()
-    if not fit.design.response.parameters and not np.isin(data.outcome, (0.0, 1.0)).all():
+    if (together := _made_together(data)) is not None:
+        each = evaluate(single(rows, data.outcome), at)
+        contributions = Contributions.of_clusters(rows, data, each, together)
+    elif not fit.design.response.parameters and not np.isin(data.outcome, (0.0, 1.0)).all():
         contributions = Contributions.of_comparisons(rows, data, at)
     return judge_term_test(collapse(rows), at, fit.tangent, without_penalty(fit), contributions)
 

@@ -309,19 +309,16 @@ def _least_ratio(blocks: np.ndarray, others: np.ndarray) -> float:
 
 
 def _judge_blocks(cells: Design, here: Derivatives, tangent: TangentBasis) -> np.ndarray:
-    """Information about each judge's own coordinates, column by column; terms that move different predictors stand alone."""
+    """Information about each judge's own coordinates; terms that move different predictors stand alone."""
     own, terms = tangent.judge_items, cells.judge_terms
     f, width, n_judges = own.shape[1], own.shape[1] + cells.n_judge_terms, cells.n_judges
     blocks = np.zeros((n_judges, width, width))
     moves = np.concatenate([np.zeros(f, dtype=int), cells.terms.own_moves])
-
-    def column(i: int) -> np.ndarray:
-        return own[cells.first, i] - own[cells.second, i] if i < f else terms[:, i - f]
-
+    columns = [*(part[cells.first] - part[cells.second] for part in own.T), *terms.T]
     for i in range(width):
-        weighted = _curvature(here, moves[i]) * column(i)
+        weighted = _curvature(here, moves[i]) * columns[i]
         for j in np.flatnonzero(moves[: i + 1] == moves[i]).tolist():
-            blocks[:, i, j] = np.bincount(cells.judge, weighted * column(j), n_judges)
+            blocks[:, i, j] = np.bincount(cells.judge, weighted * columns[j], n_judges)
             blocks[:, j, i] = blocks[:, i, j]
     for k, e in cells.terms.held:
         blocks[k, f + e] = blocks[k, :, f + e] = 0.0

@@ -202,3 +202,26 @@ def test_tests_of_positions_that_are_none_do_not_count():
     table = hja.JAModel.from_comparisons(data).fit().judges.stability().table
     assert set(table["kind"]) == {"sensitivity", "score"}
     np.testing.assert_allclose(table["p_holm"], holm(table["p_value"].to_numpy()))
+
+
+def rankings(seed, n_judges=20, n_rankings=60, n_items=10, k=5):
+    """Plackett-Luce rankings of items in random order: no position effects."""
+    rng = np.random.default_rng(seed)
+    mu = np.linspace(1.0, -1.0, n_items)
+    number = np.arange(n_judges * n_rankings)
+    items = np.array([rng.permutation(n_items)[:k] for _ in number])
+    places = np.argsort(np.argsort(-(mu[items] + rng.gumbel(size=items.shape)), axis=1), axis=1) + 1
+    columns = {"judge": number % n_judges, "ranking": number}
+    table = {name: np.repeat(values, k) for name, values in columns.items()}
+    table |= {"item": items.ravel(), "rank": places.ravel(), "shown_at": np.tile(np.arange(k) + 1, len(number))}
+    return hja.read_comparisons(pd.DataFrame(table).astype({"judge": str, "item": str}))
+
+
+def test_pairs_of_one_ranking_hang_together_in_the_test_of_positions():
+    """Who is ranked first wins all pairs: with pairs as if independent half of these tests rejected at 5%."""
+    p_values = []
+    for seed in range(20):
+        result = hja.BTLModel.from_comparisons(rankings(seed)).fit(cov_type="cluster", cov_kwds={"groups": "ranking"})
+        p_values.append(order_evidence(result.fit, result.model.observations).test.p_value)
+    # 1 of 20 on average; 5 or more with probability 0.003.
+    assert np.sum(np.array(p_values) < 0.05) < 5
