@@ -114,6 +114,10 @@ CALLS = {
     "keep must be 'ranking' or a positive": lambda fit: fit.judges.panel(keep=10**400),
     "budget must be a positive number of verdicts": lambda fit: fit.plan.next(10**400),
     "a number of comparisons": lambda fit: fit.model.comparisons.pool_rare_judges(10**400),
+    "n must be": lambda fit: fit.judges.misfit(n=10**400),
+    "exog must have one row per comparison": lambda fit: fit.model.from_comparisons(
+        fit.model.comparisons, exog=[[1.0], [2.0, 3.0]]
+    ),
     "n must be a number from 0": lambda fit: fit.plan.power("mu[model-A]", 10**400),
     "looks must be a whole number from 1": lambda fit: fit.plan.stopping(looks=10**400),
     "position must be": lambda fit: hja.anchor(fit.model.comparisons, "judge-1", position=np.array([])),
