@@ -114,6 +114,10 @@ CALLS = {
     "keep must be 'ranking' or a positive": lambda fit: fit.judges.panel(keep=10**400),
     "budget must be a positive number of verdicts": lambda fit: fit.plan.next(10**400),
     "a number of comparisons": lambda fit: fit.model.comparisons.pool_rare_judges(10**400),
+    "the number of draws must be": lambda fit: fit.judges.misfit(n=10**400),
+    "exog must have one row per comparison": lambda fit: fit.model.from_comparisons(
+        fit.model.comparisons, exog=[[1.0], [2.0, 3.0]]
+    ),
     "n must be a number from 0": lambda fit: fit.plan.power("mu[model-A]", 10**400),
     "looks must be a whole number from 1": lambda fit: fit.plan.stopping(looks=10**400),
     "position must be": lambda fit: hja.anchor(fit.model.comparisons, "judge-1", position=np.array([])),
@@ -155,6 +159,13 @@ def test_prompts_that_are_containers_say_not_what_belongs_together():
 def test_families_are_told_by_their_text(fitted):
     ax = fitted.plot.sensitivity(family={"judge-1": {}, "judge-2": 7})
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["7", "{}", "no family given"]
+
+
+def test_a_file_that_is_not_of_the_format_asked_for_is_no_bug(tmp_path, capsys):
+    path = tmp_path / "verdicts.csv"
+    path.write_bytes(b"[{}, {}]" * 30)
+    assert main(["fit", str(path), "--format", "feather"]) == 2
+    assert "verdicts.csv' cannot be read" in capsys.readouterr().err
 
 
 def test_a_bootstrap_of_another_model_has_no_places(fitted):
