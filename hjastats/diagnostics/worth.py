@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from .. import limits
-from ..data.arrays import check_positive
+from ..data.arrays import REAL, check_positive
 from ..errors import IdentificationError, OptionError
 from ..fitted import Fit
 from ..inference.ranks import compared_scores
@@ -293,6 +293,7 @@ def choose_panel(fit: Fit, panels: Panels, budget: float | None, keep: str | flo
     if isinstance(keep, str) and keep == "ranking":
         return panels.cheapest(keeps_order(fit, panels))
     check_positive("keep", keep, "'ranking' or a positive standard error of differences")
+    assert isinstance(keep, REAL)
     everybody = np.ones(len(panels.cost), dtype=bool)
     if panels.error(everybody) > keep:
         raise OptionError(f"keep={keep:g} is less than all judges together have, {panels.error(everybody):.3g}.")
