@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, LINE, axes, label_inches, open_frame
-from .colours import PALE, diverging, name_legend, style
-from .labels import LITERAL, names
+from .canvas import FONT_SIZE, LINE, axes, colours, label_inches, open_frame
+from .colours import diverging, name_legend, style
+from .labels import LITERAL, in_lines, names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,15 +39,15 @@ def plot_places(
     items, groups = names(table.index), names(table.columns)
     ax = axes(ax, 2.0 + _COLUMN * len(groups) + 2.0 * label_inches(items), max(2.8, 1.3 + LINE * len(items)))
     at, place = np.arange(len(groups)), table.to_numpy(dtype=float, na_value=np.nan)
-    colours = {item: style(i).colour for i, item in enumerate(item for item in table.index if item in coloured)}
+    hues = {item: style(i).colour for i, item in enumerate(item for item in table.index if item in coloured)}
     for item, row in zip(table.index, place, strict=True):
-        is_coloured = item in colours
+        is_coloured = item in hues
         ax.plot(
             at,
             row,
             marker="o",
             markersize=5,
-            color=colours.get(item, "0.65"),
+            color=hues.get(item, colours().pale),
             linewidth=1.8 if is_coloured else 1.0,
             zorder=3 if is_coloured else 2,
         )
@@ -61,11 +61,11 @@ def plot_places(
                     ha="right" if side == "left" else "left",
                     va="center",
                     fontsize=FONT_SIZE,
-                    color=colours.get(item, "0.25"),
+                    color=hues.get(item, colours().ink),
                     **LITERAL,
                 )
     _group_axis(ax, groups, xlabel)
-    ax.set(ylabel="place", title="Places" + (" (coloured: differs beyond chance)" if colours else ""))
+    ax.set(ylabel="place", title=in_lines("Places" + (" (coloured: differs beyond chance)" if hues else ""), 44))
     ax.set_ylim(len(table) + 0.6, 0.4)
     width = label_inches(items) / _COLUMN
     ax.set_xlim(-0.3 - width, len(groups) - 0.7 + width)
@@ -108,12 +108,13 @@ def plot_differences(
     for i, j in np.ndindex(values.shape):
         if np.isfinite(values[i, j]):
             is_dark = bool(is_clear[i, j]) and abs(values[i, j]) > 0.6 * largest
-            colour = "white" if is_dark else "black" if is_clear[i, j] else "0.55"
+            known = colours()
+            colour = known.on_hue if is_dark else known.ink if is_clear[i, j] else known.soft
             ax.text(j, i, f"{values[i, j]:+.2f}", ha="center", va="center", fontsize=FONT_SIZE - 1, color=colour)
     _group_axis(ax, groups, xlabel)
     ax.set_yticks(range(len(items)), items, **LITERAL)
     ax.tick_params(labelsize=FONT_SIZE, length=0)
-    ax.set_title("Difference from all other groups (coloured: beyond chance)", fontsize=FONT_SIZE + 1)
+    ax.set_title(in_lines("Difference from all other groups (coloured: beyond chance)", 44), fontsize=FONT_SIZE + 1)
     if is_clear.any():
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
         bar.ax.tick_params(labelsize=FONT_SIZE)
@@ -145,20 +146,18 @@ def plot_monitor(
     """
     order = list(dict.fromkeys(table["group"]))
     ax = axes(ax, max(5.0, 2.6 + 0.8 * len(order)) + label_inches(names(coloured)), 3.6)
-    colours = {judge: style(i).colour for i, judge in enumerate(coloured)}
+    hues = {judge: style(i).colour for i, judge in enumerate(coloured)}
     handles = {}
     for judge, own in table.groupby("judge", sort=False):
         at = [order.index(group) for group in own["group"]]
-        colour = colours.get(str(judge), PALE)
-        (line,) = ax.plot(
-            at, own["estimate"], marker="o", markersize=4, color=colour, zorder=3 if judge in colours else 2
-        )
-        if judge in colours:
+        colour = hues.get(str(judge), colours().pale)
+        (line,) = ax.plot(at, own["estimate"], marker="o", markersize=4, color=colour, zorder=3 if judge in hues else 2)
+        if judge in hues:
             ax.errorbar(at, own["estimate"], 1.96 * own["std_err"], fmt="none", color=colour, capsize=3, zorder=3)
             handles[str(judge)] = line
     _group_axis(ax, names(order), xlabel)
     ax.set_ylabel(ylabel)
-    ax.set_title("Judges over the groups" + (" (coloured: changes beyond chance)" if colours else ""))
+    ax.set_title(in_lines("Judges over the groups" + (" (coloured: changes beyond chance)" if hues else ""), 44))
     open_frame(ax)
     if handles:
         name_legend(ax, list(handles.values()), list(handles), "judge")
