@@ -537,7 +537,7 @@ class Fit:
         """
         layout = self.layout
         kinds = ["mu", "gamma", *layout.terms.own_names, *layout.terms.shared_names]
-        if kind not in kinds:
+        if not isinstance(kind, str) or kind not in kinds:
             raise ContrastError(f"kind must be one of {quoted(kinds, len(kinds))}, got {kind!r}.")
         if kind in layout.terms.shared_names:
             return ("all judges",), "judge"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .data.arrays import check_option
+from .data.arrays import check_jobs, check_option
 from .data.traits import judge_traits
 from .diagnostics.affinity import Affinity, affinity, family_labels
 from .diagnostics.biclustering import Bicluster, bicluster
@@ -253,6 +253,7 @@ class JudgeQuestions(Menu):
             from joblib import Parallel, delayed
 
             _ = self._model.observations
+            check_jobs(n_jobs)
             without = list(Parallel(n_jobs=n_jobs)(delayed(_refitted)(self._model, fit, k) for k in judges))
         else:
             check_one_step(fit)

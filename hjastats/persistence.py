@@ -12,6 +12,7 @@ import pandas as pd
 
 from . import limits
 from .anchored_results import AnchoredResults
+from .data.arrays import LARGEST
 from .data.asking import declared
 from .data.comparisons import Comparisons
 from .errors import ComparisonError, IdentificationError
@@ -140,6 +141,8 @@ def _rebuild(document: dict[str, Any]) -> HJAResults:
     shape = (len(layout.judges), len(layout.terms.own)), (len(layout.terms.shared),)
     if at.scores.shape != (len(layout.judges), len(layout.items)) or (at.judge.shape, at.shared.shape) != shape:
         raise ComparisonError("the estimate in the file does not have the shape of its model: not loaded.")
+    if not all(np.abs(part).max(initial=0.0) < LARGEST for part in (at.scores, at.judge, at.shared)):
+        raise ComparisonError(f"the estimate in the file has values beyond {LARGEST:g}: not loaded.")
     loglike = -evaluate(design, at).value
     if not abs(loglike - stored["loglike"]) <= 1e-8 * max(1.0, abs(loglike)):
         raise ComparisonError(
@@ -303,6 +306,8 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
 def _frame(columns: list[dict[str, Any]] | None, index: Any = None) -> pd.DataFrame | None:
     if columns is None:
         return None
+    if any(isinstance(value, list | dict) for column in columns for value in (column["name"], *column["values"])):
+        raise ComparisonError("a column in the file holds lists or other containers: not loaded.")
     return pd.DataFrame({column["name"]: column["values"] for column in columns}, index=index)
 
 

@@ -334,12 +334,19 @@ class HJAResults(GenericLikelihoodModelResults):
                 return wald_intervals(self.fit, cols, alpha)
             some = scalars(self.fit, cols)
             return pd.DataFrame(profile_limits(self.fit, some, alpha), [one.name for one in some])
-        places = np.arange(len(self._names))[slice(None) if cols is None else np.atleast_1d(cols)]
+        places = self._some(cols)
         if method == "wald":
             limits = np.asarray(super().conf_int(alpha))[places]
         else:
             limits = profile_limits(self.fit, parameters(self.fit, places), alpha)
         return pd.DataFrame(limits, self._names[places])
+
+    def _some(self, cols: Any) -> np.ndarray:
+        """Positions of the parameters asked for by position."""
+        try:
+            return np.arange(len(self._names))[slice(None) if cols is None else np.atleast_1d(cols)]
+        except (IndexError, ValueError):
+            raise OptionError(f"cols must be positions of parameters from 0, or a contrast, got {cols!r}.") from None
 
     @property
     def cov_params_default(self) -> np.ndarray:
@@ -880,7 +887,7 @@ class HJAResults(GenericLikelihoodModelResults):
                                          coef  std err      z
         -mu[model-H] + mu[model-I] = 0  0.352    0.119  2.962
         """
-        if use_t not in (None, False):
+        if not (use_t is None or use_t is False):
             raise OptionError("use_t is not available: the tests are asymptotic.")
         return t_test(self.fit, r_matrix, cov_p)
 
@@ -914,7 +921,7 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> int(test.df_denom), round(float(test.statistic), 1)
         (2, 116.9)
         """
-        if invcov is not None or use_f or df_constraints is not None:
+        if invcov is not None or df_constraints is not None or not (use_f is None or use_f is False):
             raise OptionError("wald_test supports neither invcov, use_f nor df_constraints: the test is chi-squared.")
         return wald_test(self.fit, r_matrix, cov_p)
 

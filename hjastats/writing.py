@@ -17,6 +17,11 @@ def check_target(path: str | Path) -> None:
     """
     if not isinstance(path, str | os.PathLike):
         raise OSError(f"expected the path of a file to write, got {path!r}.")
+    try:
+        if b"\0" in os.fsencode(path):
+            raise OSError(f"no file can be called {str(path)!r}.")
+    except UnicodeEncodeError:
+        raise OSError(f"no file can be called {str(path)!r}.") from None
     folder = Path(path).parent
     if not folder.is_dir():
         raise FileNotFoundError(f"the folder {str(folder)!r} does not exist: make it before writing {str(path)!r}.")

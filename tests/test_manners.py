@@ -2,11 +2,14 @@
 
 import importlib.resources
 import json
+import re
 import subprocess
 import sys
 import time
+from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hjastats as hja
@@ -57,6 +60,120 @@ def test_weights_beyond_what_can_be_counted_are_refused():
     assert hja.BTLModel.from_comparisons(largest).fit().params.abs().max() < 1e-6
 
 
+ENDLESS: list = []
+ENDLESS.append(ENDLESS)
+# What the fuzzer found: calls, and what is said of them.
+CALLS = {
+    "alpha must lie between 0 and 1, got 'cv'": lambda fit: fit.plan.stopping(alpha="cv"),
+    "n_groups must lie between 1 and 8, the number of judges, got {}": lambda fit: fit.judges.bicluster(
+        {}, of="scores"
+    ),
+    "max_rows must be a whole number from 1, got 'many'": lambda fit: fit.plot.sensitivity(max_rows="many"),
+    "max_rows must be a whole number from 1, got 0": lambda fit: fit.leaderboard().plot(max_rows=0),
+    "ax must be axes of matplotlib, got int": lambda fit: fit.leaderboard().plot(ax=3),
+    "n_bins must be a whole number from 1, got 1.5": lambda fit: fit.plot.calibration(n_bins=1.5),
+    "rng must be a whole number": lambda fit: fit.simulate(rng=ENDLESS),
+    "no item is called 'Series": lambda fit: fit.head_to_head(pd.Series(dtype=float), "model-A"),
+    "a contrast is a string, a function or weights, got list": lambda fit: fit.contrast(ENDLESS),
+    "a contrast is a string, a function, weights": lambda fit: fit.contrast(np.array(5.0)),
+    "scale must be 'delta', 'log' or 'logit'": lambda fit: fit.contrast("mu[model-A]", scale=pd.Series(dtype=float)),
+    "null must be a number": lambda fit: fit.contrast("mu[model-A]", null=10**400),
+    "simultaneous must be True or False": lambda fit: fit.ranking(simultaneous=np.ones(3)),
+    "cols must be positions of parameters": lambda fit: fit.conf_int(cols=1.5),
+    "cols must be positions of parameters from 0": lambda fit: fit.conf_int(cols=ENDLESS),
+    "use_t is not available": lambda fit: fit.t_test("mu[model-A]", use_t=pd.Series(dtype=float)),
+    "wald_test supports neither": lambda fit: fit.wald_test("mu[model-A]", use_f=pd.Series(dtype=float)),
+    "kind must be one of": lambda fit: fit.estimates(pd.Series(dtype=float)),
+    "anchor must be an item": lambda fit: fit.leaderboard(anchor=pd.Index(["model-A"])),
+    "no judge is called": lambda fit: fit.plot.ranking(judge=np.array([])),
+    "without any consensus": lambda fit: fit.model.hessian_free(np.zeros(len(fit.params))),
+    "position must be True or False": lambda fit: fit.model.predict(fit.params, position=pd.DataFrame()),
+    "warn_convergence must be True or False": lambda fit: fit.model.fit(warn_convergence=pd.Series(dtype=float)),
+    "n_random must be a whole number from 0": lambda fit: fit.model.fit_constrained(
+        "gamma[judge-1] = 1", n_random=True
+    ),
+    "positions of rows as whole numbers": lambda fit: fit.model.comparisons.subset(True),
+    "separator must be": lambda fit: hja.read_comparisons("a.csv", separator=pd.Series(dtype=float)),
+    "drop must be labels of verdicts": lambda fit: hja.read_comparisons(fit.model.comparisons.to_frame(), drop=True),
+    "method must be the name of a method": lambda fit: fit.pairwise(method=np.ones(3)),
+    "positions of rows as whole": lambda fit: fit.model.comparisons.subset([[1.0], [2.0, 3.0]]),
+    "n_folds must be a whole number from 2": lambda fit: fit.model.fit_regularized("cv", n_folds="many"),
+    "offset must be numbers on the scale of log-odds": lambda fit: fit.model.from_comparisons(
+        fit.model.comparisons, offset=10**400
+    ),
+    "target must name judges: '[[...]]'": lambda fit: hja.anchor(fit.model.comparisons, ENDLESS),
+    "n_jobs must be a number of processes": lambda fit: fit.bootstrap(2, n_jobs="all"),
+    "n_jobs must be a number of processes, or -1": lambda fit: fit.judges.influence("refit", n_jobs=0),
+    "judges must be names, got ndarray": lambda fit: fit.model.comparisons.without_judges(np.array(5.0)),
+    "simultaneous must be True or False, got": lambda fit: fit.plot.contrast("mu[model-A]", simultaneous=pd.NA),
+    "judge must be the name of a column, got NAType": lambda fit: hja.read_comparisons(
+        fit.model.comparisons.to_frame(), judge=pd.NA
+    ),
+    "n_groups must be one number, or one for judges": lambda fit: fit.judges.bicluster((), of="scores"),
+    "budget must be a positive number, got": lambda fit: fit.judges.panel(10**400),
+    "keep must be 'ranking' or a positive": lambda fit: fit.judges.panel(keep=10**400),
+    "budget must be a positive number of verdicts": lambda fit: fit.plan.next(10**400),
+    "a number of comparisons": lambda fit: fit.model.comparisons.pool_rare_judges(10**400),
+    "the number of draws must be": lambda fit: fit.judges.misfit(n=10**400),
+    "exog must have one row per comparison": lambda fit: fit.model.from_comparisons(
+        fit.model.comparisons, exog=[[1.0], [2.0, 3.0]]
+    ),
+    "n must be a number from 0": lambda fit: fit.plan.power("mu[model-A]", 10**400),
+    "looks must be a whole number from 1": lambda fit: fit.plan.stopping(looks=10**400),
+    "position must be": lambda fit: hja.anchor(fit.model.comparisons, "judge-1", position=np.array([])),
+    "target must name judges": lambda fit: hja.anchor(fit.model.comparisons, pd.NA),
+}
+
+
+@pytest.mark.parametrize("message", CALLS)
+def test_arguments_of_another_kind_are_named(fitted, message):
+    with pytest.raises(hja.InputError, match=re.escape(message)):
+        CALLS[message](fitted)
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_what_can_be_no_name_of_a_file_is_refused(fitted, path):
+    with pytest.raises(OSError, match="no file can be called"):
+        fitted.to_json(path)
+
+
+def test_shares_of_judges_are_asked_of_names(panel):
+    sample = hja.PopulationHJAModel.from_comparisons(panel).fit()
+    with pytest.raises(hja.OptionError, match="items must be names of items, got int"):
+        sample.share("model-A", 0)
+    with pytest.raises(
+        hja.ContrastError, match="expected as many first as second items, or one of either, got 2 and 3"
+    ):
+        sample.share(["model-A", "model-B"], ["model-C", "model-D", "model-E"])
+    with pytest.raises(hja.OptionError, match="alpha must lie between 0 and 1"):
+        sample.new_judge(Decimal("0.05"))
+
+
+def test_prompts_that_are_containers_say_not_what_belongs_together():
+    columns = pd.DataFrame({"prompt": [[1], [2], [1]]})
+    data = hja.Comparisons.from_arrays("j", list("aab"), list("bcc"), [1, 0, 1], columns=columns)
+    with pytest.raises(hja.ComparisonError, match="'prompt' holds lists or other containers: make it text first"):
+        hja.swap_report(data)
+
+
+def test_families_are_told_by_their_text(fitted):
+    ax = fitted.plot.sensitivity(family={"judge-1": {}, "judge-2": 7})
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["7", "{}", "no family given"]
+
+
+def test_a_file_that_is_not_of_the_format_asked_for_is_no_bug(tmp_path, capsys):
+    path = tmp_path / "verdicts.csv"
+    path.write_bytes(b"[{}, {}]" * 30)
+    assert main(["fit", str(path), "--format", "feather"]) == 2
+    assert "verdicts.csv' cannot be read" in capsys.readouterr().err
+
+
+def test_a_bootstrap_of_another_model_has_no_places(fitted):
+    other = hja.BTLModel.from_comparisons(fitted.model.comparisons).fit()
+    with pytest.raises(hja.OptionError, match="bootstrap must be one of this fit: its parameters are others"):
+        other.places(bootstrap=fitted.bootstrap(2))
+
+
 def stored(result, change):
     document = json.loads(result.to_json())
     change(document)
@@ -79,6 +196,8 @@ FACTS = {
     "'diverges'": lambda d: d["fit"].update(diverges=1),
     "'rank'": lambda d: d["model"].update(rank=5),
     "'n_ties_dropped'": lambda d: d["model"].update(n_ties_dropped=-1),
+    "values beyond": lambda d: d["estimate"]["scores"][0].__setitem__(0, 1e308),
+    "lists or other containers": lambda d: d["data"].update(columns=[{"name": "prompt", "values": [[1]] * 10}]),
     "judged together": lambda d: d["data"].update(cluster="nowhere"),
 }
 

@@ -2,35 +2,16 @@
 
 import doctest
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from docs.making.pages import NEEDS, runnable
+
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("docs", "docs/api", "vignettes")
+FOLDERS = ("docs", "docs/api", "docs/questions", "vignettes")
 DOCUMENTS = [ROOT / "README.md", *(path for folder in FOLDERS for path in sorted((ROOT / folder).glob("*.md")))]
 WITH_CODE = [path for path in DOCUMENTS if ">>>" in path.read_text(encoding="utf-8")]
-
-
-# What a section needs, by what it says; without it, the section keeps the output it shows.
-NEEDS = {
-    "../shared/data": (ROOT.parent / "shared" / "data").is_dir(),
-    "../shared/oracles": (ROOT.parent / "shared" / "oracles").is_dir(),
-    "import choix": find_spec("choix") is not None,
-    "from stargazer": find_spec("stargazer") is not None,
-    "import evalica": find_spec("evalica") is not None,
-    "from arena_rank": find_spec("arena_rank") is not None,
-}
-
-
-def runnable(text):
-    """The text without the sections that need what is not there; None if that is where it begins."""
-    beginning, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    absent = [mark for mark, is_there in NEEDS.items() if not is_there]
-    if any(mark in beginning for mark in absent):
-        return None
-    return beginning + "".join(section for section in sections if not any(mark in section for mark in absent))
 
 
 @pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: path.relative_to(ROOT).as_posix())
@@ -70,7 +51,7 @@ def test_links_within_the_project_lead_somewhere(path):
 def test_files_of_the_project_that_are_named_exist(path):
     named = re.findall(r"`((?:tests|benchmarks|docs|hjastats)/[\w/]+(?:\.py|\.md)?)`", path.read_text(encoding="utf-8"))
     # Made by runs, not part of the project.
-    made = {"docs/api/generated", "docs/_build"}
+    made = {"docs/api/generated", "docs/figures", "docs/_build"}
     assert sorted(name for name in set(named) - made if not (ROOT / name).exists()) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -138,8 +139,8 @@ class UserArrays:
 def _label_series(name: str, values: Any) -> pd.Series | None:
     if values is None:
         return None
-    if np.ndim(values) != 1:
-        raise ComparisonError(f"{name} must be one-dimensional, got {np.ndim(values)} dimensions.")
+    if number_of_axes(values) != 1:
+        raise ComparisonError(f"{name} must be one-dimensional.")
     return pd.Series(np.asarray(values, dtype=object), index=values.index if isinstance(values, pd.Series) else None)
 
 
@@ -163,7 +164,7 @@ def outcome_series(endog: Any) -> pd.Series:
         name, endog = endog.columns[0], endog.iloc[:, 0]
     try:
         values = np.asarray(endog, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ComparisonError("endog must be numbers in [0, 1]; read labels with hja.read_comparisons.") from None
     if values.ndim != 1:
         raise ComparisonError(f"endog must be one-dimensional, got shape {values.shape}.")
@@ -181,7 +182,7 @@ def offset_series(offset: Any, n_rows: int) -> pd.Series:
     name = getattr(offset, "name", None)
     try:
         values = np.asarray(offset, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ComparisonError(f"offset must be numbers on the scale of log-odds, got {quoted([offset])}.") from None
     if values.ndim > 1:
         raise ComparisonError(f"offset must be one-dimensional, got shape {values.shape}.")
@@ -207,6 +208,20 @@ def known_offset(offset: Any, data: Comparisons) -> pd.Series | None:
     return series.reset_index(drop=True)
 
 
+def number_of_axes(values: Any) -> int:
+    """How many axes an array of the values would have; -1 for lists of several lengths, which are no array.
+
+    Examples
+    --------
+    >>> number_of_axes([0.1, 0.2]), number_of_axes([[0.1], [0.2, 0.3]])
+    (1, -1)
+    """
+    try:
+        return np.ndim(values)
+    except ValueError:
+        return -1
+
+
 def numeric_frame(exog: Any) -> pd.DataFrame | None:
     """Covariates as a frame of floats with names; None if there are none."""
     if exog is None:
@@ -214,16 +229,14 @@ def numeric_frame(exog: Any) -> pd.DataFrame | None:
     if isinstance(exog, pd.Series):
         exog = exog.to_frame(exog.name or "x1")
     if not isinstance(exog, pd.DataFrame):
-        if np.ndim(exog) not in (1, 2):
-            raise ComparisonError(
-                f"exog must have one row per comparison and one column per covariate, got {np.ndim(exog)} axes."
-            )
+        if number_of_axes(exog) not in (1, 2):
+            raise ComparisonError("exog must have one row per comparison and one column per covariate.")
         exog = pd.DataFrame(np.asarray(exog)).rename(columns=lambda i: f"x{i + 1}")
     if exog.shape[1] == 0:
         return None
     try:
         return exog.astype(float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ComparisonError("exog must be numeric: code categories with a formula, HJAModel.from_formula.") from None
 
 
@@ -263,6 +276,29 @@ def check_option(name: str, value: Any, known: tuple[Any, ...]) -> None:
         raise OptionError(f"{name} must be {either([*map(repr, known)])}, got {value!r}.")
 
 
+def check_jobs(n_jobs: Any) -> None:
+    """Refuse what is no number of processes for joblib.
+
+    Raises
+    ------
+    OptionError
+    """
+    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise OptionError(f"n_jobs must be a number of processes, or -1 for one on each processor, got {n_jobs!r}.")
+
+
+def check_axes(ax: Any) -> Any:
+    """Axes to draw in, if they are axes of matplotlib or look like them.
+
+    Raises
+    ------
+    OptionError
+    """
+    if ax is not None and not hasattr(ax, "get_figure"):
+        raise OptionError(f"ax must be axes of matplotlib, got {type(ax).__name__}.")
+    return ax
+
+
 def generator(rng: Any) -> np.random.Generator:
     """The generator of random numbers that ``rng`` is, or that begins with it.
 
@@ -270,12 +306,13 @@ def generator(rng: Any) -> np.random.Generator:
     ------
     OptionError
     """
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        raise OptionError(
-            f"rng must be a whole number from 0, a numpy.random.Generator, or None for another one every time, got {rng!r}."
-        ) from None
+    # numpy follows a list that holds itself until the stack ends, and the process with it.
+    if not isinstance(rng, list | tuple):
+        with suppress(TypeError, ValueError):
+            return np.random.default_rng(rng)
+    raise OptionError(
+        f"rng must be a whole number from 0, a numpy.random.Generator, or None for another one every time, got {rng!r}."
+    )
 
 
 def check_alpha(alpha: Any, name: str = "alpha") -> None:
@@ -297,8 +334,32 @@ def check_number(name: str, value: Any, low: float = -np.inf, high: float = np.i
     OptionError
     """
     is_number = isinstance(value, REAL) and not isinstance(value, bool)
-    if not is_number or not (low <= value <= high and abs(value) < LARGEST):
+    exact = value.item() if isinstance(value, np.generic) else value
+    if not is_number or not (low <= exact <= high and abs(exact) < LARGEST):
         raise OptionError(f"{name} must be a number{_between(low, high)}, got {value!r}.")
+
+
+def check_positive(name: str, value: Any, what: str = "a positive number") -> None:
+    """Refuse what is no finite number above zero.
+
+    Raises
+    ------
+    OptionError
+    """
+    is_number = isinstance(value, REAL) and not isinstance(value, bool)
+    if not is_number or not 0 < (value.item() if isinstance(value, np.generic) else value) < LARGEST:
+        raise OptionError(f"{name} must be {what}, got {value!r}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither true nor false.
+
+    Raises
+    ------
+    OptionError
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise OptionError(f"{name} must be True or False, got {value!r}.")
 
 
 def check_whole(name: str, value: Any, low: int, high: int = 2**53) -> None:
@@ -402,9 +463,14 @@ def covariate_rows(covariates: Any, known: list[str]) -> Any:
     >>> covariate_rows([0.1, 0.2], ["x1", "x2"]).shape, covariate_rows([0.1, 0.2], ["x1"]).shape
     ((1, 2), (2, 1))
     """
-    if covariates is None or isinstance(covariates, pd.DataFrame) or np.ndim(covariates) != 1:
+    if covariates is None or isinstance(covariates, pd.DataFrame):
         return covariates
-    return np.asarray(covariates).reshape((1, -1) if len(known) > 1 else (-1, 1))
+    n_axes = number_of_axes(covariates)
+    if n_axes == 1:
+        return np.asarray(covariates).reshape((1, -1) if len(known) > 1 else (-1, 1))
+    if n_axes != 2:
+        raise ComparisonError("exog must have one row per comparison and one column per covariate.")
+    return covariates
 
 
 def new_covariates(name: str, covariates: Any, n_rows: int, known: list[str]) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from .. import limits
 from ..errors import ComparisonError
 from ..looks import Facts, Piece, Shown, Title
 from ..words import counted, percent, quoted, wrapped
@@ -340,8 +341,11 @@ class Comparisons(Shown):
         >>> data.subset(data.judge_index == 1).judges
         ('j2',)
         """
-        mask, rows = rows, np.asarray(rows)
-        if rows.dtype == bool:
+        try:
+            mask, rows = rows, np.asarray(rows)
+        except ValueError:
+            raise ComparisonError("expected a mask, or positions of rows as whole numbers.") from None
+        if rows.dtype == bool and rows.ndim == 1:
             check_rows("the mask", mask, self)
             if len(rows) != self.n_rows:
                 raise ComparisonError(
@@ -392,7 +396,8 @@ class Comparisons(Shown):
         >>> data.pool_rare_judges(2).judges
         ('j1', 'others')
         """
-        if not isinstance(label, str) or not isinstance(minimum, int | float | np.number):
+        is_number = isinstance(minimum, int | float | np.number) and abs(minimum) <= limits.LARGEST_AMOUNT
+        if not isinstance(label, str) or not is_number:
             raise ComparisonError(f"expected a number of comparisons and a name, got {minimum!r} and {label!r}.")
         if label in self.judges:
             raise ComparisonError(f"a judge is called {label!r} already: choose another label.")
@@ -431,9 +436,10 @@ class Comparisons(Shown):
         >>> data.without_judges(["judge-first", "judge-noise"]).n_judges
         6
         """
-        if not isinstance(judges, Iterable):
-            raise ComparisonError(f"judges must be names, got {type(judges).__name__}.")
-        unwanted = [judges] if isinstance(judges, str) else [str(name) for name in judges]
+        try:
+            unwanted = [judges] if isinstance(judges, str) else [str(name) for name in judges]
+        except TypeError:
+            raise ComparisonError(f"judges must be names, got {type(judges).__name__}.") from None
         unknown = sorted(set(unwanted) - set(self.judges))
         if unknown:
             raise ComparisonError(f"no judge is called {quoted(unknown)}; the judges are {quoted(self.judges, 10)}.")

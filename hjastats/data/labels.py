@@ -75,6 +75,20 @@ def factorized(column: Any) -> tuple[np.ndarray, list[object]]:
     return codes, list(values)
 
 
+def grouped(name: object, labels: Any) -> tuple[np.ndarray, Any]:
+    """Codes of rows that belong together by a label each, and the labels; -1 where one is missing.
+
+    Raises
+    ------
+    ComparisonError
+        For labels that are containers.
+    """
+    try:
+        return pd.factorize(labels)
+    except TypeError:
+        raise ComparisonError(f"{str(name)!r} holds lists or other containers: make it text first.") from None
+
+
 def code_columns(columns: Sequence[Labels]) -> list[Coding]:
     """How to get the codes of every column; what is wrong with one is said when they are asked for."""
     if len(columns[0]) <= limits.LONG_COLUMN:

@@ -15,6 +15,7 @@ import pandas as pd
 from ..errors import ComparisonError, Hint
 from ..words import quoted, shortened
 from .answers import some_answer
+from .arrays import listed
 from .asking import declared
 from .comparisons import Comparisons, checked_comparisons, divided
 from .labels import TableRows, amounts, broken_text, code_columns, coded_pairs, label_text, weights
@@ -281,7 +282,7 @@ def _read(
         codings["outcome"],
         pairs,
         codes=_codes(codes, laid),
-        drop=[drop] if isinstance(drop, str) else () if drop is None else drop,
+        drop=() if drop is None else listed("drop", drop, "labels of verdicts"),
         both_bad=both_bad,
         table_rows=table.table_rows,
         sides=(roles.first, roles.second),

@@ -203,7 +203,7 @@ def find_roles(
             try:
                 found[role] = named_column(names, name, role)
             except ComparisonError as error:
-                if not isinstance(name, Hashable):
+                if name is pd.NA or not isinstance(name, Hashable):
                     raise
                 found[role] = name
                 wrong += [*error.args, " "]
@@ -409,7 +409,7 @@ def named_column(names: list[Hashable], wanted: Hashable, role: str) -> Hashable
     ------
     ComparisonError
     """
-    if not isinstance(wanted, Hashable):
+    if wanted is pd.NA or not isinstance(wanted, Hashable):
         raise ComparisonError(f"{role} must be the name of a column, got {type(wanted).__name__}.")
     if wanted in names:
         return wanted

@@ -299,10 +299,10 @@ def _check_separator(separator: Any) -> None:
     """Refuse what separates no columns: several letters are a regular expression, as for pandas."""
     try:
         re.compile(separator if len(separator) > 1 else "")
-        is_known = bool(separator) and separator not in ("\n", "\r", '"')
+        is_known = isinstance(separator, str) and separator not in ("", "\n", "\r", '"')
     except (TypeError, re.error, RecursionError, OverflowError):
         is_known = False
-    if not is_known or not isinstance(separator, str):
+    if not is_known:
         raise ComparisonError(f"separator must be what stands between columns, such as ';', got {separator!r}.")
 
 
@@ -332,7 +332,8 @@ def engine_columns(source: Any, format: str | None = None, separator: str | None
         elif isinstance(source, pd.DataFrame):
             return None
         engine = engine_frame(source)
-        return None if engine is None else [*engine.collect_schema().names()]
+        with _named_errors(paths[0] if paths else "the frame"):
+            return None if engine is None else [*engine.collect_schema().names()]
     except ComparisonError:
         # Whoever reads it says what is wrong.
         return None

@@ -8,6 +8,7 @@ import pandas as pd
 from ..errors import ComparisonError, Hint
 from .arrays import columns_of
 from .comparisons import Comparisons
+from .labels import grouped
 from .roles import PROMPT_COLUMNS, Names
 
 
@@ -59,7 +60,7 @@ def swap_report(data: Comparisons, prompt: str | None = None) -> pd.DataFrame:
             *("no prompt column was found: pass ", Hint("prompt", "column")),
             " to say which comparisons are about the same one.",
         )
-    prompts = pd.factorize(data.columns[name])[0]
+    prompts = grouped(name, data.columns[name])[0]
     if (prompts < 0).any():
         # A verdict on nobody knows which prompt has no counterpart.
         data, prompts = data.subset(prompts >= 0), prompts[prompts >= 0]

@@ -13,6 +13,7 @@ from ..errors import ComparisonError, OptionError
 from ..words import quoted
 from .arrays import columns_of
 from .comparisons import Comparisons
+from .labels import grouped
 
 # In place of what each label weighs: all the same.
 EQUAL = "equal"
@@ -51,7 +52,7 @@ def weighted(data: Comparisons, weights: str | Mapping[str, Any]) -> Comparisons
             f"2, 'code': 1}}, got {weights!r}."
         )
     ((name, shares),) = weights.items()
-    code, labels = pd.factorize(columns_of(data.columns, [name])[name])
+    code, labels = grouped(name, columns_of(data.columns, [name])[name])
     if (code < 0).any():
         raise ComparisonError(f"{int((code < 0).sum())} rows miss their {str(name)!r}: without it they have no weight.")
     share = np.ones(len(labels)) if isinstance(shares, str) and shares == EQUAL else _shares(name, shares, labels)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
-from ..errors import ContrastError
+from ..errors import ContrastError, OptionError
 from ..looks import Facts, Piece, Shown, Title
 from ..words import shortened
 
@@ -78,7 +78,10 @@ def bicluster(frame: pd.DataFrame, n_groups: int | tuple[int, int] | None = None
         raise ContrastError("some of the disagreement is withheld because it runs to infinity: use fit_regularized().")
     if np.abs(values).max(initial=0.0) < 1e-12:
         raise ContrastError("there is no disagreement to cluster: fit HJAModel with rank 1 or more.")
-    for_judges, for_items = n_groups if isinstance(n_groups, tuple) else (n_groups, n_groups)
+    both = n_groups if isinstance(n_groups, tuple) else (n_groups, n_groups)
+    if len(both) != 2:
+        raise OptionError(f"n_groups must be one number, or one for judges and one for items, got {n_groups!r}.")
+    for_judges, for_items = both
     judges, judge_groups, judge_tree = _clustered(values, frame.index, "judge", for_judges)
     items, item_groups, item_tree = _clustered(values.T, frame.columns, "item", for_items)
     return Bicluster(
@@ -93,7 +96,8 @@ def _clustered(
     from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 
     n = len(rows)
-    if n_groups is not None and (isinstance(n_groups, bool) or not 1 <= n_groups <= n):
+    is_whole = isinstance(n_groups, int | np.integer) and not isinstance(n_groups, bool)
+    if n_groups is not None and not (is_whole and 1 <= n_groups <= n):
         raise ContrastError(f"n_groups must lie between 1 and {n}, the number of {role}s, got {n_groups!r}.")
     if n == 1:
         return [str(labels[0])], pd.Series([1], index=pd.Index(labels, name=role), name="group"), np.zeros((0, 4))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
-from ..errors import OptionError
+from ..data.arrays import check_whole
 
 
 def calibration_table(
@@ -45,8 +45,7 @@ def calibration_table(
     0          2.0        0.2      0.25      0.03       0.8
     1          2.0        0.8      1.00      0.34       1.0
     """
-    if n_bins < 1:
-        raise OptionError(f"n_bins must be at least 1, got {n_bins}.")
+    check_whole("n_bins", n_bins, 1)
     predicted, outcome = np.asarray(predicted, dtype=float), np.asarray(outcome, dtype=float)
     weight = np.ones(len(predicted)) if weight is None else np.asarray(weight, dtype=float)
     group = _groups(predicted, weight, n_bins)

@@ -106,7 +106,7 @@ def misfit(
         For soft preferences and weights that are no counts.
     OptionError
     """
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < limits.FEWEST_DRAWS:
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not limits.FEWEST_DRAWS <= n < 2**53:
         raise OptionError(f"the number of draws must be an integer of at least {limits.FEWEST_DRAWS}, got {n!r}.")
     if fit.restriction is not None:
         raise OptionError("infit and outfit of an estimate held to equations have no known distribution: use fit().")

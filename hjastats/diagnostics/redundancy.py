@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from .. import limits
 from ..data.cells import distinct_rows
 from ..data.comparisons import Comparisons
+from ..data.labels import grouped
 from ..data.swaps import prompt_column
 from ..fitted import Fit, Observations
 from ..inference.clusters import Clusters, read_clusters
@@ -259,7 +260,7 @@ def _units(data: Comparisons, prompt: str | None) -> np.ndarray:
         # losers, of whom all judges who name the same two in the same order agree.
         pair = data.first_index * data.n_items + data.second_index if has_order(data) else data.row_cells.pair
         return distinct_rows([pair])[0]
-    prompts = pd.factorize(data.columns[prompt])[0]
+    prompts = grouped(prompt, data.columns[prompt])[0]
     return np.where(prompts < 0, -1, distinct_rows([data.row_cells.pair, prompts])[0])
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
+from typing import cast
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from .. import limits
+from ..data.arrays import check_positive
 from ..errors import IdentificationError, OptionError
 from ..fitted import Fit
 from ..inference.ranks import compared_scores
@@ -282,8 +284,7 @@ def choose_panel(fit: Fit, panels: Panels, budget: float | None, keep: str | flo
     if (budget is None) == (keep is None):
         raise OptionError("expected either a budget, or what to keep: keep='ranking' or a standard error.")
     if budget is not None:
-        if isinstance(budget, bool) or not isinstance(budget, int | float | np.number) or not budget > 0:
-            raise OptionError(f"budget must be a positive number, got {budget!r}.")
+        check_positive("budget", budget)
         some = panels.within(float(budget))
         if not some.any() or not np.isfinite(panels.error(some)):
             raise IdentificationError(
@@ -292,9 +293,8 @@ def choose_panel(fit: Fit, panels: Panels, budget: float | None, keep: str | flo
         return some
     if isinstance(keep, str) and keep == "ranking":
         return panels.cheapest(keeps_order(fit, panels))
-    if isinstance(keep, bool) or not isinstance(keep, int | float | np.number) or not keep > 0:
-        raise OptionError(f"keep must be 'ranking' or a positive standard error of differences, got {keep!r}.")
-    everybody = np.ones(len(panels.cost), dtype=bool)
-    if panels.error(everybody) > keep:
-        raise OptionError(f"keep={keep:g} is less than all judges together have, {panels.error(everybody):.3g}.")
-    return panels.cheapest(lambda some: panels.error(some) <= keep)
+    check_positive("keep", keep, "'ranking' or a positive standard error of differences")
+    largest, everybody = float(cast(float, keep)), np.ones(len(panels.cost), dtype=bool)
+    if panels.error(everybody) > largest:
+        raise OptionError(f"keep={largest:g} is less than all judges together have, {panels.error(everybody):.3g}.")
+    return panels.cheapest(lambda some: panels.error(some) <= largest)

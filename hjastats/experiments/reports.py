@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from ..data.readers import read_comparisons
 from ..writing import write
 from . import figures, published
 from .inputs import short_names
@@ -61,7 +62,9 @@ def convergence(frame: pd.DataFrame, folder: Path) -> str:
 
 def real_data(frame: pd.DataFrame, folder: Path) -> str:
     """The paper's table with ours beside it, what position effects add, and how long it took."""
-    frame = frame.assign(data=frame["file"].map(short_names(frame["file"].unique())))
+    names = short_names(frame["file"].unique())
+    known, said = _recognised(names)
+    frame = frame.assign(data=frame["file"].map(names))
     held_out = frame[frame["part"] == "held-out"]
     noise = frame[(frame["part"] == "robustness") & frame["step"].isin(list(STEPS))]
     noise = noise.assign(level=noise["step"].map(STEPS))
@@ -72,14 +75,31 @@ def real_data(frame: pd.DataFrame, folder: Path) -> str:
     spread = noise.pivot_table(index=by, columns="level", values="same places", aggfunc="std", sort=False)
     spread = spread.join(held_out.groupby(by, sort=False)[measures].std())
     write(folder / "table1.csv", means.join(spread.add_suffix(" sd")).reset_index().to_csv(index=False))
-    beside = published.beside(means)
+    beside = published.beside(means[means.index.get_level_values("data").isin(list(known))].rename(known, level="data"))
     write(folder / "table1_printed.csv", beside.to_csv(index=False))
-    parts = [means.round(3).to_string()]
+    parts = [means.round(3).to_string(), *said]
     if len(beside):
         parts.append("beside the printed numbers:\n" + beside.round(3).to_string(index=False))
     parts.append(_position_gain(held_out))
     parts.append(_duration(frame))
     return "\n\n".join(parts)
+
+
+def _recognised(names: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The paper's name of every file that holds one of its data sets, and a sentence for each that is called like one."""
+    known, said = {}, []
+    for file, name in names.items():
+        data = read_comparisons(file)
+        which = published.recognise(data)
+        if which is not None:
+            known[name] = which
+            said.append(f"{name}: {which} of the paper, by the numbers of its records, models, judges and cells.")
+        elif (called := Path(file).stem.lower()) in published.DATASETS:
+            differences = published.Facts.of(data).differences(published.DATASETS[called])
+            said.append(
+                f"{name} is called like a data set of the paper and is not that ({differences}): no printed numbers."
+            )
+    return known, said
 
 
 def _position_gain(held_out: pd.DataFrame) -> str:

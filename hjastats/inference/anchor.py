@@ -291,7 +291,7 @@ def _start(given: _Given) -> np.ndarray:
     for log_t in np.log(_STARTS * np.sqrt(np.trace(given.D) / d)):
         for _ in range(3):
             weighed = np.linalg.solve(given.at(np.append(b, log_t)[None]).variance[0], given.xi.T)
-            b = np.linalg.lstsq(given.xi @ weighed, weighed.T @ given.m)[0]
+            b = np.linalg.lstsq(given.xi @ weighed, weighed.T @ given.m, rcond=None)[0]
         found.append(np.append(b, log_t))
     return found[int(np.argmax(given.log_posterior(np.array(found))))]
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from .. import limits
 from ..data.comparisons import Comparisons, check_rows
+from ..data.labels import grouped
 from ..data.roles import PROMPT_COLUMNS
 from ..data.swaps import prompt_column
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError
@@ -56,7 +57,7 @@ class Clusters:
         name = groups if isinstance(groups, str) else None
         if name is not None:
             groups = _labels(name, data)
-        code, labels = pd.factorize(pd.Series(np.asarray(groups)))
+        code, labels = grouped(name or "groups", pd.Series(np.asarray(groups)))
         if len(code) != data.n_rows:
             raise ComparisonError(
                 f"groups has {len(code)} labels but there are {data.n_rows} rows in the fit: name a column of the data instead, "
@@ -86,7 +87,7 @@ class Clusters:
             name = data.cluster
         if name is None:
             return None
-        code, labels = pd.factorize(data.columns[name])
+        code, labels = grouped(name, data.columns[name])
         missing = np.flatnonzero(code < 0)
         code[missing] = len(labels) + np.arange(len(missing))
         return cls(code, len(labels) + len(missing), str(name))

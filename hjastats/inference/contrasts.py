@@ -57,9 +57,8 @@ def wald_intervals(fit: Fit, spec: Spec, alpha: float = 0.05) -> pd.DataFrame:
 
 def is_contrast(spec: Any) -> bool:
     """Whether it is one, and not a number or positions of parameters."""
-    if isinstance(spec, Sequence) and not isinstance(spec, str) and len(spec):
-        return all(is_contrast(one) for one in spec)
-    return isinstance(spec, (str, Mapping, pd.Series, pd.DataFrame)) or callable(spec)
+    several = spec if isinstance(spec, Sequence) and not isinstance(spec, str) and len(spec) else [spec]
+    return all(isinstance(one, (str, Mapping, pd.Series, pd.DataFrame)) or callable(one) for one in several)
 
 
 def contrast_at(
@@ -77,7 +76,7 @@ def contrast_at(
     ------
     ContrastError
     """
-    if scale is not None and scale not in SCALES:
+    if scale is not None and not (isinstance(scale, str) and scale in SCALES):
         raise ContrastError(f"scale must be 'delta', 'log' or 'logit', got {scale!r}.")
     found = [each for name, single in _named(spec) for each in _single(name, single, quantities, with_gradient)]
     names, duals = [each.name for each in found], [each.dual for each in found]
@@ -115,7 +114,7 @@ def contrast_at(
 def _spread(null: Any, n: int) -> list[float]:
     try:
         return np.broadcast_to(np.asarray(null, dtype=float), n).tolist()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ContrastError(f"null must be a number or one per contrast ({n}), got {null!r}.") from None
 
 
@@ -141,7 +140,7 @@ def _named(spec: Any) -> list[tuple[str | None, Any]]:
         pairs = [(str(name) if has_names else None, row) for name, row in spec.iterrows()]
     elif isinstance(spec, (Mapping, pd.Series)):
         pairs = [(str(name), single) for name, single in spec.items()]
-    elif isinstance(spec, (Sequence, np.ndarray)) and np.ndim(spec) > 0:
+    elif isinstance(spec, Sequence) or (isinstance(spec, np.ndarray) and spec.ndim):
         pairs = [(None, single) for single in spec]
     else:
         raise ContrastError(
@@ -161,7 +160,8 @@ def _is_weights(single: Any) -> bool:
     """Whether it is a number for each parameter, or for each of those it names."""
     if isinstance(single, Mapping):
         single = list(single.values())
-    if not isinstance(single, (Sequence, np.ndarray, pd.Series)) or isinstance(single, str) or not len(single):
+    is_list = isinstance(single, (Sequence, pd.Series)) or (isinstance(single, np.ndarray) and single.ndim > 0)
+    if not is_list or isinstance(single, str) or not len(single):
         return False
     return all(isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool) for weight in single)
 
@@ -228,7 +228,7 @@ def _function(
     result = function(quantities.view())
     try:
         estimate = np.atleast_1d(np.asarray(result, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ContrastError(f"a contrast function must return numbers, got {type(result).__name__}.") from None
     if estimate.ndim != 1 or not np.isfinite(estimate).all():
         raise ContrastError("a contrast function must return finite numbers, one or a one-dimensional collection.")

@@ -182,8 +182,8 @@ def places(
         return chances(labels, estimate, score_draws(estimate, relied_on(fit, rows), prior, rng=rng), prior)
     layout = fit.layout
     check_type("bootstrap", bootstrap, Bootstrap, "a bootstrap of this fit")
-    if bootstrap.layout.items != layout.items or bootstrap.layout.judges != layout.judges:
-        raise OptionError("bootstrap must be one of this fit: its judges or items are others.")
+    if bootstrap.layout.names != layout.names:
+        raise OptionError("bootstrap must be one of this fit: its parameters are others.")
     some = fit.positions("mu", items)
     if judge is None:
         drawn = np.array([layout.decompose(at).mu[some] for at in bootstrap.replications])
@@ -245,7 +245,7 @@ def board(
     n = len(labels)
     check_whole("top", top, 1)
     top = min(top, n)
-    if anchor is not None and (scale == "win-rate" or anchor not in labels):
+    if anchor is not None and (scale == "win-rate" or not isinstance(anchor, str) or anchor not in labels):
         where = "no scale of win rates has an anchor" if scale == "win-rate" else f"there are {quoted(labels)}"
         raise OptionError(f"anchor must be an item to count scores from, got {anchor!r}: {where}.")
     ranked = ranking_table(labels, estimate, covariance, level=level, rng=rng)
@@ -387,6 +387,7 @@ def head_to_head(fit: Fit, first: str, second: str, judge: str | None = None, al
         Without a finite estimate or standard errors.
     """
     check_alpha(alpha)
+    first, second = str(first), str(second)
     if first == second:
         raise ContrastError(f"expected two different items to compare, got {first!r} twice.")
     labels, scores, covariance = compared_scores(fit, judge, [first, second])

@@ -40,7 +40,7 @@ def moves(
 ) -> Moves:
     """Compare scores (n_items,) with covariances (n_items, n_items), and that between the two where they share verdicts.
 
-    Covariances with so many degrees of freedom, of clusters, make t statistics and Hotelling's T squared.
+    Covariances with so many degrees of freedom, clusters less one, make t and F statistics, as in statsmodels.
 
     Examples
     --------
@@ -62,9 +62,8 @@ def moves(
     some = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
     statistic = float(np.sum((vectors[:, some].T @ difference) ** 2 / values[some]))
     p = int(some.sum())
-    left = df - p + 1.0
-    if p == 0 or left < 1.0:
-        p_value = 1.0 if p == 0 else np.nan
+    if np.isinf(df) or p == 0:
+        p_value = float(stats.chi2.sf(statistic, p)) if p else 1.0
     else:
-        p_value = float(stats.chi2.sf(statistic, p) if np.isinf(df) else stats.f.sf(statistic * left / df / p, p, left))
+        p_value = float(stats.f.sf(statistic / p, p, df))
     return Moves(difference, error, z, 2.0 * stats.t.sf(np.abs(z), df), statistic, p, p_value)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
-from ..data.arrays import listed
+from ..data.arrays import check_type, listed
 from ..errors import ContrastError, IdentificationError, SizeError
 from ..fitted import Fit
 from ..words import quoted
@@ -37,6 +37,7 @@ def pairwise(
     SizeError
         For too many pairs.
     """
+    check_type("method", method, str, "the name of a method")
     some = compared_positions(fit, kind, labels)
     check_pairs(len(some), "differences of", "items" if kind == "mu" else "judges")
     names, estimate, rows = fit.vector(kind, some)

@@ -13,8 +13,20 @@ import pandas as pd
 from scipy import stats
 
 from .. import limits
-from ..data.arrays import check_alpha, check_number, check_option, check_type, generator, listed, lookup, numbers
+from ..data.arrays import (
+    check_alpha,
+    check_number,
+    check_option,
+    check_positive,
+    check_type,
+    check_whole,
+    generator,
+    listed,
+    lookup,
+    numbers,
+)
 from ..data.comparisons import Comparisons
+from ..data.labels import grouped
 from ..data.swaps import prompt_column
 from ..errors import ComparisonError, Hint, OptionError, spelled
 from ..fitted import Fit, Observations
@@ -225,8 +237,7 @@ def power(
     """Chance to reach a goal with n further verdicts."""
     check_option("design", design, DESIGNS)
     check_option("prompts", prompts, ("new", "same"))
-    if isinstance(n, bool) or not isinstance(n, int | float | np.number) or not 0 <= n < np.inf:
-        raise OptionError(f"n must be a number of further verdicts from 0, got {n!r}.")
+    check_number("n", n, 0)
     wanted = with_effect(read_goal(fit, goal, alpha), effect)
     errors = split_errors(fit, wanted.rows)
     if design == "present":
@@ -298,8 +309,8 @@ def best_mix(fit: Fit, goal: Goal, n: float) -> Allocation:
 
 def stopping(fit: Fit, goal: Any, *, alpha: float, power: float, looks: int) -> Stopping:
     """Whether a goal is reached at the last of some looks, each of which has its share of the level, and what is missing."""
-    if isinstance(looks, bool) or not isinstance(looks, int | np.integer) or looks < 1:
-        raise OptionError(f"looks must be a whole number of tests from 1, got {looks!r}.")
+    check_whole("looks", looks, 1)
+    check_alpha(alpha)
     whole, alpha = alpha, alpha / looks
     wanted = read_goal(fit, goal, alpha)
     if wanted.text.startswith("narrow"):
@@ -372,16 +383,11 @@ def next_questions(
     ------
     OptionError, ComparisonError
     """
-    if isinstance(budget, bool) or not isinstance(budget, int | float | np.number) or not 0 < budget < np.inf:
-        raise OptionError(
-            f"budget must be a positive number of verdicts, or of money where cost is given, got {budget!r}."
-        )
-    if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int | np.integer) or batch < 1):
-        raise OptionError(f"batch must be a whole number of comparisons from 1, got {batch!r}.")
-    if per_judge is not None and (
-        isinstance(per_judge, bool) or not isinstance(per_judge, int | np.integer) or per_judge < 1
-    ):
-        raise OptionError(f"per_judge must be a whole number of verdicts of a new judge from 1, got {per_judge!r}.")
+    check_positive("budget", budget, "a positive number of verdicts, or of money where cost is given")
+    if batch is not None:
+        check_whole("batch", batch, 1)
+    if per_judge is not None:
+        check_whole("per_judge", per_judge, 1)
     wanted, prices = read_goal(fit, goal, alpha), read_prices(fit, cost)
     known, rows = _read_candidates(fit, candidates, prices)
     data, rng = None if observed is None else observed.data, generator(rng)
@@ -565,7 +571,7 @@ class _Prompts:
             name = str(data.cluster) if (seen_by > 1).any() else None
         if name is None:
             return None
-        code, labels = pd.factorize(data.columns[name])
+        code, labels = grouped(name, data.columns[name])
         if np.bincount(code[code >= 0]).max(initial=0) < 2:
             return None
         low, high = np.minimum(data.first_index, data.second_index), np.maximum(data.first_index, data.second_index)

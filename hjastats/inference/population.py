@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.special import ndtr
 
 from .. import words
-from ..data.arrays import check_type
+from ..data.arrays import check_alpha, check_type, listed
 from ..data.cells import take
 from ..errors import ContrastError, IdentificationError, OptionError
 from ..fitted import NO_CONSENSUS, CovarianceChoice, Observations
@@ -65,11 +65,14 @@ def population_table(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
 
 
 def _item_positions(fit: PopulationFit, labels: Any) -> np.ndarray:
-    return fit.positions("mu", [labels] if isinstance(labels, str) else list(labels))
+    return fit.positions("mu", listed("items", labels, "names of items"))
 
 
 def _pairs(fit: PopulationFit, first: Any, second: Any) -> tuple[np.ndarray, np.ndarray]:
-    a, b = np.broadcast_arrays(_item_positions(fit, first), _item_positions(fit, second))
+    a, b = _item_positions(fit, first), _item_positions(fit, second)
+    if len(a) != len(b) and 1 not in (len(a), len(b)):
+        raise ContrastError(f"expected as many first as second items, or one of either, got {len(a)} and {len(b)}.")
+    a, b = np.broadcast_arrays(a, b)
     if (a == b).any():
         raise ContrastError("expected two different items to compare.")
     return a, b
@@ -81,6 +84,7 @@ def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 
     That is ``Phi(gap / spread)``. The interval is made on a scale that is the log of the ratio where that is large, and its own
     where the gap is small (asinh); where the spread cannot be told from zero, on that of the angle whose tangent is the ratio.
     """
+    check_alpha(alpha)
     (a, b), at, space = _pairs(fit, first, second), fit.population, fit.marginal.space
     gap, taste = at.mu[a] - at.mu[b], at.V[a] - at.V[b]
     spread = np.sqrt(np.square(at.score_loading[a] - at.score_loading[b]).sum(axis=1))
@@ -130,6 +134,7 @@ def _nothing(at: Population) -> Population:
 
 def new_judge_scores(fit: PopulationFit, alpha: float = 0.05) -> pd.DataFrame:
     """Prediction intervals of the scores of a judge nobody has seen yet: spread of judges and error of the estimate together."""
+    check_alpha(alpha)
     at, layout = fit.population, fit.layout
     spread = np.square(at.score_loading).sum(axis=1)
     where = layout.slices["mu"]
@@ -194,6 +199,7 @@ def new_judge_probabilities(fit: PopulationFit, rows: Design, alpha: float = 0.0
     By Stein's identity the expectation moves with the covariance of the predictors by half its expected second derivatives, and
     with their loadings by those derivatives times the loading.
     """
+    check_alpha(alpha)
     at, response = fit.population, rows.response
     worth = np.array(list(response.verdicts.values()))
     base, loading = predictors(rows, at)

@@ -11,6 +11,7 @@ from scipy import sparse, stats
 from scipy.optimize import least_squares
 
 from .. import limits
+from ..data.arrays import check_flag
 from ..errors import ContrastError, Hint, IdentificationError, OptionError, SizeError
 from ..fitted import Fit
 from ..words import quoted
@@ -163,6 +164,7 @@ def ranking_table(
     """
     n = len(items)
     pairs = pairwise_differences(estimate, covariance)
+    check_flag("simultaneous", simultaneous)
     if critical is None:
         draws = largest_differences(covariance, per_item=not simultaneous, rng=rng)
         beyond = np.broadcast_to(np.quantile(draws, level, axis=0), n)[:, None]

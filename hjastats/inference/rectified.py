@@ -68,7 +68,7 @@ def rectify(
         here, elsewhere = fold == k, fold != k
         # Both over the labellings that could have been: those of few unlabelled prompts would be chance.
         products = np.einsum("jgi,kgi->jk", others[:, elsewhere], others[:, elsewhere])
-        power = np.linalg.lstsq(products, np.einsum("jgi,gi->j", others[:, elsewhere], own[elsewhere]))[0]
+        power = np.linalg.lstsq(products, np.einsum("jgi,gi->j", others[:, elsewhere], own[elsewhere]), rcond=None)[0]
         taken = np.tensordot(power, chance[:, here], 1)
         scores -= taken.sum(axis=0)
         left[here] -= taken

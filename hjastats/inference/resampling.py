@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.arrays import generator
+from ..data.arrays import check_jobs, generator
 from ..data.cells import collapse, distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
@@ -133,6 +133,7 @@ def replicate(
     label: str = "bootstrap",
 ) -> list[Any]:
     """Run a task with ``n`` independent generators; the results do not depend on the number of jobs."""
+    check_jobs(n_jobs)
     generators = generator(rng).spawn(n)
     if n_jobs == 1:
         return [task(generator) for generator in _shown(generators, n, progress, label)]

@@ -18,6 +18,7 @@ from ..inference.anchored_fit import Direct
 from ..inference.auxiliary import SCORES
 from ..inference.clusters import Clusters
 from ..inference.evidence import Sources
+from ..model.terms import SCOPES
 from ..population import PopulationFit
 from ..results import HJAResults
 from ..words import counted, quoted
@@ -84,6 +85,7 @@ def anchor(
     model-H      2            1            3
     """
     check_option("model", model, tuple(TARGETS))
+    check_option("position", position, SCOPES)
     if position == "judge" and model == "btl":
         raise OptionError("position='judge' needs model='ja': the target speaks with one voice, position='common'.")
     data = source if isinstance(source, Comparisons) else read_comparisons(source, **reading)
@@ -109,7 +111,11 @@ def anchor(
 
 
 def _is_mask(target: Any, data: Comparisons) -> bool:
-    values = np.asarray(target)
+    try:
+        values = np.asarray(target)
+    except ValueError:
+        # Lists of several lengths.
+        return False
     return values.dtype == bool and values.shape == (data.n_rows,)
 
 
@@ -125,7 +131,7 @@ def target_rows(data: Comparisons, target: Any) -> np.ndarray:
         rows = np.asarray(target)
     else:
         names = [target] if isinstance(target, str) else list(target) if isinstance(target, Sequence) else [target]
-        if unknown := [name for name in names if name not in data.judges]:
+        if unknown := [name for name in names if not isinstance(name, str) or name not in data.judges]:
             raise OptionError(f"target must name judges: {quoted(unknown, 3)} is none of {quoted(data.judges, 10)}.")
         rows = np.isin(data.judge_index, [data.judges.index(name) for name in names])
     if rows.all() or not rows.any():

@@ -11,6 +11,7 @@ from statsmodels.formula.formulatools import advance_eval_env
 
 from ..data.arrays import (
     UserArrays,
+    check_flag,
     check_option,
     check_type,
     column,
@@ -714,7 +715,10 @@ class ComparisonModel(GenericLikelihoodModel):
         >>> bool(np.linalg.eigvalsh(model.hessian_free(params)).max() < 0)
         True
         """
+        check_flag("observed", observed)
         at, tangent = self._anchored(params)
+        if not tangent.strength.all():
+            raise IdentificationError("without any consensus the scores have no second derivatives: pass other params.")
         return -information_at(self.design, at, tangent, "observed" if observed else "expected")
 
     def information(self, params: Any) -> np.ndarray:
@@ -789,6 +793,7 @@ class ComparisonModel(GenericLikelihoodModel):
         array([0.732])
         """
         check_option("which", which, ("mean", "linear", "decided", "probs"))
+        check_flag("position", position)
         at = self.layout.unpack(self._checked(params))
         new = self.labelled_rows(exog, judge, item_a, item_b, judge_exog, offset)
         rows = new.rows if position else new.rows.without("position")

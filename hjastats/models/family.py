@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
-from ..data.arrays import check_option, covariate_frame, generator, listed, lookup, numbers
+from ..data.arrays import check_flag, check_option, check_whole, covariate_frame, generator, listed, lookup, numbers
 from ..data.comparisons import Comparisons
 from ..data.engines import pandas_frame
 from ..data.formulas import SAFE_NAMES, CovariateFormula, Names, refuse_code
@@ -220,7 +220,7 @@ class HJAModel(ComparisonModel):
         """
         information = which_information(information, cov_type)
         check_option("optimum", optimum, ("best", "finite"))
-        _check_fit_options(use_t, maxiter)
+        _check_fit_options(use_t, maxiter, n_random, warn_convergence)
         check_kind(cov_type)
         self.check_estimable()
         if (drawn := self._drawn(cov_type)) is not None:
@@ -296,6 +296,8 @@ class HJAModel(ComparisonModel):
         >>> held.bse[["gamma[judge-4]", "gamma[judge-1]"]].round(3).tolist()
         [0.0, 0.182]
         """
+        check_whole("n_random", n_random, 0)
+        check_flag("warn_convergence", warn_convergence)
         information = which_information(information, cov_type)
         free = self.fit(start_params, information=information, n_random=n_random, rng=rng, warn_convergence=False)
         fit = constrained_fit(free.fit, constraints, n_random, rng)
@@ -411,13 +413,16 @@ class HJAModel(ComparisonModel):
         (28.3, 30.0)
         """
         check_option("penalty", penalty, tuple(PENALTIES))
+        check_flag("terms", terms)
+        check_whole("n_random", n_random, 0)
+        check_flag("warn_convergence", warn_convergence)
         check_kind(cov_type)
         information = which_information(information, cov_type)
         rng = generator(rng)
         what = PENALTIES[penalty]()
         if penalty == "ridge":
             validation = None
-            if alpha == "cv":
+            if isinstance(alpha, str) and alpha == "cv":
                 validation = ridge_losses(self.folds(groups, n_folds, rng), self.structure, penalise_terms=terms)
             weight = self._ridge_weight(alpha) if validation is None else validation.best
             what = PENALTIES[penalty](Ridge(weight, weight if terms else 0.0), validation)
@@ -468,12 +473,13 @@ class HJAModel(ComparisonModel):
         data = self.comparisons
         if data is None:
             raise IdentificationError("the data of this model were removed: cross-validation needs them.")
+        check_whole("n_folds", n_folds, 2)
         if groups is None and (data.weight != 1.0).any():
-            if not 2 <= n_folds <= data.n_comparisons:
+            if n_folds > data.n_comparisons:
                 raise OptionError(f"n_folds must lie between 2 and the number of comparisons, got {n_folds!r}.")
             return split_comparisons(self.row_design(), n_folds, rng)
         code = np.arange(data.n_rows) if groups is None else Clusters.of(groups, data).code
-        if not 2 <= n_folds <= len(np.unique(code)):
+        if n_folds > len(np.unique(code)):
             raise OptionError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")
         return split(self.row_design(), code, n_folds, rng)
 
@@ -983,8 +989,10 @@ class JudgewiseBTLModel(_RankByDefinition):
             )
 
 
-def _check_fit_options(use_t: bool, maxiter: int | None) -> None:
-    if use_t:
+def _check_fit_options(use_t: bool | None, maxiter: int | None, n_random: int, warn_convergence: bool) -> None:
+    check_whole("n_random", n_random, 0)
+    check_flag("warn_convergence", warn_convergence)
+    if not (use_t is None or use_t is False):
         raise OptionError(
             "use_t is not available: the inference is asymptotic, with normal and chi-squared distributions."
         )

@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 from .. import limits
-from ..data.arrays import check_option, generator
+from ..data.arrays import check_flag, check_jobs, check_option, check_whole, generator
 from ..data.cells import take
 from ..data.comparisons import Comparisons
 from ..errors import CovarianceWarning, IdentificationError, OptionError
@@ -237,6 +237,9 @@ class PopulationHJAModel(HJAModel):
         """
         if kwargs:
             raise TypeError(f"{type(self).__name__}.fit takes no option called {quoted(kwargs)}.")
+        check_whole("n_random", n_random, 0)
+        check_jobs(n_jobs)
+        check_flag("warn_convergence", warn_convergence)
         self.check_estimable()
         n_nodes = self._nodes(n_quadrature)
         start = None if start_params is None else self._coordinates(start_params)
@@ -367,7 +370,8 @@ class PopulationHJAModel(HJAModel):
         """Rows to hold out, fold by fold, as masks; what hangs together is held out together."""
         code = np.arange(self.comparisons.n_rows) if groups is None else Clusters.of(groups, self.comparisons).code
         n = int(code.max()) + 1
-        if not 2 <= n_folds <= n:
+        check_whole("n_folds", n_folds, 2)
+        if n_folds > n:
             raise OptionError(f"n_folds must lie between 2 and the number of groups, got {n_folds!r}.")
         fold = rng.permutation(np.arange(n) % n_folds)[code]
         return [fold == f for f in range(n_folds)]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
 from .. import limits
-from ..data.arrays import check_type, listed
+from ..data.arrays import check_axes, check_flag, check_type, check_whole, listed
 from ..diagnostics.affinity import family_labels
 from ..diagnostics.biclustering import bicluster
 from ..diagnostics.calibration import calibration_table
@@ -44,13 +44,6 @@ N_HIGHLIGHTED = 4
 N_COLUMNS = 12
 # Items whose lines can be followed from column to column.
 N_LINES = 25
-
-
-def _axes(ax: object) -> Axes | None:
-    """Axes to draw in, if they are axes of matplotlib or look like them."""
-    if ax is not None and not hasattr(ax, "get_figure"):
-        raise OptionError(f"ax must be axes of matplotlib, got {type(ax).__name__}.")
-    return cast("Axes | None", ax)
 
 
 class FitPlots(Menu):
@@ -114,7 +107,7 @@ class FitPlots(Menu):
             xlabel=xlabel,
             title=("Ranking by the consensus" if judge is None else f"Ranking by {judge}") + title,
             family=self._family(family, "item"),
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     def contrast(
@@ -147,6 +140,7 @@ class FitPlots(Menu):
         >>> [label.get_text() for label in ax.get_yticklabels()][:2]
         ['mu[model-A] - mu[model-A]', 'mu[model-B] - mu[model-A]']
         """
+        check_flag("simultaneous", simultaneous)
         found = spec if isinstance(spec, Contrast) else contrast(self._fit, spec)
         table = found.adjusted(alpha=alpha) if simultaneous else found.summary_frame(alpha)
         nulls, shown = np.unique(found.null), table[["estimate", "ci_lower", "ci_upper"]].to_numpy()
@@ -163,7 +157,7 @@ class FitPlots(Menu):
             title="Contrasts",
             sort=False,
             in_words=True,
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     def sensitivity(
@@ -186,7 +180,7 @@ class FitPlots(Menu):
             xlabel="sensitivity to the consensus (panel average 1) with 95% intervals",
             title="Sensitivity of the judges" + title,
             family=self._family(family, "judge"),
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     def position(
@@ -210,7 +204,7 @@ class FitPlots(Menu):
             xlabel="bonus of the item shown first (log-odds) with 95% intervals",
             title="Position effects of the judges" + title,
             family=self._family(family, "judge"),
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     def disagreement(
@@ -244,7 +238,7 @@ class FitPlots(Menu):
         residual = residual.loc[list(alike.judge_order), list(alike.item_order)]
         if ax is not None or not margins:
             told, groups = "What the consensus does not explain" + title, self._family(family, "judge", "item")
-            return plots.plot_heatmap(residual, family=groups, title=told, ax=_axes(ax))
+            return plots.plot_heatmap(residual, family=groups, title=told, ax=check_axes(ax))
         return plots.plot_disagreement(
             residual,
             consensus=estimates(self._fit, "mu", list(residual.columns)),
@@ -297,7 +291,7 @@ class FitPlots(Menu):
             highlight=highlight,
             title="Scores of each judge, items in the order of the consensus" + title,
             family=self._family(family, "judge"),
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     def slopes(
@@ -355,7 +349,7 @@ class FitPlots(Menu):
             highlight=highlight,
             title="Places by consensus and judges" + title,
             family=self._family(family, "item"),
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     def leverage(self, *, family: Family | str | None = None, ax: Axes | None = None) -> Axes:
@@ -372,7 +366,7 @@ class FitPlots(Menu):
         sizes = leverage(self._fit)
         table = pd.DataFrame({"sensitivity": sensitivity(self._fit)["estimate"], "h": sizes["h"]})
         return plots.plot_leverage(
-            table, outliers=list(outlying(sizes).index), family=self._family(family, "judge"), ax=_axes(ax)
+            table, outliers=list(outlying(sizes).index), family=self._family(family, "judge"), ax=check_axes(ax)
         )
 
     def probabilities(
@@ -398,7 +392,7 @@ class FitPlots(Menu):
         values = order if judge is None else scores(self._fit).loc[self._judge(judge), order.index]
         title = "P(row preferred to column), " + ("consensus" if judge is None else judge) + some
         return plots.plot_probabilities(
-            preference_probabilities(values), title=title, family=self._family(family, "item"), ax=_axes(ax)
+            preference_probabilities(values), title=title, family=self._family(family, "item"), ax=check_axes(ax)
         )
 
     def convergence(self, *, ax: Axes | None = None) -> Axes:
@@ -419,7 +413,7 @@ class FitPlots(Menu):
         if not paths:
             raise OptionError("the steps of this fit were not kept: fit the model again to see them.")
         title = "Convergence of every start; one that comes near an optimum already found ends there"
-        return plots.plot_convergence(paths, title=title, ax=_axes(ax))
+        return plots.plot_convergence(paths, title=title, ax=check_axes(ax))
 
     def calibration(self, n_bins: int = 10, *, ax: Axes | None = None) -> Axes:
         """Predicted probabilities against observed shares of the data the model was fitted to, in groups of equal size.
@@ -431,7 +425,7 @@ class FitPlots(Menu):
         >>> result.plot.calibration(n_bins=3).collections[-1].get_offsets().round(2).tolist()     # predicted, observed
         [[0.23, 0.24], [0.56, 0.56], [0.88, 0.88]]
         """
-        return plots.plot_calibration(calibration_groups(self._fit, self._observed(), n_bins), ax=_axes(ax))
+        return plots.plot_calibration(calibration_groups(self._fit, self._observed(), n_bins), ax=check_axes(ax))
 
     def profile(self, spec: Spec, alpha: float = 0.05, *, ax: Axes | None = None) -> Axes:
         """Profile likelihood of a parameter or contrast, as a signed root, with its interval and the Wald interval.
@@ -466,7 +460,7 @@ class FitPlots(Menu):
             critical=float(stats.norm.isf(alpha / 2.0)),
             xlabel=one.name,
             title=f"Profile likelihood of {one.name} with {1 - alpha:.0%} intervals",
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     def comparisons(
@@ -487,7 +481,7 @@ class FitPlots(Menu):
             comparison_counts(data, tuple(order.index)),
             title="Comparisons between items" + some,
             family=self._family(family, "item"),
-            ax=_axes(ax),
+            ax=check_axes(ax),
         )
 
     @property
@@ -512,14 +506,16 @@ class FitPlots(Menu):
         return ranking(fit, judge, level=level, rng=rng).loc[some.index], title
 
     def _judge(self, judge: str) -> str:
-        if judge not in self._fit.layout.judges:
+        if not isinstance(judge, str) or judge not in self._fit.layout.judges:
             raise OptionError(f"no judge is called {judge!r}; the judges are {quoted(self._fit.layout.judges, 10)}.")
         return judge
 
     def _family(self, family: Family | str | None, *roles: str) -> Family | None:
         """Families by label, taken from the metadata where a column is named."""
-        if family is None or isinstance(family, Mapping | pd.Series):
-            return family
+        if family is None:
+            return None
+        if isinstance(family, Mapping | pd.Series):
+            return pd.Series(family, dtype=object).map(str, na_action="ignore")
         check_type("family", family, str, "a dict or Series from labels to families, or the name of a metadata column")
         data = self._observed().data
         known = {"judge": (data.judges, data.judge_metadata), "item": (data.items, data.item_metadata)}
@@ -562,6 +558,7 @@ def _ends(table: Any, max_rows: int, what: str) -> tuple[Any, str]:
 
     Tables that are not in the order of their estimates are put in it, for there to be a first and a last.
     """
+    check_whole("max_rows", max_rows, 1)
     n = len(table)
     if n <= max_rows:
         return table, ""
@@ -573,6 +570,7 @@ def _ends(table: Any, max_rows: int, what: str) -> tuple[Any, str]:
 
 def _largest(residual: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, str]:
     """The judges and items that disagree most, where there are more than a figure has room for, and what to add to the title."""
+    check_whole("max_rows", max_rows, 1)
     squares = np.nan_to_num(residual.to_numpy(float)) ** 2
     kept, texts = [], []
     for labels, size, what in ((residual.index, squares.sum(1), "judges"), (residual.columns, squares.sum(0), "items")):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .. import limits
+from ..data.arrays import check_axes
 from ..looks import Menu
 from . import plots
-from .figures import _axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ class GroupPlots(Menu):
     def places(self, *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
         """Places over the groups, a line for every item; lines of items that differ beyond chance are coloured."""
         moved = set(self._differences.loc[self._differences["p_holm"] < LEVEL, "item"])
-        return plots.plot_places(self._places.head(max_rows), moved, xlabel=self._by, ax=_axes(ax))
+        return plots.plot_places(self._places.head(max_rows), moved, xlabel=self._by, ax=check_axes(ax))
 
     def differences(self, *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
         """Differences of a group from all others; only those beyond chance are coloured."""
@@ -58,7 +58,7 @@ class GroupPlots(Menu):
             self._differences.pivot_table(name, "item", "group").reindex(index=items, columns=groups)
             for name in ("difference", "p_holm")
         )
-        return plots.plot_differences(values, p_holm.to_numpy() < LEVEL, xlabel=self._by, ax=_axes(ax))
+        return plots.plot_differences(values, p_holm.to_numpy() < LEVEL, xlabel=self._by, ax=check_axes(ax))
 
     def judges(self, kind: str = "position", *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
         """Monitor of judges: their ``position`` or sensitivity (``gamma``) over the groups; those that change are coloured."""
@@ -69,4 +69,4 @@ class GroupPlots(Menu):
         judges = list(dict.fromkeys([*changed, *table["judge"]]))[:max_rows]
         some = table[table["judge"].isin(judges)]
         label = "sensitivity" if kind == "gamma" else "position effect (log-odds)"
-        return plots.plot_monitor(some, changed, xlabel=self._by, ylabel=label, ax=_axes(ax))
+        return plots.plot_monitor(some, changed, xlabel=self._by, ylabel=label, ax=check_axes(ax))

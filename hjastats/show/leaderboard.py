@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .. import limits
+from ..data.arrays import check_axes, check_whole
 from ..inference.decisions import DRAWN_FROM
 from ..looks import Piece, Shown, Table, Title, escaped_csv, escaped_latex
 from ..words import LINE_WIDTH, visible, wrapped
@@ -151,9 +152,10 @@ class Leaderboard(Shown):
             Items to show.
         ax : matplotlib.axes.Axes, optional
         """
+        check_whole("max_rows", max_rows, 1)
         shown = self.table.iloc[:max_rows]
         unit = f"{_SCORES[self.scale][0]} with {self.level:.0%} intervals"
-        return plots.plot_ranking(shown, xlabel=unit, title=self.title, ax=ax)
+        return plots.plot_ranking(shown, xlabel=unit, title=self.title, ax=check_axes(ax))
 
     @staticmethod
     def _with_labels(frame: pd.DataFrame, escaped: Callable[[object], str]) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..data.arrays import check_jobs
 from ..data.cells import collapse, take
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate
@@ -146,6 +147,7 @@ def held_out_losses(
     previous: list[Coefficients | None] = [None] * len(folds)
     rows: list[list[_Predicted]] = []
     means: list[float] = []
+    check_jobs(n_jobs)
     with Parallel(n_jobs=n_jobs) as parallel:
         for structure in structures:
             fits = parallel(

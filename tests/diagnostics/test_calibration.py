@@ -34,7 +34,7 @@ def test_equal_predictions_are_one_group():
 
 
 def test_no_group_is_refused():
-    with pytest.raises(ValueError, match="n_bins must be at least 1"):
+    with pytest.raises(ValueError, match="n_bins must be a whole number from 1, got"):
         calibration_table(np.array([0.5]), np.array([1.0]), n_bins=0)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import hjastats as hja
 from hjastats.cli import main
-from hjastats.experiments import EXPERIMENTS, Settings, inputs, real, reproduce
+from hjastats.experiments import EXPERIMENTS, Settings, inputs, published, real, reproduce
 from hjastats.experiments.ledger import Ledger, key, work_off
 from hjastats.experiments.synthetic import draw, recovery_tasks
 
@@ -215,3 +215,60 @@ def test_position_effects_predict_held_out_verdicts_better_than_disagreement(sha
         means = pd.concat(rows).groupby("method")[["accuracy", "log-loss"]].mean()
         assert means.loc["JA + position", "log-loss"] < means.loc["HJA", "log-loss"] - 0.005
         assert means.loc["JA + position", "accuracy"] > means.loc["BTL", "accuracy"] + 0.03
+
+
+def documented(facts, rng):
+    """Records in the form of the paper's files, with the numbers that it states of one of them."""
+    n = facts.comparisons + facts.dropped
+    first, second = np.triu_indices(facts.items, 1)
+    cells = rng.permutation(facts.judges * len(first))[: facts.cells]
+    # Every cell once, and the rest as it comes: a record that cannot be read is in no cell.
+    chosen = np.concatenate([cells, rng.choice(cells, n - len(cells))])
+    judge, pair = np.divmod(chosen, len(first))
+    label = rng.choice(["a", "b"], n).astype(object)
+    label[: facts.ties], label[facts.comparisons :] = "c", "unknown"
+    return [
+        {
+            "question_id": str(k),
+            "model_a": f"model-{first[pair[k]]:02d}",
+            "model_b": f"model-{second[pair[k]]:02d}",
+            "judge_model": f"maker/judge-{judge[k]:02d}",
+            "judge_preferred_model": label[k],
+            "judge_confidence": 0.9,
+        }
+        for k in range(n)
+    ]
+
+
+@pytest.mark.parametrize("name", published.DATASETS)
+def test_data_of_the_paper_are_known_by_what_it_says_of_them(tmp_path, name):
+    facts = published.DATASETS[name]
+    path = tmp_path / "downloaded.json"
+    path.write_text(json.dumps(documented(facts, np.random.default_rng(0))), encoding="utf-8")
+    data = hja.read_comparisons(path)
+    assert published.Facts.of(data) == facts
+    assert published.recognise(data) == name
+    assert published.recognise(data.subset(np.arange(data.n_rows - 1))) is None
+
+
+def test_the_public_files_are_those_that_the_paper_describes(shared_data):
+    for name in ("chatbot_arena", "mtbench"):
+        assert published.recognise(hja.read_comparisons(shared_data / f"{name}.json")) == name
+
+
+def test_table1_sets_printed_numbers_beside_the_paper_s_own_data_only(tmp_path, monkeypatch):
+    small = published.Facts(900, 30, 70, 5, 4, 40)
+    path = tmp_path / "ultrafeedback.json"
+    path.write_text(json.dumps(documented(small, np.random.default_rng(1))), encoding="utf-8")
+    settings = Settings(quick=True, files=(str(path),))
+    text = reproduce("table1", tmp_path / "out", settings)
+    assert "ultrafeedback is called like a data set of the paper and is not that" in text
+    assert "comparisons 900 instead of 9,726, dropped 30 instead of 274" in text
+    assert "beside the printed numbers" not in text
+    # Were it the paper's, whatever it is called, the numbers would stand beside each other.
+    monkeypatch.setitem(published.DATASETS, "ultrafeedback", small)
+    other = path.rename(tmp_path / "my download.json")
+    text = reproduce("table1", tmp_path / "out", Settings(quick=True, files=(str(other),)))
+    assert "my download: ultrafeedback of the paper" in text
+    printed = pd.read_csv(tmp_path / "out" / "table1_printed.csv").set_index(["data", "method", "column"])
+    assert printed.loc[("ultrafeedback", "HJA", "accuracy"), "printed"] == 0.70

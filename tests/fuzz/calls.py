@@ -51,6 +51,7 @@ SELDOM = {
 }
 SELDOM |= {
     "compare_lr_test": 0.3,
+    "lr_test": 0.1,
     "diagnose": 0.2,
     "profile": 0.1,
     "summary": 0.3,
@@ -128,7 +129,8 @@ def methods(name):
     return sorted(set(names) - LEFT_OUT)
 
 
-def special(name):
+@cache
+def special():
     """Values by the name of the argument that are no constants: objects of the package."""
     these = subjects()
     results = [these[one] for one in ("ja", "hja1", "btl", "bare")]
@@ -151,14 +153,15 @@ def special(name):
 
 def arguments(rng, function):
     """By position and by name, as the signature has them."""
-    known, by_position, by_name = special(""), [], {}
+    known, by_position, by_name = special(), [], {}
     for one in inspect.signature(function).parameters.values():
         if one.kind is one.VAR_POSITIONAL:
             by_position += [value(rng, one.name, known) for _ in range(rng.choice([0, 1, 2]))]
         elif one.kind is one.VAR_KEYWORD:
             if rng.random() < 0.2:
                 by_name[rng.choice(["rank", "position", "ties", "nothing"])] = value(rng, "rank", known)
-        elif one.default is one.empty or rng.random() < 0.3:
+        # By default there are a thousand replications, which take the time that they take.
+        elif one.default is one.empty or one.name == "n" or rng.random() < 0.3:
             by_name[one.name] = value(rng, one.name, known)
     return by_position, by_name
 
@@ -188,7 +191,7 @@ def case(rng):
         finally:
             plt.close("all")
 
-    call.__doc__ = f"{subject}.{method}(*{by_position!r}, **{by_name!r})"
+    call.told = lambda: f"{subject}.{method}(*{by_position!r}, **{by_name!r})"
     return call
 
 

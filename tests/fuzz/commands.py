@@ -70,7 +70,7 @@ def case(rng):
                 if action.dest in ("save", "output", "json", "out"):
                     values = [str(Path(folder) / "out"), folder, str(Path(folder) / "no" / "out")]
                 line += [rng.choice(values if rng.random() < 0.6 else TEXTS)]
-            call.__doc__ = " ".join(map(repr, line))
+            call.told = lambda: " ".join(map(repr, line))
             out, err = io.StringIO(), io.StringIO()
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:

@@ -16,7 +16,8 @@ RIGHT, CLEAR, INSIDE, WRONG, HANG, CRASH = (
 BAD = (INSIDE, WRONG, HANG, CRASH)
 # What Python, or a model for its options, says of arguments that are not those of the signature.
 SIGNATURE = re.compile(
-    r"unexpected keyword argument|missing \d+ required|positional argument|got unknown arguments|use HJAModel|multiple values"
+    r"unexpected keyword argument|missing \d+ required|positional argument|got unknown arguments|use HJAModel"
+    r"|multiple values|takes no option called"
 )
 
 

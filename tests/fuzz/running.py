@@ -30,7 +30,7 @@ def outcome(way, seed, number):
     if word not in BAD:
         return word, ""
     told = "".join(traceback.format_exception(error, limit=-12)) if word == INSIDE else repr(error)[:600]
-    return word, f"{(case.__doc__ or '')[:600]}\n{told}"
+    return word, f"{getattr(case, 'told', str)()[:600]}\n{told}"
 
 
 def run(way, seed, numbers, show=print):

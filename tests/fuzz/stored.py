@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from copy import deepcopy
 from functools import cache
 
 import hjastats as hja
@@ -41,7 +42,8 @@ def case(rng):
         if rng.random() < 0.2:
             del inner[last]
         else:
-            inner[last] = rng.choice(JSON)
+            # A copy, for a second exchange may reach into it.
+            inner[last] = deepcopy(rng.choice(JSON))
     with suppress(ValueError):
         # Not a number has no checksum, and must be refused without one.
         document["checksum"] = checksum(document)
