@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import NoneType, SimpleNamespace
@@ -55,7 +56,7 @@ from .plan import PlanQuestions
 from .show.figures import FitPlots
 from .show.glance import at_a_glance
 from .show.leaderboard import Leaderboard
-from .show.report import Subject, render
+from .show.report import Section, Subject, render
 from .show.summary import Heading, summarise
 from .solve.existence import INVOLVED
 from .words import mentions, quoted, visible
@@ -1582,12 +1583,14 @@ class HJAResults(GenericLikelihoodModelResults):
         return PlanQuestions(self.model, self.fit)
 
     @overload
-    def report(self, path: None = None, title: str | None = None) -> str: ...
+    def report(self, path: None = None, title: str | None = None, *, groups: Section | None = None) -> str: ...
 
     @overload
-    def report(self, path: str | Path, title: str | None = None) -> None: ...
+    def report(self, path: str | Path, title: str | None = None, *, groups: Section | None = None) -> None: ...
 
-    def report(self, path: str | Path | None = None, title: str | None = None) -> str | None:
+    def report(
+        self, path: str | Path | None = None, title: str | None = None, *, groups: Section | None = None
+    ) -> str | None:
         """Write one self-contained HTML page: who is best, what to distrust, any two items compared, judges, figures, files.
 
         Parameters
@@ -1595,6 +1598,8 @@ class HJAResults(GenericLikelihoodModelResults):
         path : str or Path, optional
             File to write.
         title : str, optional
+        groups : GroupBoards, optional
+            What :func:`hjastats.by_group` returned: a section of the page.
 
         Returns
         -------
@@ -1609,7 +1614,10 @@ class HJAResults(GenericLikelihoodModelResults):
         >>> "model-I leads" in result.report(title="Six judges and two others")
         True
         """
-        return text_or_file(render(self._subject(), title), path)
+        if groups is not None and not hasattr(groups, "section"):
+            raise OptionError(f"groups must be what hja.by_group returns, got {type(groups).__name__}.")
+        section = "" if groups is None else groups.section()
+        return text_or_file(render(replace(self._subject(), groups=section), title), path)
 
     def _subject(self) -> Subject:
         """What a report is about."""

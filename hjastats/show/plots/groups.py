@@ -10,7 +10,7 @@ import pandas as pd
 
 from .canvas import FONT_SIZE, LINE, axes, colours, label_inches, open_frame
 from .colours import diverging, name_legend, style
-from .labels import LITERAL, names
+from .labels import LITERAL, in_lines, names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,7 @@ def plot_places(
                     **LITERAL,
                 )
     _group_axis(ax, groups, xlabel)
-    ax.set(ylabel="place", title="Places" + (" (coloured: differs beyond chance)" if hues else ""))
+    ax.set(ylabel="place", title=in_lines("Places" + (" (coloured: differs beyond chance)" if hues else ""), 44))
     ax.set_ylim(len(table) + 0.6, 0.4)
     width = label_inches(items) / _COLUMN
     ax.set_xlim(-0.3 - width, len(groups) - 0.7 + width)
@@ -108,12 +108,13 @@ def plot_differences(
     for i, j in np.ndindex(values.shape):
         if np.isfinite(values[i, j]):
             is_dark = bool(is_clear[i, j]) and abs(values[i, j]) > 0.6 * largest
-            colour = "white" if is_dark else "black" if is_clear[i, j] else "0.55"
+            known = colours()
+            colour = known.on_hue if is_dark else known.ink if is_clear[i, j] else known.soft
             ax.text(j, i, f"{values[i, j]:+.2f}", ha="center", va="center", fontsize=FONT_SIZE - 1, color=colour)
     _group_axis(ax, groups, xlabel)
     ax.set_yticks(range(len(items)), items, **LITERAL)
     ax.tick_params(labelsize=FONT_SIZE, length=0)
-    ax.set_title("Difference from all other groups (coloured: beyond chance)", fontsize=FONT_SIZE + 1)
+    ax.set_title(in_lines("Difference from all other groups (coloured: beyond chance)", 44), fontsize=FONT_SIZE + 1)
     if is_clear.any():
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
         bar.ax.tick_params(labelsize=FONT_SIZE)
@@ -156,7 +157,7 @@ def plot_monitor(
             handles[str(judge)] = line
     _group_axis(ax, names(order), xlabel)
     ax.set_ylabel(ylabel)
-    ax.set_title("Judges over the groups" + (" (coloured: changes beyond chance)" if hues else ""))
+    ax.set_title(in_lines("Judges over the groups" + (" (coloured: changes beyond chance)" if hues else ""), 44))
     open_frame(ax)
     if handles:
         name_legend(ax, list(handles.values()), list(handles), "judge")

@@ -1,5 +1,5 @@
 """One self-contained page about a fit: what it says first, then tables, figures and what was checked."""
 
-from .page import Subject, render
+from .page import Section, Subject, render
 
-__all__ = ["Subject", "render"]
+__all__ = ["Section", "Subject", "render"]

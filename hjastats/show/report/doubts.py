@@ -36,6 +36,7 @@ TO_DO: dict[str, str | Callable[[Fit], str]] = {
     "separation": "Rank with fit_regularized(), which gives every item a finite score.",
     "identification": "Ask for more verdicts, or fit with fewer parameters, or with fit_regularized().",
     "convergence": "Do not use these numbers: fit again from more starts, n_starts=20.",
+    "reading": "Say how the file is to be read, and rank again.",
     "errors": "Do not compare items by these numbers before there are standard errors.",
     "connectivity": _connectivity,
     "tracking": "Look at the items that are named: there only more verdicts of the target help.",

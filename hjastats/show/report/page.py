@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from importlib import metadata, resources
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
@@ -50,6 +50,14 @@ TABS = {
 
 # Letters of a name beyond which the leaderboard makes room for it.
 LONG = 22
+
+
+class Section(Protocol):
+    """What has a part of a page of its own."""
+
+    def section(self) -> str:
+        """The part, as HTML."""
+        ...
 
 
 @dataclass(frozen=True)

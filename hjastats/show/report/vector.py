@@ -100,7 +100,8 @@ def _inline(svg: str, name: str, width: int) -> str:
     svg = re.sub(r"<[^>]*>", lambda tag: _of_page(tag[0], name, styles), svg)
     known = "".join(f".{short}{{{style}}}" for style, short in styles.items())
     head = (
-        f'<svg role="img" aria-labelledby="{name}-heading" aria-describedby="{name}-caption" style="--width:{width}px"'
+        f'<svg role="img" aria-labelledby="{name}-heading" aria-describedby="{name}-caption" '
+        f'width="{width}" style="--width:{width}px"'
     )
     box = re.search(r'viewBox="[^"]*"', svg)
     return re.sub(r"<svg[^>]*>", f"{head} {box[0] if box else ''}><style>{known}</style>", svg, count=1)

@@ -278,6 +278,17 @@ def test_groups_have_their_place(panel_fit, panel_page):
     assert "by-group" not in panel_page
 
 
+def test_boards_by_group_are_a_section_of_the_page(panel, panel_fit):
+    topics = panel.columns.assign(topic=np.tile(["math", "code"], panel.n_rows // 2))
+    boards = hja.by_group(replace(panel, columns=topics), by="topic")
+    page = outline(panel_fit.report(groups=boards))
+    assert page.ids.count("by-group") == page.ids.count("groups") == 1
+    assert len(page.ids) == len(set(page.ids))
+    assert {"math", "code"} <= {text.strip() for text in page.text}
+    with pytest.raises(ValueError, match=r"groups must be what hja.by_group returns, got str"):
+        panel_fit.report(groups="topic")
+
+
 def test_the_page_refers_to_nothing_outside(panel_page):
     page = outline(panel_page)
     inside = ("#", "data:image/png;base64,", "data:text/csv;charset=utf-8,")
