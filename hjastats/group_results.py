@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from . import limits
+from .data.arrays import check_type
 from .data.groups import Grouping
 from .diagnostics.adjusted import holm
 from .errors import OptionError
@@ -688,6 +689,8 @@ def compare_rankings(
     >>> hja.compare_rankings(first, second).moved
     []
     """
+    for name, result in (("old", old), ("new", new)):
+        check_type(name, result, HJAResults, "a result")
     items = [item for item in old.model.items if item in new.model.items]
     if len(items) < 2:
         raise OptionError(f"the two results have {counted(len(items), 'item')} in common: expected at least two.")

@@ -37,7 +37,8 @@ def plot_places(
     2
     """
     items, groups = names(table.index), names(table.columns)
-    ax = axes(ax, 2.0 + _COLUMN * len(groups) + 2.0 * label_inches(items), max(2.8, 1.3 + LINE * len(items)))
+    inches = 2.0 + _COLUMN * len(groups) + 2.0 * label_inches(items)
+    ax = axes(ax, inches, max(2.8, 1.3 + LINE * len(items)), inches)
     at, place = np.arange(len(groups)), table.to_numpy(dtype=float, na_value=np.nan)
     hues = {item: style(i).colour for i, item in enumerate(item for item in table.index if item in coloured)}
     for item, row in zip(table.index, place, strict=True):
@@ -65,7 +66,7 @@ def plot_places(
                     **LITERAL,
                 )
     _group_axis(ax, groups, xlabel)
-    ax.set(ylabel="place", title=in_lines("Places" + (" (coloured: differs beyond chance)" if hues else ""), 44))
+    ax.set(title=in_lines("Places" + (" (coloured: differs beyond chance)" if hues else ""), 44))
     ax.set_ylim(len(table) + 0.6, 0.4)
     width = label_inches(items) / _COLUMN
     ax.set_xlim(-0.3 - width, len(groups) - 0.7 + width)
@@ -101,7 +102,8 @@ def plot_differences(
     """
     items, groups = names(table.index), names(table.columns)
     values = table.to_numpy(dtype=float)
-    ax = axes(ax, 2.2 + 0.75 * len(groups) + label_inches(items), max(2.4, 1.5 + 0.26 * len(items)))
+    inches = 2.2 + 0.75 * len(groups) + label_inches(items)
+    ax = axes(ax, inches, max(2.4, 1.5 + 0.26 * len(items)), inches)
     largest = max(float(np.nanmax(np.abs(np.where(is_clear, values, 0.0)), initial=0.0)), 1e-9)
     shown = np.ma.masked_invalid(np.where(is_clear, values, 0.0))
     image = ax.imshow(shown, cmap=diverging(), vmin=-largest, vmax=largest, aspect="auto")
