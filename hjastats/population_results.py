@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from .data.arrays import check_option, check_whole, generator
+from .data.arrays import check_flag, check_option, check_whole, generator
 from .diagnostics.findings import Findings
 from .diagnostics.population import find_population
 from .errors import ComparisonError, OptionError
@@ -302,6 +302,7 @@ class PopulationResults(HJAResults):
         0      0.615  0.038     0.539     0.686
         """
         position, alpha = kwargs.pop("position", True), kwargs.pop("alpha", 0.05)
+        check_flag("position", position)
         if kwargs.get("judge") is not None:
             raise OptionError(
                 "intervals are those of a new judge: leave judge out; predict(judge=...) has those at hand."

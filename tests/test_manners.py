@@ -122,6 +122,10 @@ CALLS = {
     "looks must be a whole number from 1": lambda fit: fit.plan.stopping(looks=10**400),
     "position must be": lambda fit: hja.anchor(fit.model.comparisons, "judge-1", position=np.array([])),
     "target must name judges": lambda fit: hja.anchor(fit.model.comparisons, pd.NA),
+    "no such column is kept": lambda fit: hja.read_comparisons(fit.model.comparisons.to_frame(), asked_in=np.array([])),
+    "old must be a result": lambda fit: hja.compare_rankings(pd.DataFrame(), fit),
+    "model must be 'auto', 'btl'": lambda fit: hja.by_group(fit.model.comparisons, "judge", model=np.array([])),
+    "covariates must be numbers, got str": lambda fit: fit.predict("x", item_a="*", item_b="model-C", judge="judge-1"),
 }
 
 

@@ -22,7 +22,7 @@ def declared(columns: pd.DataFrame, asked_in: Hashable | None, asked_with: Hasha
         For columns that are not there or not kept, rows without a round, and chances that are none.
     """
     for role, name in (("asked_in", asked_in), ("asked_with", asked_with)):
-        if name is not None and name not in columns:
+        if name is not None and not (isinstance(name, Hashable) and name in columns):
             there = f"no such column is kept; there are {quoted(columns.columns, 12) or 'none'}."
             raise ComparisonError(Hint(role, str(name)), f": {there}")
     if asked_in is not None and columns[asked_in].isna().any():

@@ -13,6 +13,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from .. import limits
+from ..data.arrays import check_type
 from ..data.comparisons import Comparisons
 from ..data.groups import Grouping, group_rows
 from ..errors import ComparisonError, InputError, OptionError
@@ -110,6 +111,7 @@ def by_group(
     >>> found.tests["p_value"].round(2).to_dict()["consensus"]
     0.64
     """
+    check_type("model", model, str, "'auto', 'btl', 'ja' or 'hja'")
     if model == "judgewise":
         raise OptionError(
             "model='judgewise' has no consensus that groups could share: use 'auto', 'btl', 'ja' or 'hja'."

@@ -134,7 +134,7 @@ def joint_critical(covariance: np.ndarray, level: float = 0.95, rng: int | np.ra
     >>> round(joint_critical(np.eye(2)), 1), round(joint_critical(np.eye(10)), 1)
     (2.0, 3.2)
     """
-    return float(np.quantile(largest_differences(covariance, rng=rng), level))
+    return float(np.quantile(largest_differences(covariance, rng=rng), float(level)))
 
 
 def ranking_table(
@@ -167,7 +167,7 @@ def ranking_table(
     check_flag("simultaneous", simultaneous)
     if critical is None:
         draws = largest_differences(covariance, per_item=not simultaneous, rng=rng)
-        beyond = np.broadcast_to(np.quantile(draws, level, axis=0), n)[:, None]
+        beyond = np.broadcast_to(np.quantile(draws, float(level), axis=0), n)[:, None]
     else:
         beyond = np.full((n, 1), critical)
     n_above = (pairs.z < -beyond).sum(axis=1)

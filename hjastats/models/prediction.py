@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..data.arrays import columns_of, covariate_rows, lookup, new_covariates, offset_series
+from ..data.arrays import columns_of, covariate_rows, lookup, new_covariates, numbers, offset_series
 from ..data.cells import Cells
 from ..data.formulas import NO_ORIGIN, CovariateFormula, Origin
 from ..data.labels import common_index
@@ -215,7 +215,7 @@ def _repeated(covariates: Any, n_rows: int) -> Any:
     if isinstance(covariates, pd.DataFrame):
         one = covariates.reset_index(drop=True)
     else:
-        one = pd.DataFrame(np.atleast_2d(np.asarray(covariates, dtype=float)))
+        one = pd.DataFrame(np.atleast_2d(numbers("covariates", covariates)))
     if len(one) != 1:
         raise ComparisonError(f"all comparisons of a grid have the same covariates: pass one row, got {len(one)}.")
     one = one.loc[np.zeros(n_rows, dtype=int)].reset_index(drop=True)
