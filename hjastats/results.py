@@ -25,6 +25,7 @@ from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 
 from .data.arrays import check_alpha, check_option, check_type
 from .data.formulas import SAFE_NAMES, refuse_code
+from .data.metadata import judges_labelled
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Findings, find
 from .diagnostics.fragility import Fragility, fragility
@@ -551,6 +552,8 @@ class HJAResults(GenericLikelihoodModelResults):
         simultaneous: bool = True,
         rng: int | np.random.Generator | None = 0,
         items: Sequence[str] | None = None,
+        *,
+        consensus: str | Mapping[str, float] | None = None,
     ) -> pd.DataFrame:
         """Places with intervals and tied groups, of the consensus or of one judge.
 
@@ -565,6 +568,8 @@ class HJAResults(GenericLikelihoodModelResults):
             Randomness of the simulated critical value.
         items : sequence of str, optional
             Rank these among themselves; all items by default.
+        consensus : str or mapping, optional
+            Whose consensus: that of the judges who have this label in their metadata, ``"humans"``, or of judges with weights.
 
         Returns
         -------
@@ -589,6 +594,7 @@ class HJAResults(GenericLikelihoodModelResults):
         model-H      2            2            3     b
         model-A      3            2            4    bc
         """
+        judge = self._whose(judge, consensus)
         table = ranking(self.fit, judge, level=level, simultaneous=simultaneous, rng=rng, items=items)
         return RankingTable(table)
 
@@ -634,6 +640,7 @@ class HJAResults(GenericLikelihoodModelResults):
         scale: str = "log-odds",
         *,
         judge: str | None = None,
+        consensus: str | Mapping[str, float] | None = None,
         anchor: str | None = None,
         top: int = 3,
         level: float = 0.95,
@@ -649,6 +656,8 @@ class HJAResults(GenericLikelihoodModelResults):
             be preferred to another item drawn at random, by a judge of average sensitivity and without the advantage of a position.
         judge : str, optional
             Rank by this judge's scores instead of the consensus.
+        consensus : str or mapping, optional
+            Whose consensus, as in :meth:`ranking`.
         anchor : str, optional
             Item from which scores count, itself without error; the mean of the items by default.
         top : int
@@ -684,14 +693,28 @@ class HJAResults(GenericLikelihoodModelResults):
         table = board(
             self.fit,
             scale=scale,
-            judge=judge,
+            judge=self._whose(judge, consensus),
             anchor=anchor,
             top=top,
             level=level,
             prior=prior,
             rng=rng,
         )
-        return Leaderboard(table, scale, judge, anchor, level, prior)
+        named = f"the consensus of {consensus}" if isinstance(consensus, str) else "a weighted consensus"
+        return Leaderboard(table, scale, judge if consensus is None else named, anchor, level, prior)
+
+    def _whose(
+        self, judge: str | Mapping[str, float] | None, consensus: str | Mapping[str, float] | None
+    ) -> str | Mapping[str, float] | None:
+        """The judge, or the weights of judges, whose scores are ranked; None for the consensus of all."""
+        if consensus is None:
+            return judge
+        if judge is not None:
+            raise OptionError("pass a judge, or whose consensus it is to be, not both.")
+        if isinstance(consensus, Mapping):
+            return consensus
+        data = self.model.comparisons
+        return judges_labelled(consensus, data.judges, data.judge_metadata)
 
     def places(
         self,

@@ -71,6 +71,30 @@ def _hint(frame: pd.DataFrame, role: str, labels: Sequence[str]) -> str:
     return f" Give every {role} a row, with missing values where nothing is known."
 
 
+def judges_labelled(label: Any, judges: Sequence[str], metadata: pd.DataFrame | None) -> dict[str, float]:
+    """The judges whom a label of their metadata stands for, or the judge of that name, with equal weights.
+
+    Raises
+    ------
+    ComparisonError
+        For a label that nobody has, or that stands in several columns.
+
+    Examples
+    --------
+    >>> known = pd.DataFrame({"kind": ["humans", "LLM", "humans"]}, index=["ann", "gpt", "bob"])
+    >>> judges_labelled("humans", known.index, known)
+    {'ann': 1.0, 'bob': 1.0}
+    """
+    if isinstance(label, str) and label in judges:
+        return {label: 1.0}
+    columns = pd.DataFrame(index=list(judges)) if metadata is None else metadata
+    found = [name for name in columns if (columns[name].astype(str) == str(label)).any()]
+    if len(found) != 1:
+        why = "no judge, and no label of their metadata" if not found else f"a label of {quoted(found)}: which of them?"
+        raise ComparisonError(f"{label!r} is {why}. Give weights by name instead, {{judge: weight}}.")
+    return dict.fromkeys([str(name) for name in columns.index[columns[found[0]].astype(str) == str(label)]], 1.0)
+
+
 def restricted_metadata(frame: pd.DataFrame | None, role: str, labels: Sequence[str]) -> pd.DataFrame | None:
     """Metadata for a changed set of labels; new ones, such as a pool of judges, get missing values.
 

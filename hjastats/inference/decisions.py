@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -162,7 +162,7 @@ class Places(Shown):
 
 def places(
     fit: Fit,
-    judge: str | None = None,
+    judge: str | Mapping[str, float] | None = None,
     *,
     prior: str = "normal",
     bootstrap: Bootstrap | None = None,
@@ -231,7 +231,7 @@ def board(
     fit: Fit,
     *,
     scale: str,
-    judge: str | None,
+    judge: str | Mapping[str, float] | None,
     anchor: str | None,
     top: int,
     level: float,

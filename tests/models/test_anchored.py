@@ -192,6 +192,22 @@ def test_any_weights_of_judges_are_a_contrast_of_the_same_fit():
         fit.ranking(judge={"judge-1": 0.0})
 
 
+def test_a_consensus_of_some_judges_goes_by_a_label_of_their_metadata():
+    data = hja.datasets.load_panel()
+    kinds = pd.DataFrame({"kind": ["humans"] * 3 + ["LLM"] * 5}, index=data.judges)
+    fit = hja.HJAModel.from_comparisons(data.with_metadata(judges=kinds), rank=1, position="judge").fit()
+    humans = fit.ranking(judge=dict.fromkeys(data.judges[:3], 1.0))
+    pd.testing.assert_frame_equal(fit.ranking(consensus="humans"), humans)
+    pd.testing.assert_frame_equal(fit.ranking(consensus={name: 2.0 for name in data.judges[:3]}), humans)
+    board = fit.leaderboard(consensus="humans")
+    np.testing.assert_allclose(board.table["score"], humans["score"])
+    assert repr(board).startswith("Leaderboard by the consensus of humans")
+    with pytest.raises(hja.ComparisonError, match="no judge, and no label of their metadata"):
+        fit.ranking(consensus="nobody")
+    with pytest.raises(hja.OptionError, match="not both"):
+        fit.ranking("judge-1", consensus="humans")
+
+
 def test_the_same_verdicts_twice_are_no_second_opinion():
     """A judge who copies the target makes the same errors: their covariance is that of the target, as far as one is possible."""
     panel = hja.datasets.load_panel()
