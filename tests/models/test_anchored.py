@@ -198,7 +198,7 @@ def test_a_consensus_of_some_judges_goes_by_a_label_of_their_metadata():
     fit = hja.HJAModel.from_comparisons(data.with_metadata(judges=kinds), rank=1, position="judge").fit()
     humans = fit.ranking(judge=dict.fromkeys(data.judges[:3], 1.0))
     pd.testing.assert_frame_equal(fit.ranking(consensus="humans"), humans)
-    pd.testing.assert_frame_equal(fit.ranking(consensus={name: 2.0 for name in data.judges[:3]}), humans)
+    pd.testing.assert_frame_equal(fit.ranking(consensus=dict.fromkeys(data.judges[:3], 2.0)), humans)
     board = fit.leaderboard(consensus="humans")
     np.testing.assert_allclose(board.table["score"], humans["score"])
     assert repr(board).startswith("Leaderboard by the consensus of humans")
