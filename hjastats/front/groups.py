@@ -111,7 +111,7 @@ def by_group(
     >>> found.tests["p_value"].round(2).to_dict()["consensus"]
     0.64
     """
-    check_type("model", model, str, "'auto', 'btl', 'ja' or 'hja'")
+    check_type("model", model, (str, type(None)), "'auto', 'btl', 'ja' or 'hja'")
     if model == "judgewise":
         raise OptionError(
             "model='judgewise' has no consensus that groups could share: use 'auto', 'btl', 'ja' or 'hja'."
