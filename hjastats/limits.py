@@ -90,9 +90,12 @@ MANY_FREE = 2000
 
 # Iterations and grids
 
-# Halvings of a step, and returns to equations it must fulfil, before a search gives up. Along a profile each halving is a fit.
+# Halvings of a step before a search gives up.
 HALVINGS = 30
-RETURNS = 30
+# The same where a step must be followed back to equations, in so many returns; a way back that exists nearly always takes six
+# at the most, and each halving of a step multiplies with these. Along a profile each halving is a fit.
+RETURN_HALVINGS = 10
+RETURNS = 12
 PROFILE_HALVINGS = 12
 # Steps outwards along a profile, and last steps of a search whose slopes are drawn.
 PROFILE_STEPS = 60
@@ -213,6 +216,8 @@ FEW_SHARED = 10
 # 80 verdicts, 0.5% of judges would go round at a level of 0.3%.
 FEW_REPEATED = 30
 FEW_PER_SCORE = 10
+# Replications with a generator each, beyond which a number is a slip of the hand.
+MOST_REPLICATIONS = 1_000_000
 # Draws below which the tails of infit and outfit cannot be seen.
 FEWEST_DRAWS = 100
 # Newton steps that find a judge's best multiple of a direction.

@@ -714,7 +714,7 @@ class HJAResults(GenericLikelihoodModelResults):
         if isinstance(consensus, Mapping):
             return consensus
         data = self.model.comparisons
-        return judges_labelled(consensus, data.judges, data.judge_metadata)
+        return judges_labelled(consensus, self.model.judges, None if data is None else data.judge_metadata)
 
     def places(
         self,

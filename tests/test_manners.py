@@ -114,7 +114,8 @@ CALLS = {
     "keep must be 'ranking' or a positive": lambda fit: fit.judges.panel(keep=10**400),
     "budget must be a positive number of verdicts": lambda fit: fit.plan.next(10**400),
     "a number of comparisons": lambda fit: fit.model.comparisons.pool_rare_judges(10**400),
-    "the number of draws must be": lambda fit: fit.judges.misfit(n=10**400),
+    "n must be a whole number from 100 to 1000000": lambda fit: fit.judges.misfit(n=10**400),
+    "n must be a whole number from 2 to 1000000": lambda fit: fit.bootstrap(n=10**400),
     "exog must have one row per comparison": lambda fit: fit.model.from_comparisons(
         fit.model.comparisons, exog=[[1.0], [2.0, 3.0]]
     ),
@@ -125,6 +126,11 @@ CALLS = {
     "no such column is kept": lambda fit: hja.read_comparisons(fit.model.comparisons.to_frame(), asked_in=np.array([])),
     "old must be a result": lambda fit: hja.compare_rankings(pd.DataFrame(), fit),
     "model must be 'auto', 'btl'": lambda fit: hja.by_group(fit.model.comparisons, "judge", model=np.array([])),
+    "breaks must be numbers, got str": lambda fit: hja.by_group(
+        fit.model.comparisons, np.arange(fit.model.comparisons.n_rows), breaks="a, b"
+    ),
+    "there is no contrast to evaluate": lambda fit: fit.plot.profile([]),
+    "is no judge, and no label of their metadata": lambda fit: fit.ranking(consensus="\ud800"),
     "covariates must be numbers, got str": lambda fit: fit.predict("x", item_a="*", item_b="model-C", judge="judge-1"),
 }
 
@@ -141,8 +147,19 @@ def test_what_can_be_no_name_of_a_file_is_refused(fitted, path):
         fitted.to_json(path)
 
 
+def test_judges_are_named_after_the_data_were_removed(panel):
+    result = hja.JAModel.from_comparisons(panel).fit()
+    before = result.ranking(consensus="judge-1")
+    result.remove_data()
+    pd.testing.assert_frame_equal(result.ranking(consensus="judge-1"), before)
+    with pytest.raises(hja.ComparisonError, match="'humans' is no judge"):
+        result.leaderboard(consensus="humans")
+
+
 def test_shares_of_judges_are_asked_of_names(panel):
     sample = hja.PopulationHJAModel.from_comparisons(panel).fit()
+    with pytest.raises(hja.OptionError, match="judges are a sample here: leave judge out"):
+        sample.leaderboard(judge={"judge-1": 1.0})
     with pytest.raises(hja.OptionError, match="items must be names of items, got int"):
         sample.share("model-A", 0)
     with pytest.raises(

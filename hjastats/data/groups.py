@@ -15,7 +15,7 @@ import pandas as pd
 from .. import limits
 from ..errors import ComparisonError, Hint, OptionError
 from ..words import counted, quoted
-from .arrays import check_option
+from .arrays import check_option, numbers
 from .comparisons import Comparisons, check_rows
 from .roles import TIME_COLUMNS
 
@@ -241,8 +241,8 @@ def _as_numbers(values: pd.Series, name: str) -> np.ndarray:
     return np.asarray(numbers, dtype=float)
 
 
-def _cut(numbers: np.ndarray, name: str, breaks: Any, quantiles: Any, labels: Any) -> Grouping:
-    finite = numbers[np.isfinite(numbers)]
+def _cut(values: np.ndarray, name: str, breaks: Any, quantiles: Any, labels: Any) -> Grouping:
+    finite = values[np.isfinite(values)]
     if breaks is None:
         if isinstance(quantiles, bool) or not isinstance(quantiles, int | np.integer) or quantiles < 2:
             raise OptionError(f"quantiles must be a whole number from 2, got {quantiles!r}.")
@@ -251,7 +251,7 @@ def _cut(numbers: np.ndarray, name: str, breaks: Any, quantiles: Any, labels: An
         ends = ends[ends > finite.min()]
         how = f"{counted(len(ends) + 1, 'part')} of about as many rows"
     else:
-        ends = np.unique(np.asarray(breaks, dtype=float))
+        ends = np.unique(numbers("breaks", breaks))
         how = ""
     if not len(ends) or not np.isfinite(ends).all():
         raise OptionError(f"{name!r} cannot be cut at {np.ravel(ends).tolist()}: pass finite numbers within its range.")
@@ -262,7 +262,7 @@ def _cut(numbers: np.ndarray, name: str, breaks: Any, quantiles: Any, labels: An
     names = [f"below {told[0]}", *(f"{a} to {b}" for a, b in pairwise(told)), f"from {told[-1]}"]
     if labels is not None:
         names = _names_of(labels, names, finite, ends)
-    code = np.where(np.isfinite(numbers), np.searchsorted(ends, numbers, side="right"), -1)
+    code = np.where(np.isfinite(values), np.searchsorted(ends, values, side="right"), -1)
     return Grouping(code, tuple(names), name, labels is None, how)
 
 

@@ -88,11 +88,13 @@ def judges_labelled(label: Any, judges: Sequence[str], metadata: pd.DataFrame | 
     if isinstance(label, str) and label in judges:
         return {label: 1.0}
     columns = pd.DataFrame(index=list(judges)) if metadata is None else metadata
-    found = [name for name in columns if (columns[name].astype(str) == str(label)).any()]
+    # As Python's texts: those of pyarrow cannot be compared with half a surrogate pair.
+    named = columns.map(str).astype(object) == str(label)
+    found = list(columns.columns[named.any()])
     if len(found) != 1:
         why = "no judge, and no label of their metadata" if not found else f"a label of {quoted(found)}: which of them?"
         raise ComparisonError(f"{label!r} is {why}. Give weights by name instead, {{judge: weight}}.")
-    return dict.fromkeys([str(name) for name in columns.index[columns[found[0]].astype(str) == str(label)]], 1.0)
+    return dict.fromkeys([str(name) for name in columns.index[named[found[0]]]], 1.0)
 
 
 def restricted_metadata(frame: pd.DataFrame | None, role: str, labels: Sequence[str]) -> pd.DataFrame | None:

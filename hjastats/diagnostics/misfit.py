@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
+from ..data.arrays import check_whole
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError, IdentificationError, OptionError
 from ..fitted import Fit, Observations
@@ -106,8 +107,7 @@ def misfit(
         For soft preferences and weights that are no counts.
     OptionError
     """
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not limits.FEWEST_DRAWS <= n < 2**53:
-        raise OptionError(f"the number of draws must be an integer of at least {limits.FEWEST_DRAWS}, got {n!r}.")
+    check_whole("n", n, limits.FEWEST_DRAWS, limits.MOST_REPLICATIONS)
     if fit.restriction is not None:
         raise OptionError("infit and outfit of an estimate held to equations have no known distribution: use fit().")
     fit.need_converged("the fit has no finite, determined estimate to draw verdicts from: use fit_regularized().")

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ..data.arrays import check_alpha, check_option
-from ..errors import ContrastError, IdentificationError, OptionError
+from .. import limits
+from ..data.arrays import check_alpha, check_option, check_whole
+from ..errors import ContrastError, IdentificationError
 from ..fitted import Fit, Observations
 from ..looks import Piece, Shown
 from ..model.decomposition import AnchoringError, Decomposition, aligned
@@ -102,16 +103,14 @@ class Bootstrap(Shown):
             raise ContrastError(
                 f"the contrast exists in {len(draws)} of {len(self.replications)} replications: too few for an interval."
             )
-        limits = [
-            self._limits(draws[:, j], here.estimate[j], here.gradient[j], alpha, method) for j in range(len(here))
-        ]
+        ends = [self._limits(draws[:, j], here.estimate[j], here.gradient[j], alpha, method) for j in range(len(here))]
         return pd.DataFrame(
             {
                 "estimate": here.estimate,
                 "std_err": draws.std(axis=0, ddof=1),
                 "bias": draws.mean(axis=0) - here.estimate,
-                "ci_lower": [low for low, _ in limits],
-                "ci_upper": [high for _, high in limits],
+                "ci_lower": [low for low, _ in ends],
+                "ci_upper": [high for _, high in ends],
             },
             index=pd.Index(here.names, name="contrast"),
         )
@@ -215,6 +214,5 @@ def check_options(n: Any, kind: str) -> None:
     ------
     OptionError
     """
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 2:
-        raise OptionError(f"the number of replications must be an integer of at least 2, got {n!r}.")
+    check_whole("n", n, 2, limits.MOST_REPLICATIONS)
     check_option("kind", kind, ("parametric", "rows", "cluster"))

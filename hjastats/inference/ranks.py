@@ -85,14 +85,14 @@ def score_vector(
     """Labels, scores and their Jacobian of some items, by the consensus, by one judge or by judges with weights."""
     if judge is None:
         return fit.vector("mu", some)
-    if isinstance(judge, Mapping):
-        values, rows = weighted_scores(fit, judge)
-        return tuple(fit.layout.items[i] for i in some), values[some], rows[some]
     quantities = fit.quantities
     if "gamma" not in quantities.kinds:
         raise OptionError(
             "judges are a sample here: leave judge out for the consensus; scores and score_errors have predictions of single ones."
         )
+    if isinstance(judge, Mapping):
+        values, rows = weighted_scores(fit, judge)
+        return tuple(fit.layout.items[i] for i in some), values[some], rows[some]
     k = quantities.resolve("gamma", (str(judge),))[0]
     rows = np.array([quantities.gradient("S", (k, i)) for i in some])
     return tuple(fit.layout.items[i] for i in some), fit.at.scores[k, some], rows

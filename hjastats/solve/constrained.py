@@ -133,7 +133,7 @@ def held(information: np.ndarray) -> np.ndarray:
 def _along(layout: Layout, equations: Equations, here: Member, step: np.ndarray) -> Member | None:
     """The first of ever shorter steps that gains what it should; None where none does."""
     slope = float(here.slope @ step)
-    for share in 0.5 ** np.arange(limits.HALVINGS):
+    for share in 0.5 ** np.arange(limits.RETURN_HALVINGS):
         there = _returned(here.design, layout, equations, *layout.moved(here.at, here.tangent, share * step))
         if there is None or np.abs(there.eta - here.eta).max(initial=0.0) >= _STRIDE:
             continue
@@ -175,7 +175,7 @@ def _closer(
 ) -> tuple[Coefficients, TangentBasis, Stated] | None:
     """The first of ever shorter steps that brings the equations closer."""
     missed = np.abs(stated.distance).max()
-    for share in 0.5 ** np.arange(limits.HALVINGS):
+    for share in 0.5 ** np.arange(limits.RETURN_HALVINGS):
         near, basis = layout.moved(at, tangent, share * step)
         try:
             there = equations(near, basis)

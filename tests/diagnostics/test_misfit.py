@@ -178,8 +178,8 @@ def test_tails_are_those_of_the_draws_and_go_on_beyond_them():
 @pytest.mark.parametrize(
     ("change", "error", "told"),
     [
-        ({"n": 50}, OptionError, "an integer of at least 100, got 50"),
-        ({"n": 150.0}, OptionError, "an integer of at least 100, got 150.0"),
+        ({"n": 50}, OptionError, "a whole number from 100 to 1000000, got 50"),
+        ({"n": 150.0}, OptionError, "a whole number from 100 to 1000000, got 150.0"),
         ({"of": "prompts"}, OptionError, "'judges'"),
     ],
 )

@@ -83,7 +83,7 @@ def test_bca_agrees_with_scipy_for_a_mean(panel):
 
 
 def test_bootstrap_options_are_checked(result, panel):
-    with pytest.raises(ValueError, match="replications must be"):
+    with pytest.raises(ValueError, match="n must be a whole number from 2"):
         result.bootstrap(0)
     with pytest.raises(ValueError, match="kind must be"):
         result.bootstrap(10, "wild")
