@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -130,6 +131,11 @@ CALLS = {
         fit.model.comparisons, np.arange(fit.model.comparisons.n_rows), breaks="a, b"
     ),
     "there is no contrast to evaluate": lambda fit: fit.plot.profile([]),
+    "method must be the name of a method, got DataFrame": lambda fit: fit.model.fit(method=pd.DataFrame()),
+    "ridge must be a positive number, 'auto' or None": lambda fit: hja.fit(fit.model.comparisons, ridge=pd.DataFrame()),
+    "rank must be a whole number or 'auto', got": lambda fit: hja.fit(fit.model.comparisons, rank=pd.Series([1, 2])),
+    "by must name columns, map judges": lambda fit: hja.by_group(fit.model.comparisons, np.array(5.0)),
+    "level must lie between 0 and 1, got Fraction": lambda fit: fit.plot.ranking(level=Fraction(1, 3)),
     "is no judge, and no label of their metadata": lambda fit: fit.ranking(consensus="\ud800"),
     "covariates must be numbers, got str": lambda fit: fit.predict("x", item_a="*", item_b="model-C", judge="judge-1"),
 }

@@ -148,7 +148,8 @@ def _values(data: Comparisons, by: Any) -> tuple[pd.Series, str]:
     """A value for each row, and what these are called."""
     if isinstance(by, str):
         return _named(data, by), by
-    if isinstance(by, pd.Series | np.ndarray | list | tuple | pd.Categorical | pd.Index) and len(by) == data.n_rows:
+    is_sequence = isinstance(by, pd.Series | np.ndarray | list | tuple | pd.Categorical | pd.Index) and np.ndim(by) > 0
+    if is_sequence and len(by) == data.n_rows:
         check_rows("by", by, data)
         name = str(by.name) if isinstance(by, pd.Series) and by.name is not None else "group"
         return pd.Series(by).reset_index(drop=True), name
@@ -156,7 +157,7 @@ def _values(data: Comparisons, by: Any) -> tuple[pd.Series, str]:
         by = by.to_dict()
     if isinstance(by, Mapping):
         return _mapped(data, {str(key): value for key, value in by.items()}), "group"
-    size = f" of {len(by)}" if hasattr(by, "__len__") else ""
+    size = f" of {len(by)}" if is_sequence else ""
     raise OptionError(
         f"by must name columns, map judges, items or labels of a column to groups, or have a label for each of the {data.n_rows:,} "
         f"rows; got {type(by).__name__}{size}."

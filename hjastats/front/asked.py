@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..data.arrays import check_option
+from ..data.arrays import check_option, check_positive
 from ..data.comparisons import Comparisons
 from ..data.grades import number_of_grades
 from ..errors import Hint, OptionError
@@ -73,8 +73,10 @@ class Asked:
         check_option("judges", self.judges, (AUTO, *JUDGES))
         check_option("model", self.model, (None, *MODELS))
         check_option("criterion", self.criterion, CRITERIA)
-        if self.rank != AUTO and (isinstance(self.rank, bool) or not isinstance(self.rank, int | np.integer)):
+        if not _is_auto(self.rank) and (isinstance(self.rank, bool) or not isinstance(self.rank, int | np.integer)):
             raise OptionError(f"rank must be a whole number or 'auto', got {self.rank!r}.")
+        if self.ridge is not None and not _is_auto(self.ridge):
+            check_positive("ridge", self.ridge, "a positive number, 'auto' or None")
         for name, *why in self._without_effect():
             raise OptionError(Hint(str(name), getattr(self, str(name))), " has no effect ", *why, ".")
 
@@ -117,3 +119,8 @@ class Asked:
         """Covariates, and declared terms that no rule chooses, as arguments of a model."""
         declared = {name: scope for name, scope in self.declared.items() if scope not in (AUTO, None)}
         return {"exog": self.exog, "judge_exog": self.judge_exog, **declared}
+
+
+def _is_auto(value: Any) -> bool:
+    """Whether it is to be chosen; tables and arrays are refused later, instead of being compared."""
+    return isinstance(value, str) and value == AUTO

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -11,8 +10,8 @@ from scipy import sparse, stats
 from scipy.optimize import least_squares
 
 from .. import limits
-from ..data.arrays import check_flag
-from ..errors import ContrastError, Hint, IdentificationError, OptionError, SizeError
+from ..data.arrays import check_alpha, check_flag
+from ..errors import Hint, IdentificationError, OptionError, SizeError
 from ..fitted import Fit
 from ..words import quoted
 from .auxiliary import weighted_scores
@@ -33,15 +32,16 @@ def ranking(
 
     Raises
     ------
+    OptionError
+        For a level that is none.
     ContrastError
-        For a level or labels that are none.
+        For labels that are none.
     IdentificationError
         Without a finite estimate or standard errors.
     SizeError
         For more items than pairs of them can be compared.
     """
-    if not isinstance(level, Real) or not 0 < level < 1:
-        raise ContrastError(f"level must lie between 0 and 1, got {level!r}.")
+    check_alpha(level, "level")
     return ranking_table(*compared_scores(fit, judge, items), level=level, simultaneous=simultaneous, rng=rng)
 
 

@@ -11,7 +11,17 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
-from ..data.arrays import check_flag, check_option, check_whole, covariate_frame, generator, listed, lookup, numbers
+from ..data.arrays import (
+    check_flag,
+    check_option,
+    check_type,
+    check_whole,
+    covariate_frame,
+    generator,
+    listed,
+    lookup,
+    numbers,
+)
 from ..data.comparisons import Comparisons
 from ..data.engines import pandas_frame
 from ..data.formulas import SAFE_NAMES, CovariateFormula, Names, refuse_code
@@ -221,6 +231,7 @@ class HJAModel(ComparisonModel):
         information = which_information(information, cov_type)
         check_option("optimum", optimum, ("best", "finite"))
         _check_fit_options(use_t, maxiter, n_random, warn_convergence)
+        check_type("method", method, str, "the name of a method")
         check_kind(cov_type)
         self.check_estimable()
         if (drawn := self._drawn(cov_type)) is not None:

@@ -53,7 +53,7 @@ def test_a_judges_own_ranking_uses_its_scores(panel_fit):
     np.testing.assert_allclose(table["std_err"], panel_fit.judges.score_errors().loc["judge-5", table.index], rtol=1e-9)
     with pytest.raises(ContrastError, match="Did you mean"):
         panel_fit.ranking(judge="jugde-5")
-    with pytest.raises(ContrastError, match="level must lie"):
+    with pytest.raises(OptionError, match="level must lie"):
         panel_fit.ranking(level=95)
 
 
