@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from .data.arrays import check_option, generator
+from .data.arrays import check_flag, check_option, generator
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
 from .errors import IdentificationError, OptionError
@@ -212,6 +212,7 @@ def select_rank(
     """
     check_option("criterion", criterion, CRITERIA)
     check_option("judges", judges, ("fixed", "sample"))
+    check_flag("progress", progress)
     data = data if isinstance(data, Comparisons) else read_comparisons(data)
     if judges == "sample":
         check_option("criterion", criterion, ("bic", "aic", "cv"))

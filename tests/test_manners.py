@@ -131,6 +131,8 @@ CALLS = {
         fit.model.comparisons, np.arange(fit.model.comparisons.n_rows), breaks="a, b"
     ),
     "there is no contrast to evaluate": lambda fit: fit.plot.profile([]),
+    "unknown item": lambda fit: fit.predict(judge="judge-1", item_a={}, item_b="*"),
+    "progress must be True or False": lambda fit: hja.fit(fit.model.comparisons, progress=pd.Series([True, False])),
     "method must be the name of a method, got DataFrame": lambda fit: fit.model.fit(method=pd.DataFrame()),
     "ridge must be a positive number, 'auto' or None": lambda fit: hja.fit(fit.model.comparisons, ridge=pd.DataFrame()),
     "rank must be a whole number or 'auto', got": lambda fit: hja.fit(fit.model.comparisons, rank=pd.Series([1, 2])),

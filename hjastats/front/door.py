@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import limits
+from ..data.arrays import check_flag
 from ..data.comparisons import Comparisons
 from ..diagnostics.ending import warn
 from ..diagnostics.tie_rates import tie_rates
@@ -106,6 +107,7 @@ def fit(
     model        HJA(1)    71.6
     errors    nonrobust     NaN
     """
+    check_flag("progress", progress)
     declared = {name: reading.pop(name) for name in OPTIONS if name in reading}
     asked = Asked(
         rank, position, ties, tie, cov_type, groups, judges, model, criterion, ridge, declared=declared, seed=seed

@@ -13,7 +13,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from .. import limits
-from ..data.arrays import check_type
+from ..data.arrays import check_flag, check_type
 from ..data.comparisons import Comparisons
 from ..data.groups import Grouping, group_rows
 from ..errors import ComparisonError, InputError, OptionError
@@ -112,6 +112,7 @@ def by_group(
     0.64
     """
     check_type("model", model, (str, type(None)), "'auto', 'btl', 'ja' or 'hja'")
+    check_flag("progress", progress)
     if model == "judgewise":
         raise OptionError(
             "model='judgewise' has no consensus that groups could share: use 'auto', 'btl', 'ja' or 'hja'."

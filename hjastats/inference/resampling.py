@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import limits
-from ..data.arrays import check_jobs, check_whole, generator
+from ..data.arrays import check_flag, check_jobs, check_whole, generator
 from ..data.cells import collapse, distinct_rows, take
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
@@ -135,6 +135,7 @@ def replicate(
 ) -> list[Any]:
     """Run a task with ``n`` independent generators; the results do not depend on the number of jobs."""
     check_jobs(n_jobs)
+    check_flag("progress", progress)
     check_whole("n", n, 1, limits.MOST_REPLICATIONS)
     generators = generator(rng).spawn(n)
     if n_jobs == 1:

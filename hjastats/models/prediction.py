@@ -104,7 +104,7 @@ class NewComparisons:
         """Every judge on every pair of two different items, under one and the same covariates."""
         every = {"judge": self.layout.judges, "item_a": self.layout.items, "item_b": self.layout.items}
         levels = [
-            every[role] if self._is_every(role, given) else np.atleast_1d(np.asarray(given, dtype=object))
+            every[role] if self._is_every(role, given) else [*map(str, np.atleast_1d(np.asarray(given, dtype=object)))]
             for role, given in labels.items()
         ]
         grid = pd.MultiIndex.from_product(levels, names=list(labels))

@@ -108,8 +108,26 @@ def subjects():
         "ratio": ja.contrast("gamma[j1] / gamma[007]"),
     }
     found |= {"bootstrap": ja.bootstrap(10), "places": ja.places(), "board": ja.leaderboard(), "data": data, "hja": hja}
+    found |= new_subjects(data, meta)
     found |= {"datasets": hja.datasets, "class": hja.HJAModel, "JA": hja.JAModel}
     return found
+
+
+def new_subjects(data, meta):
+    """Boards of groups, scores anchored to few labels, traits, trees, and what comes of them."""
+    items = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0]}, ITEMS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        groups = hja.by_group(data, "topic", model="btl")
+        traits = hja.BTLModel.from_comparisons(data.with_metadata(items=items), items="~ size").fit()
+        drawn = hja.BTLModel.from_comparisons(data.with_metadata(items=items), items="~ size", random="items").fit()
+        anchored = hja.anchor(data, target="j1")
+        sample = hja.PopulationHJAModel.from_comparisons(data, rank=1).fit()
+        found = {"selection": hja.select_rank(data, ranks=[0, 1]), "tree": hja.partition(data, meta, min_size=1)}
+    found |= {"groups": groups, "groups.plot": groups.plot, "traits": traits, "drawn": drawn, "anchored": anchored}
+    found |= {"traits.judges": traits.judges, "anchored.judges": anchored.judges}
+    old, new = [*groups.results.values()][:2]
+    return found | {"sample1": sample, "sample.plan": sample.plan, "moves": hja.compare_rankings(old, new)}
 
 
 @cache
