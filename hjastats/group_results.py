@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from . import limits
-from .data.arrays import check_type
+from .data.arrays import check_alpha, check_flag, check_option, check_type
 from .data.groups import Grouping
 from .diagnostics.adjusted import holm
 from .errors import OptionError
@@ -252,8 +252,10 @@ class GroupBoards(Shown):
         [1, 3]
         """
         known = ["all", *self.labels]
-        if group not in known:
+        if not isinstance(group, str) or group not in known:
             raise OptionError(f"no group is called {group!r}; there are {quoted(known, 12)}.")
+        check_flag("shrunken", shrunken)
+        check_alpha(level, "level")
         if shrunken:
             found, place = self._evidence.shrunken, [*self._present].index
             if group == "all":
@@ -358,8 +360,7 @@ class GroupBoards(Shown):
         pandas.DataFrame
             Columns judge, group, estimate, std_err.
         """
-        if kind not in ("gamma", "position"):
-            raise OptionError(f"kind must be 'gamma' or 'position', got {kind!r}.")
+        check_option("kind", kind, ("gamma", "position"))
         tables = []
         for label, result in self.results.items():
             if kind in result.fit.layout.slices:

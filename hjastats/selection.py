@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from .data.arrays import check_flag, check_option, generator
+from .data.arrays import check_axes, check_flag, check_option, generator
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
 from .errors import IdentificationError, OptionError
@@ -138,7 +138,8 @@ class RankSelection(Shown):
         >>> selection.plot_scree().get_ylabel()
         'singular value (log-odds)'
         """
-        return plots.plot_scree(self.strengths, rank=None if isinstance(self.best, str) else self.best, ax=ax)
+        rank = None if isinstance(self.best, str) else self.best
+        return plots.plot_scree(self.strengths, rank=rank, ax=check_axes(ax))
 
     def _shown(self) -> list[Piece]:
         forms = dict.fromkeys(("cv", "cv_se", "p_value"), "{:.4f}".format)

@@ -412,6 +412,9 @@ def _numbers(labels: list[object], column: pd.Series) -> np.ndarray:
     number = np.full(len(labels), np.nan)
     if isinstance(column.dtype, pd.StringDtype):
         number = pd.to_numeric(pd.Series(labels, dtype="str"), errors="coerce").to_numpy(dtype=float, copy=True)
+        # Before pandas 3.1 a last digit was off by one.
+        is_number = ~np.isnan(number)
+        number[is_number] = np.array(labels, dtype=object)[is_number].astype(float)
     for k in np.flatnonzero(np.isnan(number)):
         key = _key(labels[k])
         number[k] = key if isinstance(key, float) else np.nan

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .. import limits
-from ..data.arrays import check_axes
+from ..data.arrays import check_axes, check_whole
 from ..looks import Menu
 from . import plots
 
@@ -47,11 +47,13 @@ class GroupPlots(Menu):
 
     def places(self, *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
         """Places over the groups, a line for every item; lines of items that differ beyond chance are coloured."""
+        check_whole("max_rows", max_rows, 1)
         moved = set(self._differences.loc[self._differences["p_holm"] < LEVEL, "item"])
         return plots.plot_places(self._places.head(max_rows), moved, xlabel=self._by, ax=check_axes(ax))
 
     def differences(self, *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
         """Differences of a group from all others; only those beyond chance are coloured."""
+        check_whole("max_rows", max_rows, 1)
         groups = [group for group in self._places.columns if group in set(self._differences["group"])]
         items = list(self._places.index[:max_rows])
         values, p_holm = (
@@ -62,6 +64,7 @@ class GroupPlots(Menu):
 
     def judges(self, kind: str = "position", *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
         """Monitor of judges: their ``position`` or sensitivity (``gamma``) over the groups; those that change are coloured."""
+        check_whole("max_rows", max_rows, 1)
         table = self._effects(kind)
         name = "sensitivity" if kind == "gamma" else "position"
         tests = self._tests[self._tests["kind"] == name] if "kind" in self._tests else self._tests

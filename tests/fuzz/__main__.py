@@ -22,6 +22,8 @@ def main(arguments):
     parser.add_argument("--start", type=int, default=0, help="number of the first case")
     parser.add_argument("--case", type=int, help="only this one, in this process")
     chosen = parser.parse_args(arguments)
+    # What is told may hold half a surrogate pair.
+    sys.stdout.reconfigure(errors="backslashreplace")
     ways = chosen.only or [*WAYS]
     if chosen.case is not None:
         tables = {way: run(way, chosen.seed, [chosen.case]) for way in ways}

@@ -114,7 +114,7 @@ def subjects():
 
 
 def new_subjects(data, meta):
-    """Boards of groups, scores anchored to few labels, traits, trees, and what comes of them."""
+    """Boards of groups, scores anchored to few labels, traits, trees, and judges as a sample."""
     items = pd.DataFrame({"size": [1.0, 2.0, 3.0, 5.0]}, ITEMS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -126,8 +126,7 @@ def new_subjects(data, meta):
         found = {"selection": hja.select_rank(data, ranks=[0, 1]), "tree": hja.partition(data, meta, min_size=1)}
     found |= {"groups": groups, "groups.plot": groups.plot, "traits": traits, "drawn": drawn, "anchored": anchored}
     found |= {"traits.judges": traits.judges, "anchored.judges": anchored.judges}
-    old, new = [*groups.results.values()][:2]
-    return found | {"sample1": sample, "sample.plan": sample.plan, "moves": hja.compare_rankings(old, new)}
+    return found | {"sample1": sample, "sample.plan": sample.plan}
 
 
 @cache
