@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from .data.arrays import check_type, numbers
 from .data.comparisons import Comparisons
 from .diagnostics.adjusted import holm
 from .diagnostics.findings import Finding, Findings
@@ -399,7 +400,9 @@ class AnchoredResults(HJAResults):
             table = agreement(self.data, self.is_target, prompts.code).reindex(table.index).join(table)
         if alone.position.size:
             table = table.join(alone.position[["estimate", "std_err"]].set_axis(["position", "position_se"], axis=1))
-        price = table["verdicts"] * pd.Series(1.0 if cost is None else dict(cost), table.index, dtype=float)
+        check_type("cost", cost, (Mapping, type(None)), "a dict from judges to the price of a verdict")
+        of_one = dict.fromkeys(table.index, 1.0) if cost is None else cost
+        price = table["verdicts"] * numbers("cost", [of_one.get(name, np.nan) for name in table.index])
         return table.assign(price=(price / table["labels"]).where(table["labels"] >= 1.0))
 
     def _against(self, alone: HJAResults, sources: Sources, judge: str) -> dict[str, float]:

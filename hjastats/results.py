@@ -382,7 +382,7 @@ class HJAResults(GenericLikelihoodModelResults):
             result = super().cov_params(*args, **kwargs)
         except SizeError:
             raise
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, TypeError) as error:
             # statsmodels multiplies what it is given.
             raise OptionError(
                 f"cov_params takes a matrix with a column for each parameter, or positions: {error}."

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from .data.arrays import check_alpha
 from .errors import OptionError
 from .inference.traits import new_items, slopes, trait_table
 from .mixed import MixedFit
@@ -102,7 +103,8 @@ class TraitResults(HJAResults):
         known = self.model.traits
         if known is None:
             raise OptionError("scores of new items need traits of the items: fit BTLModel(..., items='~ size').")
-        if against is not None and against not in self.model.items:
+        check_alpha(alpha)
+        if against is not None and (not isinstance(against, str) or against not in self.model.items):
             raise OptionError(f"no item is called {against!r}; there are {quoted(self.model.items)}.")
         place = None if against is None else self.model.items.index(against)
         return new_items(self.fit, slopes(self.fit, known), known.of_new(traits), place, alpha)
