@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from recording import record
 
 import hjastats as hja
 
@@ -337,6 +336,9 @@ def names_it(case: Case, text: str) -> bool:
 
 
 def main() -> int:
+    # Found beside this file where it is run as a script.
+    from recording import record
+
     def late(*_: object) -> None:
         raise TimeoutError(f"no answer in {SECONDS} s of processor time")
 

@@ -13,7 +13,7 @@ _SENTENCE = 4
 
 
 def hold_answers(pair: pd.DataFrame) -> bool:
-    r"""Whether texts are answers: long ones, or so many different sentences that comparisons cannot link them.
+    r"""Whether texts are answers: long ones, or so many different ones of sentences or lines that comparisons cannot link them.
 
     Examples
     --------
@@ -26,15 +26,20 @@ def hold_answers(pair: pd.DataFrame) -> bool:
     if any(is_answer(value) for name in some for value in some[name].dropna()):
         return True
     texts = pd.concat([some[name].dropna().astype(str) for name in some])
-    n_words = texts.str.count(r"\S+")
-    return texts.nunique() > len(some) + 1 and bool(n_words.median() >= _SENTENCE)
+    if texts.nunique() <= len(some) + 1:
+        return False
+    return bool(texts.str.count(r"\S+").median() >= _SENTENCE) or bool(texts.map(_has_lines).any())
 
 
 def is_answer(value: object) -> bool:
-    """Whether a value is no name: a container, or a text that is long or has several lines."""
-    return isinstance(value, list | dict) or (
-        isinstance(value, str) and (len(value) > limits.LONGEST_NAME or "\n" in value.strip())
-    )
+    """Whether a value is no name: a container, or a text that is long or has a sentence on several lines."""
+    if not isinstance(value, str):
+        return isinstance(value, list | dict)
+    return len(value) > limits.LONGEST_NAME or (_has_lines(value) and len(value.split()) >= _SENTENCE)
+
+
+def _has_lines(text: str) -> bool:
+    return "\n" in text.strip()
 
 
 def some_answer(labels: Iterable[str]) -> str | None:
