@@ -72,7 +72,9 @@ class Stability(Shown):
         more = f" {counted(further, 'further test')} reject{'s' * (further == 1)}, which this alone may cause." * (
             further > 0
         )
-        return f"Not the same in both halves of {self.halves}: the {kind} of {name!r} changes by {change:+.2f} ({error}).{more}"
+        # Of a single judge there is but one.
+        of = f" of {name!r}" if (self.table["kind"] == kind).sum() > 1 else ""
+        return f"Not the same in both halves of {self.halves}: the {kind}{of} changes by {change:+.2f} ({error}).{more}"
 
     @property
     def _n_tests(self) -> int:

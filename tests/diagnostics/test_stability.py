@@ -168,3 +168,13 @@ def test_what_cannot_be_tested_is_said(panel, separated_fit):
     ridge = hja.JAModel.from_comparisons(panel).fit_regularized(0.1)
     assert finding(ridge, "stability").text == "Changes over time are not tested for penalised estimates."
     assert "without a finite" in finding(separated_fit, "stability").text
+
+
+def test_a_single_judge_is_not_named():
+    rng = np.random.default_rng(0)
+    first, second = np.array([*"ab"] * 400), np.array([*"ba"] * 400)
+    wins = (rng.random(800) < np.where(np.arange(800) < 400, 0.9, 0.1)) == (first == "a")
+    data = hja.Comparisons.from_arrays(["all"] * 800, first, second, wins.astype(float))
+    text = hja.BTLModel.from_comparisons(data).fit().judges.stability().text
+    assert "all" not in text.split(":")[1]
+    assert "Not the same" in text
