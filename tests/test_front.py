@@ -112,6 +112,23 @@ def test_directions_of_disagreement_are_found():
     assert chosen(hja.fit(panel(rank=1, heterogeneity=2.0)))["model"] == "HJA(1)"
 
 
+@pytest.mark.parametrize("criterion", ["bic", "aic", "cv"])
+def test_a_model_of_judges_is_fitted_where_it_is_asked_for_and_judges_are_alike(criterion):
+    """The walk over ranks may end before the first direction, which was asked for all the same."""
+    result = hja.fit(panel(heterogeneity=0.0, n=1200), model="hja", criterion=criterion, position=None)
+    assert result.model.rank >= 1
+    assert chosen(result)["model"].startswith("HJA")
+
+
+@pytest.mark.parametrize("options", [{"model": "hja"}, {"rank": 1}])
+def test_light_judges_stay_apart_in_a_model_that_is_about_each(options):
+    result = hja.fit(panel(judges=3, items=5, n=60), **options)
+    assert chosen(result)["judges"] == "fixed"
+    assert chosen(result)["model"] == "HJA(1)"
+    assert len(result.model.judges) == 3
+    assert "the model that is asked for is about each" in result.choices.loc["judges", "reason"]
+
+
 def test_a_table_without_order_has_no_position_and_none_is_tested():
     frame = panel().to_frame()
     won = frame["outcome"] == 1

@@ -115,6 +115,13 @@ class Asked:
         return replace(self, ties="davidson")
 
     @property
+    def fewest_judges(self) -> int:
+        """How many judges the model that is asked for must have."""
+        if self.rank != AUTO:
+            return int(self.rank) + 1
+        return 2 if self.model == "hja" else 1
+
+    @property
     def covariates(self) -> dict[str, Any]:
         """Covariates, and declared terms that no rule chooses, as arguments of a model."""
         declared = {name: scope for name, scope in self.declared.items() if scope not in (AUTO, None)}

@@ -182,8 +182,14 @@ def of_judges(data: Comparisons, asked: Asked, chosen: Chosen) -> str:
         reason = f"each has {number.min():,.0f} verdicts or more" if not light else "only one has few verdicts"
         chosen.say("judges", "fixed", reason, number.min())
         return "fixed"
-    few = f"{light:,} of {data.n_judges:,} have fewer than {limits.LIGHT_JUDGE} verdicts, too few for parameters of their own"
+    number_light = f"{light:,} of {data.n_judges:,} have fewer than {limits.LIGHT_JUDGE} verdicts"
+    few = f"{number_light}, too few for parameters of their own"
     if why := why_no_sample(data, asked):
+        if ENTER["pooled"](data).n_judges < asked.fewest_judges:
+            chosen.say(
+                "judges", "fixed", f"{number_light}, but the model that is asked for is about each of them", light
+            )
+            return "fixed"
         chosen.say("judges", "pooled", f"{few}: they speak with one voice ({why})", light)
         return "pooled"
     chosen.say("judges", SAMPLE, f"{few}: they are drawn from a population, which is estimated", light)

@@ -113,7 +113,11 @@ class Search:
             return
         is_wanted = [rank for rank in selection.results if asked.model is None or rank not in (BTL, 0)]
         self.fits |= {(position, rank): selection.results[rank] for rank in is_wanted}
-        if asked.criterion == "cv":
+        if not is_wanted:
+            # The walk ended before the first direction, which is asked for all the same.
+            self._fit((position, 1))
+            self.losses |= {} if asked.criterion in ("bic", "aic") else {(position, 1): math.inf}
+        elif asked.criterion == "cv":
             self.losses |= {(position, rank): loss for rank, loss in selection.table["cv"].items() if rank in is_wanted}
         elif asked.criterion == "loglik-bootstrap":
             self.losses |= {(position, rank): float(rank != selection.best) for rank in is_wanted}

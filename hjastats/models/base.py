@@ -383,8 +383,8 @@ class ComparisonModel(GenericLikelihoodModel):
         largest = max_rank(data.n_judges, data.n_items)
         if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or not 0 <= rank <= largest:
             raise IdentificationError(
-                f"rank must be an integer between 0 and min(n_judges - 1, n_items - 2) = {largest} for {data.n_judges} "
-                f"judges and {data.n_items} items, got {rank!r}."
+                f"rank must be an integer between 0 and min(n_judges - 1, n_items - 2) = {largest} for "
+                f"{counted(data.n_judges, 'judge')} and {counted(data.n_items, 'item')}, got {rank!r}."
             )
         return LowRank(int(rank))
 
