@@ -30,7 +30,7 @@ from .diagnostics.stability import Stability, stability
 from .diagnostics.worth import JudgePanel, Panels, choose_panel, judge_panel, judge_values
 from .fitted import Fit
 from .inference import estimates as tables
-from .inference.instability import instability_tests
+from .inference.instability import has_own_parameters, instability_tests
 from .inference.planning import read_prices
 from .looks import Menu
 
@@ -53,8 +53,8 @@ class JudgeQuestions(Menu):
         self._model, self._fit = model, fit
 
     def __dir__(self) -> list[str]:
-        shared = not self._fit.layout.has_judge_parameters or bool(self._fit.layout.structure.own_kinds)
-        return [name for name in super().__dir__() if shared or name != "instability"]
+        hidden = has_own_parameters(self._fit)
+        return [name for name in super().__dir__() if not (hidden and name == "instability")]
 
     def cards(self) -> pd.DataFrame:
         """What the data and the fit say about every judge, one row each.

@@ -207,7 +207,7 @@ def _places(fit: Fit, order: np.ndarray, scores: np.ndarray) -> list[str]:
 
 def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     structure = fit.layout.structure
-    if isinstance(fit, PopulationFit) or structure.own_kinds:
+    if isinstance(fit, PopulationFit) or (structure.own_kinds and not structure.has_sensitivities):
         # Judges differ by their traits alone, which have a table.
         return []
     if not structure.rank and (structure.has_sensitivities or not structure.judges_differ):

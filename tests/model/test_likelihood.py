@@ -11,6 +11,7 @@ from hjastats.model.layout import Layout
 from hjastats.model.likelihood import cell_scores, evaluate, free_gradient, free_moves, free_regressors, gradient
 from hjastats.model.response import bernoulli, probability
 from hjastats.model.responses import BINARY, DAVIDSON
+from hjastats.model.spanned import LowRankOnTraits
 from hjastats.model.structures import LowRank, Pooled, Unrestricted
 from hjastats.model.terms import gather
 
@@ -18,12 +19,14 @@ from hjastats.model.terms import gather
 FINITE_DIFFERENCE = 2e-4
 
 
-STRUCTURES = [Pooled(), LowRank(0), LowRank(1), LowRank(2), Unrestricted()]
+TRAITS = np.array([[-2.0, 1.0, 0.5], [-1.0, 0.0, -1.5], [0.0, -2.0, 0.0], [1.0, 0.0, 2.0], [2.0, 1.0, -1.0]])
+ON_TRAITS = [LowRankOnTraits(rank, TRAITS, ("size", "price", "age")) for rank in (0, 1)]
+STRUCTURES = [Pooled(), LowRank(0), LowRank(1), LowRank(2), Unrestricted(), *ON_TRAITS]
 
 
 @pytest.fixture(
     params=[(s, scope) for s in STRUCTURES for scope in (None, "common", "judge")],
-    ids=lambda p: f"{p[0]}-{p[1] or 'half'}",
+    ids=lambda p: f"{p[0].name}-{p[1] or 'half'}",
 )
 def problem(request):
     """Random cells with judge, shared and tie terms, and a point well away from the optimum."""
