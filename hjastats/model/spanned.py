@@ -237,7 +237,8 @@ class LowRankOnTraits(LowRank):
     of_items: np.ndarray
     item_traits: tuple[str, ...]
 
-    own_kinds: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"beta": ("trait",)})
+    # W, what each judge makes of each trait, is told by gamma, beta, U and V, and no parameter beside them.
+    own_kinds: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"beta": ("trait",), "W": ("judge", "trait")})
     # Traits are compared by what they are, as those of Spanned.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -281,8 +282,9 @@ class LowRankOnTraits(LowRank):
         )
 
     def weights(self, kind: str, index: tuple[int, ...], n_judges: int) -> np.ndarray:
-        """A coefficient as a sum over the scores: that of their mean over judges."""
-        return np.tile(self._inverse[index[0]] / n_judges, (n_judges, 1))
+        """A coefficient as a sum over the scores of one judge, or over those of all, whose mean it is for beta."""
+        judges = np.eye(n_judges)[index[0]] if kind == "W" else np.full(n_judges, 1.0 / n_judges)
+        return np.outer(judges, self._inverse[index[-1]])
 
     def pack(self, parts: Decomposition, scores: np.ndarray) -> np.ndarray:
         """All parts, direction by direction."""

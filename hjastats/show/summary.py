@@ -139,6 +139,8 @@ def _traits(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     tables = []
     titles = {"beta": "traits of items (scores are linear in them)", "B": "traits of judges (what they add to scores)"}
     for kind in fit.layout.structure.own_kinds:
+        if kind not in fit.layout.slices:
+            continue
         where = fit.layout.slices[kind]
         labels = [name[len(kind) + 1 : -1] for name in fit.layout.blocks[kind]]
         shown = where.start + shown_rows(len(labels), max_rows)

@@ -296,6 +296,29 @@ def test_contrasts_of_coefficients_and_of_scores_agree(data):
     assert result.wald_test("beta[size] = 0", scalar=True).pvalue < 1e-6
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_weights_of_judges_make_up_their_scores_and_their_mean_is_the_consensus(data, rank):
+    result = hja.HJAModel.from_comparisons(data, rank=rank, items="~ size + price + noise").fit()
+    table = result.judges.trait_weights()
+    weights = table["estimate"].to_numpy().reshape(N_JUDGES, 3)
+    np.testing.assert_allclose(weights @ result.model.traits.values.T, result.scores, atol=1e-12)
+    np.testing.assert_allclose(weights.mean(axis=0), result.traits["estimate"], atol=1e-12)
+    contrast = result.contrast("W[judge-2, size]")
+    assert table.loc[("judge-2", "size"), "estimate"] == pytest.approx(contrast.estimate[0])
+    assert table.loc[("judge-2", "size"), "std_err"] == pytest.approx(contrast.std_err[0])
+    assert result.contrast("W[judge-0, price] - W[judge-1, price]").std_err[0] > 0.0
+
+
+def test_weights_of_judges_need_traits_that_say_all(data):
+    free = hja.JAModel.from_comparisons(data).fit()
+    assert "trait_weights" not in dir(free.judges)
+    with pytest.raises(hja.OptionError, match="need traits of the items"):
+        free.judges.trait_weights()
+    drawn = hja.BTLModel.from_comparisons(data, items="~ size", random="items").fit()
+    with pytest.raises(hja.OptionError, match="without random='items'"):
+        drawn.judges.trait_weights()
+
+
 def test_a_coefficient_may_be_held(data):
     model = hja.HJAModel.from_comparisons(data, rank=1, items="~ size + price + noise")
     held = model.fit_constrained("beta[noise] = 0")
