@@ -805,8 +805,8 @@ class JAModel(_RankByDefinition):
 class BTLModel(_RankByDefinition):
     """Bradley-Terry-Luce: all judges share one score per item; there are no sensitivities among the parameters.
 
-    With ``items`` and ``interactions`` scores follow from what items and judges are: arguments of this class alone, beside those
-    of :class:`hjastats.HJAModel`.
+    With ``items`` and ``interactions`` scores follow from what items and judges are. All but the first of these arguments are of
+    this class alone, beside those of :class:`hjastats.HJAModel`.
 
     Parameters
     ----------
