@@ -47,7 +47,7 @@ def slopes(fit: Fit, traits: ItemTraits) -> Slopes:
     if "beta" in fit.layout.slices:
         where = fit.layout.slices["beta"]
         positions = np.arange(where.start, where.stop)
-        return Slopes(traits.names, fit.params[positions], fit.rows(positions), np.zeros((p, p)), 0.0)
+        return Slopes(traits.names, fit.shown[positions], fit.rows(positions), np.zeros((p, p)), 0.0)
     weights = np.linalg.pinv(traits.values)
     sd = fit.mixture.sd[fit.effects.index("items")] if isinstance(fit, MixedFit) else 0.0
     more = sd**2 * np.linalg.inv(traits.values.T @ traits.values)
@@ -76,7 +76,7 @@ def trait_table(
         where, structure = fit.layout.slices["B"], fit.layout.structure
         on = structure.own_labels["trait"] or fit.layout.items
         labels += [(trait, label) for trait in structure.own_labels["judge trait"] for label in on]
-        values += fit.params[where].tolist()
+        values += fit.shown[where].tolist()
         variances.append(fit.covariance.variances(fit.rows(np.arange(where.start, where.stop))))
     for name in categories:
         is_free = "beta" not in fit.layout.slices

@@ -144,7 +144,7 @@ def _traits(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
         where = fit.layout.slices[kind]
         labels = [name[len(kind) + 1 : -1] for name in fit.layout.blocks[kind]]
         shown = where.start + shown_rows(len(labels), max_rows)
-        rows = _rows(fit.params[shown], fit.errors(shown), alpha, 0.0)
+        rows = _rows(fit.shown[shown], fit.errors(shown), alpha, 0.0)
         tables.append(_table(labels, rows, _tested(alpha), titles[kind], max_rows))
     if isinstance(fit, MixedFit):
         table = fit.spread(alpha)
