@@ -514,6 +514,7 @@ def test_random_effects_and_interactions_make_the_model_btl():
     ]
     assert drawn.bic <= min(fit.bic for fit in by_hand) + SAME
     assert chosen(drawn)["errors"] == "nonrobust"
+    assert chosen(drawn)["traits"] == "~ size, random items"
     assert drawn.spread.loc["sd[items]", "estimate"] > 0.4
     differing = hja.fit(data, interactions="~ kind")
     assert chosen(differing)["model"] == "BTL by judges' kind[T.y]"
@@ -540,7 +541,7 @@ def test_what_does_not_go_with_traits_is_refused(options, message):
 
 def test_groups_have_free_scores():
     data = weighed(0.0, n=600)
-    with pytest.raises(hja.OptionError, match="by free scores: leave out 'items'"):
+    with pytest.raises(hja.OptionError, match="by free scores: leave out items="):
         hja.by_group(data, np.arange(data.n_rows) % 2, items="~ size")
 
 

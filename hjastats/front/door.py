@@ -14,6 +14,7 @@ from .. import limits
 from ..data.comparisons import Comparisons
 from ..diagnostics.ending import warn
 from ..diagnostics.tie_rates import tie_rates
+from ..model.spanned import random_effects
 from ..model.terms import OPTIONS
 from ..models import BTLModel, HJAModel, JudgewiseBTLModel
 from ..results import HJAResults
@@ -230,7 +231,8 @@ def say_traits(result: HJAResults, asked: Asked, chosen: Chosen, step: Callable[
     """A line about the traits that were asked for: whether items differ by more."""
     if not asked.traits:
         return
-    named = ", ".join(str(asked.traits[name]) for name in ("items", "interactions") if name in asked.traits)
+    named = [str(asked.traits[name]) for name in ("items", "interactions") if name in asked.traits]
+    named += [f"random {name}" for name in random_effects(asked.random, asked.items, asked.interactions)]
     told, less = "asked for", math.nan
     is_restricted = result.fit.layout.structure.item_basis is not None and "items" in asked.traits
     if is_restricted and result.converged and result.model.comparisons.connectivity.is_connected:
@@ -240,7 +242,7 @@ def say_traits(result: HJAResults, asked: Asked, chosen: Chosen, step: Callable[
             less = result.bic - free.bic
             more = ": items differ by more than that" if less > 0 else ""
             told += f"; BIC of free scores is {'lower' if less > 0 else 'higher'} by {abs(less):,.4g}{more}"
-    chosen.say("traits", named or "none", told, less)
+    chosen.say("traits", ", ".join(named) or "none", told, less)
 
 
 # Model

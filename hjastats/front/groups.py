@@ -16,7 +16,7 @@ from .. import limits
 from ..data.arrays import check_type
 from ..data.comparisons import Comparisons
 from ..data.groups import Grouping, group_rows
-from ..errors import ComparisonError, InputError, OptionError
+from ..errors import ComparisonError, Hint, InputError, OptionError
 from ..fitted import Fit
 from ..group_results import GroupBoards, Member, Working
 from ..inference.clusters import Clusters
@@ -119,8 +119,9 @@ def by_group(
         )
     asked = {name: value for name, value in options.items() if name in _DOOR}
     if traits := Asked(**{name: asked[name] for name in TRAITLESS if name in asked}).traits:
+        given = [piece for name in traits for piece in (", ", Hint(name))][1:]
         raise OptionError(
-            f"groups are compared item by item, by free scores: leave out {quoted(traits)}, or fit each by itself."
+            "groups are compared item by item, by free scores: leave out ", *given, ", or fit each by itself."
         )
     reading = {name: value for name, value in options.items() if name not in _DOOR}
     data = _read(source, by, asked, reading)
