@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -487,6 +488,17 @@ def test_a_table_of_items_goes_in_with_a_file_of_verdicts(tmp_path):
     known = hja.fit(data, items="~ size + price")
     assert given.llf == pytest.approx(known.llf, abs=SAME)
     assert given.traits.index.tolist() == known.traits.index.tolist()
+
+
+def test_prompts_confirm_the_model_and_cluster_the_errors_of_traits():
+    data = weighed(1.0)
+    prompts = replace(data, columns=pd.DataFrame({"question_id": np.arange(data.n_rows) % 150}))
+    result = hja.fit(prompts, items="~ size + price")
+    assert chosen(result)["confirmed"] == "yes"
+    assert chosen(result)["errors"] == "cluster"
+    plain = result.with_covariance("nonrobust")
+    ratio = (result.bse / plain.bse).filter(like="beta[").max()
+    assert f"errors of traits up to {ratio:.2f} times" in result.choices.loc["errors", "reason"]
 
 
 def test_light_judges_are_pooled_where_scores_follow_from_traits():
