@@ -745,7 +745,8 @@ class Fit:
     @cached_property
     def has_consensus(self) -> bool:
         """Whether the consensus can be told from none at all; without one, sensitivities to it mean nothing."""
-        layout, where = self.layout, self.layout.slices.get("mu", slice(0, 0))
+        layout, kind = self.layout, "beta" if "beta" in self.layout.slices else "mu"
+        where = layout.slices.get(kind, slice(0, 0))
         if not layout.structure.has_sensitivities or len(layout.judges) == 1 or not self._chosen.is_finite:
             return True
         if self.is_separated[where].all():
@@ -754,13 +755,15 @@ class Fit:
         # The Wald statistic of mu = 0 is the largest squared z value of any weighted sum of the scores. That of one sum, whose
         # weights would be the best if all else were known, nearly always suffices.
         mu = self.params[where]
-        if stats.chi2.sf(self._consensus_statistic(), len(mu) - 1) < NO_CONSENSUS:
+        if stats.chi2.sf(self._consensus_statistic(), len(mu) - (kind == "mu")) < NO_CONSENSUS:
             return True
         if not self._chosen.can_solve(len(mu)):
             return True
-        # In coordinates that know of the sum to zero, so that no rank has to be found.
         rows = self.rows(np.arange(where.start, where.stop))
-        mu, covariance = in_centred_basis(mu[None])[0], self._chosen.of(in_centred_basis(rows.T).T)
+        if kind == "mu":
+            # In coordinates that know of the sum to zero, so that no rank has to be found.
+            mu, rows = in_centred_basis(mu[None])[0], in_centred_basis(rows.T).T
+        covariance = self._chosen.of(rows)
         try:
             statistic = mu @ cho_solve(cho_factor(covariance), mu)
         except LinAlgError:

@@ -28,10 +28,12 @@ from .diagnostics.misfit import Misfit, misfit
 from .diagnostics.redundancy import Redundancy, redundancy
 from .diagnostics.stability import Stability, stability
 from .diagnostics.worth import JudgePanel, Panels, choose_panel, judge_panel, judge_values
+from .errors import OptionError
 from .fitted import Fit
 from .inference import estimates as tables
-from .inference.instability import instability_tests
+from .inference.instability import has_own_parameters, instability_tests
 from .inference.planning import read_prices
+from .inference.traits import trait_weights
 from .looks import Menu
 
 if TYPE_CHECKING:
@@ -53,8 +55,9 @@ class JudgeQuestions(Menu):
         self._model, self._fit = model, fit
 
     def __dir__(self) -> list[str]:
-        shared = not self._fit.layout.has_judge_parameters or bool(self._fit.layout.structure.own_kinds)
-        return [name for name in super().__dir__() if shared or name != "instability"]
+        hidden = {"instability"} if has_own_parameters(self._fit) else set()
+        hidden |= {"trait_weights"} if self._model.traits is None else set()
+        return [name for name in super().__dir__() if name not in hidden]
 
     def cards(self) -> pd.DataFrame:
         """What the data and the fit say about every judge, one row each.
@@ -498,6 +501,38 @@ class JudgeQuestions(Menu):
         """
         check_option("of", of, ("judges", "items"))
         return misfit(self._fit, self._model.observations, of, n=n, rng=rng, n_jobs=n_jobs)
+
+    def trait_weights(self, alpha: float = 0.05) -> pd.DataFrame:
+        """What every judge makes of each trait of the items, where scores follow from them.
+
+        Coefficients W of each judge's own scores, whose mean over judges is the consensus, ``beta``; with tests that they are zero.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each judge and trait.
+
+        Raises
+        ------
+        OptionError
+            Without traits of the items, or where scores are more than these say.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> sizes = pd.DataFrame({"size": [8, 7, 8, 4, 7, 3, 1, 13, 34, 2]}, index=data.items)
+        >>> result = hja.JAModel.from_comparisons(data, items=sizes, position="judge").fit()
+        >>> result.judges.trait_weights()[["estimate", "std_err"]].head(2).round(3)
+                       estimate  std_err
+        judge   trait
+        judge-1 size      0.176    0.023
+        judge-2 size      0.084    0.012
+        """
+        if self._model.traits is None:
+            raise OptionError("weights of traits need traits of the items: fit a model with items='~ size'.")
+        return trait_weights(self._fit, self._model.traits, alpha)
 
     def stability(self, time: str | None = None) -> Stability:
         """Whether judges and items stay the same from the first half of the verdicts to the second.

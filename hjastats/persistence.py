@@ -252,7 +252,7 @@ def _model(options: dict[str, Any], stored: dict[str, Any]) -> HJAModel:
     if options.get("taste"):
         arguments["taste"] = True
     # Files written before there were traits have none.
-    arguments |= {name: options[name] for name in TRAITLESS if cls.takes_traits and name in options}
+    arguments |= {name: options[name] for name in TRAITLESS if name in cls.takes_traits and name in options}
     # Files written before there were offsets have none.
     offset = stored.get("offset")
     arguments["offset"] = None if offset is None else pd.Series(offset, name=options.get("offset_name"))

@@ -1212,8 +1212,8 @@ class HJAResults(GenericLikelihoodModelResults):
         Parameters
         ----------
         method : {"saturated", "bootstrap"}
-            "saturated": against judge-wise BTL, chi-squared. "bootstrap": against one direction more, whose likelihood ratio is
-            not chi-squared, by parametric bootstrap.
+            "saturated": against judge-wise BTL, or with traits of items the largest rank, chi-squared. "bootstrap": against one
+            direction more, whose likelihood ratio is not chi-squared, by parametric bootstrap.
         n, rng, n_jobs, progress
             Replications, randomness, parallel jobs and progress bar of the bootstrap.
 
@@ -1228,7 +1228,7 @@ class HJAResults(GenericLikelihoodModelResults):
         check_option("method", method, ("saturated", "bootstrap"))
         check_rank(self.fit, type(self.model).__name__)
         if method == "saturated":
-            return saturated_rank_test(self._candidate, self.model.unrestricted().fit()._candidate)
+            return saturated_rank_test(self._candidate, self.model.saturated().fit()._candidate)
         check_options(n, "parametric")
         larger, data = self.model.with_rank(self.fit.layout.rank + 1).fit().fit, self.model.observations.data
         return bootstrap_ratio_test(self.fit, larger, data, n=n, rng=rng, n_jobs=n_jobs, progress=progress)

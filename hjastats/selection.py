@@ -16,7 +16,7 @@ from .errors import IdentificationError, OptionError
 from .inference.rank_tests import bootstrap_ratio_test
 from .looks import Piece, Shown, Table, Title
 from .model.decomposition import max_rank
-from .model.structures import LowRank, Pooled, ScoreStructure, Unrestricted
+from .model.structures import ScoreStructure, Unrestricted, largest_rank
 from .models import HJAModel, PopulationHJAModel
 from .results import HJAResults
 from .show import plots
@@ -112,7 +112,7 @@ class RankSelection(Shown):
     def _or_more(self, choice: Choice) -> str:
         """Whether a criterion's choice is the largest rank that was tried, and not the largest there is."""
         model = self.result.model
-        largest = max_rank(len(model.judges), len(model.items))
+        largest = largest_rank(model.structure, len(model.judges), len(model.items))
         ranks = [rank for rank in self.results if not isinstance(rank, str)]
         return " or more" if choice == max(ranks) < largest else ""
 
@@ -162,6 +162,7 @@ def select_rank(
     ties: str = "half",
     tie: str = "common",
     offset: Any = None,
+    items: Any = None,
     judges: str = "fixed",
     groups: Any = None,
     n_folds: int = 5,
@@ -181,8 +182,8 @@ def select_rank(
     criterion : {"bic", "aic", "cv", "loglik-bootstrap"}
         BIC and AIC with all free parameters counted (eq. BIC up to a constant); held-out log-loss; or the smallest model that a
         parametric bootstrap does not reject at the 5% level, BTL against rank 0, each rank against one direction more.
-    exog, judge_exog, position, ties, tie, offset
-        As in :class:`HJAModel`.
+    exog, judge_exog, position, ties, tie, offset, items
+        As in :class:`HJAModel`; with traits of items all candidates have them.
     judges : {"fixed", "sample"}
         Whether judges have parameters of their own or are a sample, :class:`PopulationHJAModel`, whose BIC takes the number of
         judges; with "bic", "aic" and "cv", and ranks 0 to 2 by default.
@@ -215,21 +216,22 @@ def select_rank(
     check_option("judges", judges, ("fixed", "sample"))
     check_flag("progress", progress)
     data = data if isinstance(data, Comparisons) else read_comparisons(data)
+    terms = {"position": position, "ties": ties, "tie": tie, "judge_exog": judge_exog, "offset": offset}
     if judges == "sample":
         check_option("criterion", criterion, ("bic", "aic", "cv"))
-        terms = {"position": position, "ties": ties, "tie": tie, "judge_exog": judge_exog, "offset": offset}
-        model = PopulationHJAModel.from_comparisons(data, exog, **terms)
-        sampled = _candidates((0, 1, 2) if ranks is None else ranks, data)
+        model = PopulationHJAModel.from_comparisons(data, exog, items=items, **terms)
+        sampled = _candidates((0, 1, 2) if ranks is None else ranks, max_rank(data.n_judges, data.n_items))
         return _of_a_sample(model, sampled, criterion, groups, n_folds, generator(rng))
-    candidates = _candidates(ranks, data)
+    model = HJAModel.from_comparisons(data, exog, rank=0, items=items, **terms)
+    candidates = _candidates(ranks, largest_rank(model.structure, data.n_judges, data.n_items))
     enough = patience if ranks is None else None
     rng = generator(rng)
-    model = HJAModel.from_comparisons(
-        data, exog, rank=candidates[0], position=position, ties=ties, tie=tie, judge_exog=judge_exog, offset=offset
-    )
     loss = None
     if criterion == "cv":
-        structures: list[ScoreStructure] = [Pooled(), *(LowRank(rank) for rank in candidates)]
+        structures: list[ScoreStructure] = [
+            model.pooled().structure,
+            *(model.structure.of_rank(rank) for rank in candidates),
+        ]
         loss = held_out_losses(model.folds(groups, n_folds, rng), structures, patience=enough, n_jobs=n_jobs)
         candidates = candidates[: len(loss.loss) - 1]
     fits = _Fits(model, candidates, progress)
@@ -271,8 +273,7 @@ def _smallest(values: pd.Series) -> Choice:
     return list(values.index)[int(values.to_numpy().argmin())]
 
 
-def _candidates(ranks: Iterable[int] | None, data: Comparisons) -> list[int]:
-    largest = max_rank(data.n_judges, data.n_items)
+def _candidates(ranks: Iterable[int] | None, largest: int) -> list[int]:
     if ranks is None:
         return list(range(largest + 1))
     ranks = list(ranks)
@@ -281,7 +282,7 @@ def _candidates(ranks: Iterable[int] | None, data: Comparisons) -> list[int]:
     candidates = sorted({int(rank) for rank in ranks})
     if not candidates or candidates[0] < 0 or candidates[-1] > largest:
         raise IdentificationError(
-            f"ranks must lie between 0 and min(n_judges - 1, n_items - 2) = {largest}, got {list(candidates)}."
+            f"ranks must lie between 0 and {largest}, which is the largest possible here, got {list(candidates)}."
         )
     return candidates
 
@@ -292,6 +293,10 @@ class _Fits:
     def __init__(self, model: HJAModel, ranks: list[int], progress: bool) -> None:
         self.model, self.ranks, self.progress = model, ranks, progress
         self.results: dict[Choice, HJAResults] = {BTL: model.pooled().fit(warn_convergence=False)}
+
+    @property
+    def _largest(self) -> int:
+        return largest_rank(self.model.structure, len(self.model.judges), len(self.model.items))
 
     @property
     def _fitted(self) -> list[int]:
@@ -322,7 +327,7 @@ class _Fits:
         p_values: dict[Choice, float] = {BTL: test.p_value}
         for rank in self.ranks if test.p_value < LEVEL else ():
             result = self.fit(rank)
-            if rank == max_rank(len(result.model.judges), len(result.model.items)):
+            if rank == self._largest:
                 break
             test = result.rank_test("bootstrap", **how)
             p_values[rank] = test.p_value
@@ -336,7 +341,7 @@ class _Fits:
         result = model.fit(warn_convergence=False)
         if self._fitted and rank > 0:
             below = self.results[max(self._fitted)]
-            near = one_direction_more(model.design, rank, below.fit.at)
+            near = one_direction_more(model.design, model.structure, below.fit.at)
             warm = model.fit(model.layout.pack(near), warn_convergence=False)
             result = warm if warm.llf > result.llf + 1e-6 else result
         self.results[rank] = result
@@ -360,9 +365,11 @@ class _Fits:
         consensus_only = self.results.get(0) or self.model.with_rank(0).fit(warn_convergence=False)
         scores = consensus_only.fit.at.scores
         if not consensus_only.converged:
-            scores = search(cells, LowRank(0), n_random=0, ridge=Ridge(SCREE_RIDGE, SCREE_RIDGE)).best.at.scores
-        values = np.linalg.svd(own - scores, compute_uv=False)
-        return values[: max_rank(cells.n_judges, cells.n_items)]
+            structure = self.model.structure.of_rank(0)
+            scores = search(cells, structure, n_random=0, ridge=Ridge(SCREE_RIDGE, SCREE_RIDGE)).best.at.scores
+        left, basis = own - scores, self.model.structure.item_basis
+        values = np.linalg.svd(left if basis is None else left @ basis, compute_uv=False)
+        return values[: self._largest]
 
 
 def _listed(values: np.ndarray, limit: int = 8) -> str:

@@ -14,14 +14,14 @@ from .results import HJAResults
 from .words import quoted
 
 if TYPE_CHECKING:
-    from .models import BTLModel
+    from .models import HJAModel
 
-# What says nothing here that others do not: all judges are alike but for their traits.
+# What says nothing where all judges are alike but for their traits.
 _LEFT_OUT = {"sensitivity", "disagreement", "rank_test"}
 
 
 class TraitResults(HJAResults):
-    """Results of :class:`hjastats.BTLModel` with ``items``, ``interactions`` or ``random``.
+    """Results of models with traits: ``items``, or ``interactions`` or ``random`` of :class:`hjastats.BTLModel`.
 
     Examples
     --------
@@ -37,11 +37,12 @@ class TraitResults(HJAResults):
     """
 
     _look = ".summary(), .traits, .predict_item(...), .ranking(), .plot"
-    model: BTLModel
+    model: HJAModel
 
     def __dir__(self) -> list[str]:
-        own = [name for name in vars(TraitResults) if not name.startswith("_")]
-        return sorted({*super().__dir__(), *own} - _LEFT_OUT)
+        own = {name for name in vars(TraitResults) if not name.startswith("_")}
+        hidden = {"spread"} if self.fit.layout.structure.has_sensitivities else _LEFT_OUT
+        return sorted({*super().__dir__(), *own} - hidden)
 
     def with_covariance(self, *args: Any, **kwargs: Any) -> TraitResults:
         """The same estimate with another covariance, as of any fit; random effects have that of the model alone."""
@@ -102,7 +103,7 @@ class TraitResults(HJAResults):
         """
         known = self.model.traits
         if known is None:
-            raise OptionError("scores of new items need traits of the items: fit BTLModel(..., items='~ size').")
+            raise OptionError("scores of new items need traits of the items: fit a model with items='~ size'.")
         check_alpha(alpha)
         if against is not None and (not isinstance(against, str) or against not in self.model.items):
             raise OptionError(f"no item is called {against!r}; there are {quoted(self.model.items)}.")

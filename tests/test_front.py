@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,18 @@ def panel(seed=0, judges=6, items=8, n=6000, rank=0, heterogeneity=1.0, position
 
 def chosen(result):
     return result.choices["chosen"].to_dict()
+
+
+def weighed(taste, gamma=(1.6, 1.3, 1.0, 0.9, 0.8, 0.4), more=0.0, n=3000):
+    """Verdicts of judges whose scores follow from size and price, and from nothing else unless items have more."""
+    rng, n_items = np.random.default_rng(0), 9
+    table = pd.DataFrame(
+        rng.normal(size=(n_items, 3)), [f"item-{i}" for i in range(n_items)], ["size", "price", "noise"]
+    )
+    weights = np.outer(gamma, [0.8, -0.5]) + taste * np.outer([1, -1, 1, -1, 1, -1], [0.5, 0.8])
+    scores = weights @ table[["size", "price"]].to_numpy().T + more * rng.normal(size=n_items)
+    data = simulate_comparisons(scores, near_balanced_design(6, n_items, n, rng=rng), shuffle_order=True, rng=rng)
+    return data.with_metadata(items=table.set_axis(list(data.items)))
 
 
 # By hand
@@ -448,6 +461,117 @@ def test_work_that_takes_longer_shows_a_bar_if_asked_for(capsys, set_limits):
     set_limits(SILENT_SECONDS=600.0)
     hja.fit(panel(n=1200), progress=True)
     assert capsys.readouterr().err == ""
+
+
+# Traits
+
+
+@pytest.mark.parametrize(
+    ("gamma", "taste", "model"),
+    [
+        ((1,) * 6, 0.0, "BTL on size, price, noise"),
+        ((1.6, 1.3, 1.0, 0.9, 0.8, 0.4), 0.0, "JA on size, price, noise"),
+        ((1.6, 1.3, 1.0, 0.9, 0.8, 0.4), 1.0, "HJA(1) on size, price, noise"),
+    ],
+    ids=str,
+)
+def test_models_compete_within_the_traits_that_were_asked_for(gamma, taste, model):
+    data, on = weighed(taste, gamma), "~ size + price + noise"
+    result = hja.fit(data, items=on)
+    kinds = [hja.BTLModel.from_comparisons(data, items=on, position=position) for position in POSITIONS]
+    kinds += [
+        hja.HJAModel.from_comparisons(data, rank=rank, items=on, position=p) for rank in (0, 1, 2) for p in POSITIONS
+    ]
+    assert result.bic == pytest.approx(min(kind.fit(warn_convergence=False).bic for kind in kinds), abs=SAME)
+    assert chosen(result)["model"] == model
+    assert "higher by" in result.choices.loc["traits", "reason"]
+    told = result.predict_item({"size": 2.0, "price": 0.0, "noise": 0.0}, against=result.model.items[0])
+    assert told["ci_lower"].iloc[0] < told["estimate"].iloc[0] < told["ci_upper"].iloc[0]
+
+
+def test_traits_that_do_not_say_all_are_said_not_to():
+    data = weighed(0.0, more=1.0)
+    result = hja.fit(data, items="~ size + price")
+    line = result.choices.loc["traits"]
+    assert line["reason"].endswith("items differ by more than that")
+    free = result.model.update(items=None).fit()
+    assert line["number"] == pytest.approx(result.bic - free.bic, abs=1e-4)
+
+
+def test_a_table_of_items_goes_in_with_a_file_of_verdicts(tmp_path):
+    data = weighed(0.0)
+    data.to_frame().to_csv(tmp_path / "verdicts.csv", index=False)
+    given = hja.fit(tmp_path / "verdicts.csv", codes="unit", items=data.item_metadata[["size", "price"]])
+    known = hja.fit(data, items="~ size + price")
+    assert given.llf == pytest.approx(known.llf, abs=SAME)
+    assert given.traits.index.tolist() == known.traits.index.tolist()
+
+
+def test_prompts_confirm_the_model_and_cluster_the_errors_of_traits():
+    data = weighed(1.0)
+    prompts = replace(data, columns=pd.DataFrame({"question_id": np.arange(data.n_rows) % 150}))
+    result = hja.fit(prompts, items="~ size + price")
+    assert chosen(result)["confirmed"] == "yes"
+    assert chosen(result)["errors"] == "cluster"
+    plain = result.with_covariance("nonrobust")
+    ratio = (result.bse / plain.bse).filter(like="beta[").max()
+    assert f"errors of traits up to {ratio:.2f} times" in result.choices.loc["errors", "reason"]
+
+
+def test_light_judges_are_pooled_where_scores_follow_from_traits():
+    result = hja.fit(weighed(0.0, n=150), items="~ size")
+    assert chosen(result)["judges"] == "pooled"
+    assert "judges who are a sample have free scores" in result.choices.loc["judges", "reason"]
+    assert type(result) is hja.TraitResults
+
+
+def test_traits_link_what_nobody_compared():
+    data = weighed(0.0)
+    apart = data.subset((data.first_index < 4) == (data.second_index < 4))
+    result = hja.fit(apart, items="~ size + price")
+    assert chosen(result)["items"] == "all 9"
+    assert result.choices.loc["items", "reason"].endswith("what links them is their traits")
+    assert len(hja.fit(apart).model.items) < 9
+
+
+def test_random_effects_and_interactions_make_the_model_btl():
+    data = weighed(0.0, more=1.0)
+    data = data.with_metadata(judges=pd.DataFrame({"kind": [*"xxxyyy"]}, list(data.judges)))
+    drawn = hja.fit(data, items="~ size", random="items")
+    by_hand = [
+        hja.BTLModel.from_comparisons(data, items="~ size", random="items", position=p).fit() for p in (None, "common")
+    ]
+    assert drawn.bic <= min(fit.bic for fit in by_hand) + SAME
+    assert chosen(drawn)["errors"] == "nonrobust"
+    assert chosen(drawn)["traits"] == "~ size, random items"
+    assert drawn.spread.loc["sd[items]", "estimate"] > 0.4
+    differing = hja.fit(data, interactions="~ kind")
+    assert chosen(differing)["model"] == "BTL by judges' kind[T.y]"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"items": "~ size", "judges": "sample"}, "judges='sample' has no effect with items='~ size'"),
+        ({"items": "~ size", "model": "judgewise"}, "or use model='hja'"),
+        ({"items": "~ size", "rank": 1}, "judges who weigh 1 trait"),
+        ({"random": "items", "rank": 1}, "rank=1 has no effect with random='items'"),
+        ({"interactions": "~ kind", "model": "ja"}, "model='ja' has no effect with interactions='~ kind'"),
+        ({"random": "items", "ridge": 1.0}, "ridge=1.0 has no effect with random='items'"),
+        ({"random": "items", "cov_type": "HC0"}, "standard errors with random effects are those of the model"),
+        ({"interactions": "~ kind", "judges": "pooled"}, "judges='pooled' has no effect"),
+    ],
+    ids=str,
+)
+def test_what_does_not_go_with_traits_is_refused(options, message):
+    with pytest.raises(hja.InputError, match=message):
+        hja.fit(weighed(0.0, n=600), **options)
+
+
+def test_groups_have_free_scores():
+    data = weighed(0.0, n=600)
+    with pytest.raises(hja.OptionError, match="by free scores: leave out items="):
+        hja.by_group(data, np.arange(data.n_rows) % 2, items="~ size")
 
 
 def test_declared_terms_that_no_rule_chooses_reach_the_model(monkeypatch):

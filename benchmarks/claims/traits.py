@@ -117,6 +117,55 @@ def spread_of_random_items(rng: np.random.Generator) -> Told:
     return float(told["ci_lower"] < 0.5 < told["ci_upper"]), 1.0
 
 
+_BETA, _GAMMA = np.array([0.8, -0.5]), np.array([1.6, 1.3, 1.0, 0.9, 0.8, 0.4])
+
+
+def _weighing(rng: np.random.Generator, rank: int) -> tuple[hja.TraitResults, np.ndarray, np.ndarray]:
+    """Six judges who weigh two traits of nine items, with 1,500 verdicts: a fit, the traits, and the judges' weights."""
+    traits = rng.normal(size=(9, 2))
+    weights = np.outer(_GAMMA, _BETA) + rank * np.outer([1, -1, 1, -1, 1, -1], [0.3, 0.5])
+    scores, judge, (first, second) = weights @ traits.T, rng.integers(6, size=1500), random_pairs(rng, 1500, 9)
+    odds = scores[judge, first] - scores[judge, second]
+    data = comparisons(judge, first, second, rng.random(1500) < expit(odds))
+    frame = pd.DataFrame(traits, columns=["x", "y"], index=data.items)
+    return hja.HJAModel.from_comparisons(data, rank=rank, items=frame).fit(warn_convergence=False), traits, weights
+
+
+@claim(
+    "G4", "coverage", "coefficients of two traits that 6 judges weigh, JA; 9 items, 1,500 verdicts", n=1000, n_quick=100
+)
+def coefficients_of_weighed_traits(rng: np.random.Generator) -> Told:
+    table = _weighing(rng, 0)[0].traits
+    return float(((table["ci_lower"] < _BETA) & (table["ci_upper"] > _BETA)).sum()), 2.0
+
+
+@claim("G4", "coverage", "weights of each judge, HJA(1); the same items and verdicts", n=1000, n_quick=100)
+def weights_of_judges(rng: np.random.Generator) -> Told:
+    result, _, weights = _weighing(rng, 1)
+    table = result.judges.trait_weights()
+    return float(((table["ci_lower"] < weights.ravel()) & (weights.ravel() < table["ci_upper"])).sum()), 12.0
+
+
+@claim(
+    "G4",
+    "coverage",
+    "difference of an item that was never compared from one that was; the same, JA",
+    n=1000,
+    n_quick=100,
+)
+def item_never_compared_of_judges(rng: np.random.Generator) -> Told:
+    result, traits, _ = _weighing(rng, 0)
+    told = result.predict_item({"x": 1.0, "y": -1.0}, against=result.model.items[0]).iloc[0]
+    return float(told["ci_lower"] < (np.array([1.0, -1.0]) - traits[0]) @ _BETA < told["ci_upper"]), 1.0
+
+
+@claim("G4", "size", "JA on two traits against free JA at 5%; the same", n=1000, n_quick=100)
+def traits_against_free_scores(rng: np.random.Generator) -> Told:
+    result = _weighing(rng, 0)[0]
+    free = result.model.update(items=None).fit(warn_convergence=False)
+    return float(free.compare_lr_test(result).pvalue < 0.05), 1.0
+
+
 def _random_items(
     rng: np.random.Generator, n_items: int, n: int, sd: float
 ) -> tuple[hja.TraitResults, np.ndarray, np.ndarray]:

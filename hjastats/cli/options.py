@@ -14,13 +14,13 @@ from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..data.shapes import PAIRS, SHAPES
 from ..errors import InputError
-from ..front.asked import AUTO, JUDGES, MODELS, Chosen
+from ..front.asked import AUTO, JUDGES, MODELS
 from ..front.door import fit as fit_by_rules
 from ..front.reading import read as read_source
 from ..model.responses import RESPONSES
 from ..model.spanned import RANDOM
 from ..model.terms import OPTIONS, SCOPES
-from ..models import BTLModel, anchor
+from ..models import anchor
 from ..results import HJAResults
 from ..selection import CRITERIA
 from ..words import either
@@ -219,13 +219,14 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--items",
         metavar="FORMULA",
         action=_Once,
-        help="scores follow from traits of the items, '~ size', of the table --item-metadata",
+        help="scores follow from traits of the items, '~ size', of the table --item-metadata; judges may weigh them differently",
     )
     group.add_argument(
         "--interactions",
         metavar="FORMULA",
         action=_Once,
-        help="scores differ by traits of the judges, '~ age', of the table --judge-metadata, or by columns of the verdicts",
+        help="scores of judges who are else alike differ by their traits, '~ age', of the table --judge-metadata, or by columns of "
+        "the verdicts",
     )
     group.add_argument("--random", nargs="+", choices=RANDOM, help="effects whose variance is estimated")
     group.add_argument(
@@ -313,8 +314,6 @@ def fit(options: argparse.Namespace, data: Comparisons) -> HJAResults:
     """What hjastats.fit, or with a target hjastats.anchor, makes of the data with these options."""
     if options.target is not None:
         return _anchored(options, data)
-    if options.items or options.interactions or options.random or options.unlinked != "refuse":
-        return _of_traits(options, data)
     return fit_by_rules(data, **door(options), progress=sys.stderr.isatty())
 
 
@@ -330,6 +329,10 @@ def door(options: argparse.Namespace) -> dict[str, Any]:
         "ridge": AUTO if options.ridge is None else options.ridge,
         "exog": _covariates(options.covariate),
         "weights": None if options.balance is None else {options.balance: "equal"},
+        "items": options.items,
+        "interactions": options.interactions,
+        "random": options.random,
+        "unlinked": options.unlinked,
         "seed": options.seed,
         **terms(options),
     }
@@ -354,28 +357,6 @@ def _anchored(options: argparse.Namespace, data: Comparisons) -> HJAResults:
     if given := [f"--{name}" for name, default in unused.items() if getattr(options, name, default) != default]:
         raise UsageError(f"{', '.join(given)} has no effect with --target, which has models of its own: leave it out.")
     return anchor(data, options.target, prompt=options.cluster, seed=options.seed)
-
-
-def _of_traits(options: argparse.Namespace, data: Comparisons) -> HJAResults:
-    """What BTLModel makes of the data with traits of items or judges; options of a model that is chosen are refused."""
-    unused = {"rank": AUTO, "judges": AUTO, "ridge": None, "balance": None}
-    given = [f"--{name}" for name, default in unused.items() if getattr(options, name) != default]
-    if given or options.model not in (None, "btl"):
-        given += [] if options.model in (None, "btl") else ["--model"]
-        raise UsageError(f"{', '.join(given)} has no effect with traits, whose model is btl: leave it out.")
-    covariates = _covariates(options.covariate)
-    if isinstance(covariates, dict):
-        raise UsageError("--covariate takes columns of the file with traits, not differences of two.")
-    asked = {name: getattr(options, name) for name in ("items", "interactions", "random", "unlinked")}
-    chosen = {name: word for name, word in terms(options).items() if word != AUTO}
-    model = BTLModel.from_comparisons(data, covariates, **asked, **chosen)
-    if options.cluster is not None:
-        result = model.fit(cov_type="cluster", cov_kwds={"groups": options.cluster})
-    else:
-        result = model.fit(cov_type="HC0" if options.robust else "nonrobust")
-    told = Chosen()
-    told.say("model", result.fit.name, "asked for")
-    return type(result)(result.model, result.fit, told.table)
 
 
 def _covariates(given: list[str] | None) -> Any:

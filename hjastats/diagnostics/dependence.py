@@ -13,7 +13,7 @@ from ..inference.clusters import Clusters
 from ..inference.covariances import clustered
 
 # Kinds of parameters whose errors are compared.
-KINDS = ("mu", "gamma", "position")
+KINDS = ("mu", "beta", "gamma", "position")
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def dependence(fit: Fit, observed: Observations, clusters: Clusters | None = Non
         if where is None:
             continue
         positions = np.arange(where.start, where.stop)
-        if len(positions) == data.n_judges and kind != "mu":
+        if len(positions) == data.n_judges and kind not in ("mu", "beta"):
             positions = positions[in_prompts > 1]
         errors, model = together.errors(positions), plain.errors(positions)
         known = np.isfinite(errors) & (model > 0) & ~fit.is_separated[positions]

@@ -50,7 +50,9 @@ class EffectiveJudges(Shown):
         ]
 
 
-def information_shares(cells: Cells, curvature: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+def information_shares(
+    cells: Cells, curvature: np.ndarray, gamma: np.ndarray, basis: np.ndarray | None = None
+) -> np.ndarray:
     """Share of each judge in the information about the consensus, shape (n_judges,).
 
     When the consensus moves by ``d`` the scores of judge k move by ``gamma_k d``, so its verdicts carry information
@@ -66,6 +68,8 @@ def information_shares(cells: Cells, curvature: np.ndarray, gamma: np.ndarray) -
     ----------
     curvature : ndarray, shape (n_cells,)
     gamma : ndarray, shape (n_judges,)
+    basis : ndarray, shape (n_items, p), optional
+        Of what the consensus may be, where it follows from traits: averages are over its p directions.
 
     Returns
     -------
@@ -80,6 +84,11 @@ def information_shares(cells: Cells, curvature: np.ndarray, gamma: np.ndarray) -
     array([0.25, 0.75])
     """
     weight = curvature * gamma[cells.judge] ** 2
+    if basis is not None:
+        along = basis[cells.first] - basis[cells.second]
+        inverse = invert(along.T @ (weight[:, None] * along)).covariance
+        difference = np.einsum("cp,pq,cq->c", along, inverse, along)
+        return np.bincount(cells.judge, weight * difference, cells.n_judges) / basis.shape[1]
     links = cells.sum_by_pair(weight)
     links = links + links.T
     # The consensus has no level: information about it, as much as there is about an item, takes no part in differences.
@@ -95,10 +104,11 @@ def effective_judges(fit: Fit) -> EffectiveJudges:
     judges, nothing = fit.layout.judges, np.full(len(fit.layout.judges), np.nan)
     if fit.separation is not None:
         return herfindahl(nothing, judges, "Some scores run to infinity, where verdicts tell nothing.")
-    if len(fit.layout.items) > limits.INVERTED_ITEMS:
+    basis = fit.layout.structure.item_basis if "beta" in fit.layout.slices else None
+    if basis is None and len(fit.layout.items) > limits.INVERTED_ITEMS:
         reason = f"It takes the inverse of a matrix of all pairs, of at most {limits.INVERTED_ITEMS:,} items."
         return herfindahl(nothing, judges, reason)
-    shares = information_shares(fit.design, evaluate(fit.design, fit.at).curvature, fit.parts.gamma)
+    shares = information_shares(fit.design, evaluate(fit.design, fit.at).curvature, fit.parts.gamma, basis)
     return herfindahl(shares, judges)
 
 

@@ -36,17 +36,20 @@ class Panels:
 
     Attributes
     ----------
-    information : ndarray, shape (n_judges, n_items, n_items)
+    information : ndarray, shape (n_judges, n_items, n_items), or (n_judges, p, p)
         About the consensus.
     correlation : ndarray, shape (n_judges, n_judges)
         Of all that judges said beyond the model.
     cost : ndarray, shape (n_judges,)
         Of the verdicts each gave.
+    basis : ndarray, shape (n_items, p), optional
+        Of what the consensus may be, where it follows from traits, in whose coordinates the information is.
     """
 
     information: np.ndarray
     correlation: np.ndarray
     cost: np.ndarray
+    basis: np.ndarray | None = None
 
     @classmethod
     def of(cls, fit: Fit, correlation: np.ndarray | None, prices: np.ndarray) -> Panels:
@@ -58,29 +61,32 @@ class Panels:
             np.add.at(information, (design.judge, side, side), weight)
             np.add.at(information, (design.judge, side, other), -weight)
         alike = np.eye(design.n_judges) if correlation is None else correlation
-        return cls(information, alike, prices * np.bincount(design.judge, design.n, design.n_judges))
+        basis = fit.layout.structure.item_basis if "beta" in fit.layout.slices else None
+        information = information if basis is None else basis.T @ information @ basis
+        return cls(information, alike, prices * np.bincount(design.judge, design.n, design.n_judges), basis)
 
     @property
     def shares(self) -> np.ndarray:
         """Share of each judge in what is known about the consensus, shape (n_judges,)."""
         inverse = np.linalg.pinv(self.information.sum(axis=0), hermitian=True)
-        return np.einsum("kij,ji->k", self.information, inverse) / (len(inverse) - 1)
+        return np.einsum("kij,ji->k", self.information, inverse) / (len(inverse) - (self.basis is None))
 
     def spread(self, some: np.ndarray) -> np.ndarray:
         """Variances of all differences of the consensus by a panel (n_judges,) of bool, infinite where it says nothing."""
         total = self.information[some].sum(axis=0)
-        n = len(total)
-        # The consensus has no level: information about it takes no part in differences.
-        scale = np.trace(total) / n**2
+        n = len(total) if self.basis is None else len(self.basis)
+        # The consensus has no level: information about it takes no part in differences. That of traits has none to begin with.
+        scale = np.trace(total) / n**2 if self.basis is None else 0.0
         try:
-            inverse = np.linalg.inv(total + max(scale, 1e-300))
+            inverse = np.linalg.inv(total + (max(scale, 1e-300) if self.basis is None else 0.0))
         except np.linalg.LinAlgError:
             return np.full((n, n), np.inf)
-        diagonal = np.diag(inverse)
-        spread = diagonal[:, None] + diagonal - 2.0 * inverse
+        of_items = inverse if self.basis is None else self.basis @ inverse @ self.basis.T
+        diagonal = np.diag(of_items)
+        spread = diagonal[:, None] + diagonal - 2.0 * of_items
         if (
             not np.isfinite(spread).all()
-            or (spread[np.triu_indices(n, 1)] <= 0).any()
+            or (self.basis is None and (spread[np.triu_indices(n, 1)] <= 0).any())
             or np.linalg.cond(total + scale) > 1e10
         ):
             return np.full((n, n), np.inf)

@@ -18,6 +18,7 @@ from ..inference.covariances import COVARIANCES
 from ..model.responses import RESPONSES
 from ..model.terms import SCOPES
 from ..models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel
+from ..models.base import TRAITLESS
 from ..results import CHOICES
 from ..selection import CRITERIA
 
@@ -62,6 +63,10 @@ class Asked:
     judge_exog: list[str] | None = None
     # Declared terms that no rule chooses, by their names.
     declared: Mapping[str, str | None] = field(default_factory=dict)
+    items: Any = None
+    interactions: str | None = None
+    random: Any = None
+    unlinked: str = "refuse"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -82,12 +87,33 @@ class Asked:
 
     def _without_effect(self) -> Iterator[list[str | Hint]]:
         """Options that would be ignored, and why."""
+        if self.needs_alike and self.model not in (None, "btl"):
+            yield [
+                "model",
+                "with ",
+                *self._told(),
+                ", which are those of judges who are alike but for traits: leave it out",
+            ]
+        if self.needs_alike and self.rank != AUTO:
+            yield [
+                "rank",
+                "with ",
+                *self._told(),
+                ", which are those of judges who are alike but for traits: leave it out",
+            ]
+        if self.traits and self.judges == SAMPLE:
+            yield ["judges", "with ", *self._told(), ", where judges are fixed, or alike: leave one of them out"]
+        if self.traits and self.model == "judgewise":
+            yield ["model", "with ", *self._told(), ": leave one of them out, or use ", Hint("model", "hja")]
+        if self.random is not None and self.ridge not in (AUTO, None):
+            yield ["ridge", "with ", *self._told(), ", which are shrunk by a distribution of their own: leave it out"]
         if self.rank != AUTO and self.model not in (None, "hja"):
             yield ["rank", "with ", Hint("model", self.model), ": leave it out, or use ", Hint("model", "hja")]
-        if self.criterion != "bic" and (self.rank != AUTO or self.model in ("btl", "ja", "judgewise")):
+        if self.criterion != "bic" and (self.rank != AUTO or self.is_alike or self.model in ("ja", "judgewise")):
             yield ["criterion", "where the rank is not chosen: leave it out, or use ", Hint("rank", AUTO)]
-        if self.judges not in (AUTO, "fixed") and self.model == "btl":
-            yield ["judges", "with ", Hint("model", "btl"), ", in which judges are alike: leave it out"]
+        if self.judges not in (AUTO, "fixed") and self.is_alike:
+            with_what = [Hint("model", "btl")] if self.model == "btl" else self._told()
+            yield ["judges", "with ", *with_what, ", where judges are alike: leave it out"]
         if self.judges == SAMPLE and self.model is not None:
             yield [
                 "model",
@@ -101,6 +127,32 @@ class Asked:
             yield ["tie", "with ", Hint("ties", self.ties), ", which has no parameters of ties: leave one of them out"]
         if isinstance(self.groups, str) and self.cov_type not in (AUTO, "cluster"):
             yield ["groups", "with ", Hint("cov_type", self.cov_type), ": leave one of them out"]
+
+    @property
+    def traits(self) -> dict[str, Any]:
+        """Arguments about traits that were given."""
+        given = {name: getattr(self, name) for name in TRAITLESS}
+        is_default = {
+            name: value is None or (isinstance(value, str) and value == TRAITLESS[name])
+            for name, value in given.items()
+        }
+        return {name: value for name, value in given.items() if not is_default[name]}
+
+    @property
+    def needs_alike(self) -> bool:
+        """Whether what was asked for is only there where judges are alike but for their traits."""
+        return bool(self.traits.keys() - {"items"})
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether judges are alike by what was asked for."""
+        return self.model == "btl" or self.needs_alike
+
+    def _told(self) -> list[str | Hint]:
+        """The first argument about traits."""
+        name = next(iter(self.traits.keys() - {"items"} or self.traits))
+        value = self.traits[name]
+        return [Hint(name, value if isinstance(value, str) else None)]
 
     def with_outcomes(self, data: Comparisons) -> Asked:
         """The same with the ties, or the grades, whose parameters were asked for, where nothing was said of these."""
@@ -123,9 +175,9 @@ class Asked:
 
     @property
     def covariates(self) -> dict[str, Any]:
-        """Covariates, and declared terms that no rule chooses, as arguments of a model."""
+        """Covariates, traits, and declared terms that no rule chooses, as arguments of a model."""
         declared = {name: scope for name, scope in self.declared.items() if scope not in (AUTO, None)}
-        return {"exog": self.exog, "judge_exog": self.judge_exog, **declared}
+        return {"exog": self.exog, "judge_exog": self.judge_exog, **declared, **self.traits}
 
 
 def _is_auto(value: Any) -> bool:

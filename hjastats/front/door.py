@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Timer
@@ -14,6 +15,7 @@ from ..data.arrays import check_flag
 from ..data.comparisons import Comparisons
 from ..diagnostics.ending import warn
 from ..diagnostics.tie_rates import tie_rates
+from ..model.spanned import random_effects
 from ..model.terms import OPTIONS
 from ..models import BTLModel, HJAModel, JudgewiseBTLModel
 from ..results import HJAResults
@@ -38,6 +40,10 @@ def fit(
     exog: Any = None,
     judge_exog: Any = None,
     weights: str | Mapping[str, Any] | None = None,
+    items: Any = None,
+    interactions: str | None = None,
+    random: Any = None,
+    unlinked: str = "refuse",
     model: str | None = None,
     criterion: str = "bic",
     ridge: float | str | None = AUTO,
@@ -73,6 +79,10 @@ def fit(
     weights : str or dict, optional
         A column of weights; ``{"question_id": "equal"}`` lets every prompt count the same, ``{"category": {"math": 2, "code":
         1}}`` says what labels count in total.
+    items : str or pandas.DataFrame, optional
+        Traits of the items that scores follow from, ``"~ size"``, as in :class:`HJAModel`: BTL, JA and HJA compete within them.
+    interactions, random, unlinked
+        As in :class:`BTLModel`, which they make the model.
     model : {None, "btl", "ja", "hja", "judgewise"}
     criterion : {"bic", "aic", "cv", "loglik-bootstrap"}
         What chooses rank and position; the last one the rank only.
@@ -109,16 +119,30 @@ def fit(
     """
     check_flag("progress", progress)
     declared = {name: reading.pop(name) for name in OPTIONS if name in reading}
+    traits = {"items": items, "interactions": interactions, "random": random, "unlinked": unlinked}
     asked = Asked(
-        rank, position, ties, tie, cov_type, groups, judges, model, criterion, ridge, declared=declared, seed=seed
+        rank,
+        position,
+        ties,
+        tie,
+        cov_type,
+        groups,
+        judges,
+        model,
+        criterion,
+        ridge,
+        declared=declared,
+        seed=seed,
+        **traits,
     )
     data, asked = read_as_asked(source, asked, exog, judge_exog, weights, reading)
     chosen = Chosen()
     with _bar(progress) as step:
-        data = linked(data, chosen)
+        data = linked(data, chosen, asked)
         result = (
             _judgewise(data, asked, chosen) if asked.model == "judgewise" else _of_judges(data, asked, chosen, step)
         )
+        say_traits(result, asked, chosen, step)
         step("errors")
         result = with_errors(result, asked, chosen)
     warn(result.fit, result.model.comparisons.connectivity)
@@ -208,13 +232,34 @@ def _judgewise(data: Comparisons, asked: Asked, chosen: Chosen) -> HJAResults:
     return model.fit_regularized(asked.ridge, terms=True, warn_convergence=False)
 
 
+# Traits
+
+
+def say_traits(result: HJAResults, asked: Asked, chosen: Chosen, step: Callable[[str], None]) -> None:
+    """A line about the traits that were asked for: whether items differ by more."""
+    if not asked.traits:
+        return
+    named = [str(asked.traits[name]) for name in ("items", "interactions") if name in asked.traits]
+    named += [f"random {name}" for name in random_effects(asked.random, asked.items, asked.interactions)]
+    told, less = "asked for", math.nan
+    is_restricted = result.fit.layout.structure.item_basis is not None and "items" in asked.traits
+    if is_restricted and result.converged and result.model.comparisons.connectivity.is_connected:
+        step("free scores")
+        free = result.model.update(items=None).fit(n_random=0, warn_convergence=False)
+        if free.converged:
+            less = result.bic - free.bic
+            more = ": items differ by more than that" if less > 0 else ""
+            told += f"; BIC of free scores is {'lower' if less > 0 else 'higher'} by {abs(less):,.4g}{more}"
+    chosen.say("traits", ", ".join(named) or "none", told, less)
+
+
 # Model
 
 
 def _of_judges(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[str], None]) -> HJAResults:
     """The model that the data ask for, with position effects and ties."""
     lines = len(chosen.lines)
-    judges = "fixed" if asked.model == "btl" else of_judges(data, asked, chosen)
+    judges = "fixed" if asked.is_alike else of_judges(data, asked, chosen)
     if judges == SAMPLE:
         result = SampleSearch(data, asked, step).best(chosen)
         if result.converged or asked.judges == SAMPLE:

@@ -16,7 +16,7 @@ from .. import limits
 from ..data.arrays import check_flag, check_type
 from ..data.comparisons import Comparisons
 from ..data.groups import Grouping, group_rows
-from ..errors import ComparisonError, InputError, OptionError
+from ..errors import ComparisonError, Hint, InputError, OptionError
 from ..fitted import Fit
 from ..group_results import GroupBoards, Member, Working
 from ..inference.clusters import Clusters
@@ -25,6 +25,7 @@ from ..inference.group_scores import Dispersion, Own, group_scores, held_scores,
 from ..model.structures import Sampled
 from ..model.terms import OPTIONS
 from ..models import BTLModel, HJAModel
+from ..models.base import TRAITLESS
 from ..results import HJAResults
 from ..words import quoted
 from .asked import AUTO, Asked, Chosen
@@ -118,6 +119,11 @@ def by_group(
             "model='judgewise' has no consensus that groups could share: use 'auto', 'btl', 'ja' or 'hja'."
         )
     asked = {name: value for name, value in options.items() if name in _DOOR}
+    if traits := Asked(**{name: asked[name] for name in TRAITLESS if name in asked}).traits:
+        given = [piece for name in traits for piece in (", ", Hint(name))][1:]
+        raise OptionError(
+            "groups are compared item by item, by free scores: leave out ", *given, ", or fit each by itself."
+        )
     reading = {name: value for name, value in options.items() if name not in _DOOR}
     data = _read(source, by, asked, reading)
     data = _one_by_one(data) if Clusters.of_prompts(data, prompt) is None else data

@@ -14,9 +14,11 @@ from ..data.readers import read_comparisons
 from ..data.roles import PROMPT_COLUMNS, Names
 from ..data.sources import engine_columns
 from ..data.style import style_difference
+from ..data.traits import known_items
 from ..data.weighting import weighted
 from ..errors import ComparisonError, Hint, OptionError
 from ..inference.clusters import IMPLIED
+from ..model.spanned import random_effects
 from ..words import quoted
 from .asked import Asked, Chosen
 
@@ -61,9 +63,10 @@ def read_as_asked(
     needed += [("exog", name) for name in _columns(exog)] + [("judge_exog", name) for name in _columns(judge_exog)]
     data = read(source, needed, **reading)
     data = data if weights is None else weighted(data, weights)
+    items, data = known_items(asked.items, data)
     data, shared = _with_covariates(data, "exog", exog)
     data, own = _with_covariates(data, "judge_exog", judge_exog)
-    return data, replace(asked, exog=shared, judge_exog=own).with_outcomes(data)
+    return data, replace(asked, exog=shared, judge_exog=own, items=items).with_outcomes(data)
 
 
 def _columns(covariates: Any) -> list[str]:
@@ -93,10 +96,14 @@ def _with_covariates(data: Comparisons, name: str, given: Any) -> tuple[Comparis
     return data, list(given)
 
 
-def linked(data: Comparisons, chosen: Chosen) -> Comparisons:
-    """The comparisons of the largest group of items that hang together; all of them as a rule."""
+def linked(data: Comparisons, chosen: Chosen, asked: Asked | None = None) -> Comparisons:
+    """The comparisons of the largest group of items that hang together; all of them as a rule, or where traits link them."""
     links = data.connectivity
     if links.is_connected:
+        return data
+    if asked is not None and (why := _linked_by(asked)):
+        n = len(links.pooled_groups)
+        chosen.say("items", f"all {data.n_items}", f"no judge compared {n} groups of them with each other: {why}", n)
         return data
     largest, *others = links.pooled_groups
     left_out = [item for group in others for item in group]
@@ -108,3 +115,14 @@ def linked(data: Comparisons, chosen: Chosen) -> Comparisons:
     )
     members = np.isin(np.asarray(data.items, dtype=object), largest)
     return data.subset(members[data.first_index])
+
+
+def _linked_by(asked: Asked) -> str:
+    """What gives items that nobody compared a common scale, or does without; empty if nothing does."""
+    if asked.unlinked == "apart":
+        return "each has a zero of its own"
+    if asked.items is not None:
+        return "what links them is their traits"
+    return (
+        "what links them is the distribution of the items" if "items" in random_effects(asked.random, None, "") else ""
+    )

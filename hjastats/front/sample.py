@@ -31,6 +31,8 @@ RUNAWAY = 10.0
 
 def why_no_sample(data: Comparisons, asked: Asked) -> str:
     """Why the judges are not taken to be a sample, in words; empty if they can be."""
+    if asked.traits:
+        return "judges who are a sample have free scores of all items"
     if data.n_judges < limits.SMALL_SAMPLE:
         return "too few judges for a sample"
     if data.n_rows > limits.SAMPLED_ROWS:

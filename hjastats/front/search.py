@@ -77,7 +77,8 @@ class Search:
 
     def _fit_all(self) -> None:
         asked, largest = self.asked, self.positions[-1]
-        if asked.model in ("btl", "ja") or asked.rank != AUTO or (asked.model is None and self.data.n_judges == 1):
+        is_one = asked.is_alike or asked.model == "ja" or asked.rank != AUTO
+        if is_one or (asked.model is None and self.data.n_judges == 1):
             rank: int | str = asked.rank
             if rank == AUTO:
                 rank = 0 if asked.model == "ja" else BTL
@@ -177,7 +178,7 @@ class Search:
         if len(self._ranks) > 1:
             chosen.say("model", name, *self._against_next(by_criterion, best, 1))
         else:
-            is_asked = self.asked.model is not None or self.asked.rank != AUTO
+            is_asked = self.asked.model is not None or self.asked.rank != AUTO or self.asked.needs_alike
             chosen.say("model", name, "asked for" if is_asked else "there is one judge, or one voice of all")
 
     def _against_next(self, by_criterion: Candidate, best: Candidate, part: int) -> tuple[str, float]:
@@ -211,7 +212,14 @@ class Search:
         With a line about it, if prompts repeat.
         """
         prompts = Clusters.of_prompts(self.data)
-        if self.losses or prompts is None or not prompts.has_repeats or prompts.n < FOLDS or len(self.fits) < 2:
+        if (
+            self.asked.random is not None
+            or self.losses
+            or prompts is None
+            or not prompts.has_repeats
+            or prompts.n < FOLDS
+            or len(self.fits) < 2
+        ):
             return best, []
         if (prompts.per_judge(self.data) < 2).any():
             # Whoever is held out whole has no parameters to be predicted by.

@@ -12,6 +12,7 @@ from .. import limits
 from ..data.comparisons import Comparisons
 from ..diagnostics.dependence import dependence
 from ..inference.clusters import Clusters
+from ..mixed import MixedFit
 from ..model.response import is_verdict
 from ..model.structures import Sampled
 from ..results import HJAResults
@@ -20,6 +21,10 @@ from .asked import AUTO, Asked, Chosen
 
 def with_errors(result: HJAResults, asked: Asked, chosen: Chosen) -> HJAResults:
     """The result with standard errors that the data ask for."""
+    if isinstance(result.fit, MixedFit):
+        result = result if asked.cov_type in (AUTO, "nonrobust") and asked.groups is None else result.with_covariance()
+        chosen.say("errors", "nonrobust", "random effects have those of their distribution")
+        return result
     if asked.groups is not None or asked.cov_type != AUTO:
         kind = "cluster" if asked.groups is not None else asked.cov_type
         chosen.say("errors", kind, "asked for")
@@ -110,8 +115,9 @@ def _clustered(result: HJAResults, clusters: Clusters, remark: str, chosen: Chos
     data = result.model.comparisons
     found = dependence(result.fit, result.model.observations, clusters)
     reason, ratio = f"{clusters.n:,} {clusters.noun}", math.nan
-    if found is not None and "mu" in found.ratios:
-        ratio = float(found.ratios["mu"].max())
-        reason += f"; errors of scores up to {ratio:.2f} times the model's, median {np.median(found.ratios['mu']):.2f}"
+    known = {} if found is None else {kind: found.ratios[kind] for kind in ("mu", "beta") if kind in found.ratios}
+    for kind, ratios in known.items():
+        ratio, what = float(ratios.max()), "scores" if kind == "mu" else "traits"
+        reason += f"; errors of {what} up to {ratio:.2f} times the model's, median {np.median(ratios):.2f}"
     chosen.say("errors", "cluster", f"by {clusters.name!r}: {reason}{remark}", ratio)
     return result.with_covariance("cluster", {"groups": _groups(clusters, data)})

@@ -11,9 +11,10 @@ from ..data.cells import Cells
 from ..data.comparisons import Comparisons
 from ..errors import ComparisonError
 from ..fitted import Fit, Observations
-from ..model.decomposition import max_rank
 from ..model.layout import Layout
 from ..model.response import is_soft
+from ..model.structures import largest_rank
+from ..model.tangent import TangentBasis
 from ..model.terms import LOG_ODDS, SCOPES, Term
 from ..population import PopulationFit
 from ..words import quoted
@@ -68,17 +69,26 @@ def is_nested(small: Candidate, large: Candidate) -> bool:
 
 def _has_scores(large: Fit, small: Fit) -> bool:
     """Whether scores that follow from traits are among those of a larger model; of others their level says it."""
-    traits = small.layout.structure.own_kinds or large.layout.structure.own_kinds or large.layout.structure.groups
-    if not traits or small.layout.structure.has_sensitivities:
-        return not large.layout.structure.own_kinds
-    if large.layout.structure.has_sensitivities:
-        return not small.layout.structure.judges_differ
+    below, above = small.layout.structure, large.layout.structure
+    if not (below.own_kinds or above.own_kinds or above.groups):
+        return True
     inner, outer = small.tangent, large.tangent
+    if above.has_sensitivities and (below.has_sensitivities or not below.judges_differ):
+        # Of low rank both: what matters is which items' scores there may be.
+        outside = _beyond(_item_directions(inner), _item_directions(outer)) if above.own_kinds else np.zeros(0)
+        return bool(np.abs(outside).max(initial=0.0) <= _SPANNED)
+    if below.has_sensitivities or above.has_sensitivities:
+        return not (above.has_sensitivities or above.own_kinds)
     left = _beyond(inner.shared_items, outer.judge_items)
     if np.abs(left).max(initial=0.0) <= _SPANNED:
         return True
     beyond = _beyond(inner.shared_judges, outer.shared_judges), _beyond(left, outer.shared_items)
     return not inner.judge_items.size and max(np.abs(part).max() for part in beyond) <= _SPANNED
+
+
+def _item_directions(tangent: TangentBasis) -> np.ndarray:
+    """All that items may move along, shape (n_items, p)."""
+    return np.hstack([tangent.judge_items, tangent.shared_items])
 
 
 def _is_held(small: Fit, large: Fit) -> bool:
@@ -161,9 +171,8 @@ def is_regular(small: Candidate, large: Candidate) -> bool:
     if any(term.held and scopes.get(term.name) != term.scope for term in layout.terms):
         return False
     is_linear = not layout.structure.has_sensitivities
-    return (
-        is_linear or low == high or (low < 0 and high == 0) or high == max_rank(len(layout.judges), len(layout.items))
-    )
+    largest = largest_rank(layout.structure, len(layout.judges), len(layout.items))
+    return is_linear or low == high or (low < 0 and high == 0) or high == largest
 
 
 def check_nested(small: Candidate, large: Candidate) -> None:

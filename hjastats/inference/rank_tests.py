@@ -10,9 +10,8 @@ from ..data.comparisons import Comparisons
 from ..errors import IdentificationError
 from ..fitted import Fit
 from ..looks import Piece, Shown, Title
-from ..model.decomposition import max_rank
 from ..model.design import Coefficients
-from ..model.structures import ScoreStructure
+from ..model.structures import ScoreStructure, largest_rank
 from ..solve.search import no_terms, search
 from ..solve.starts import starting_scores
 from .likelihood_ratio import likelihood_ratio
@@ -62,7 +61,10 @@ class RankTest(Shown):
 
 
 def saturated_rank_test(small: Candidate, unrestricted: Candidate) -> RankTest:
-    """The fitted rank against judge-wise BTL: regular, (K - 1 - r)(N - 2 - r) degrees of freedom."""
+    """The fitted rank against judge-wise BTL: regular, (K - 1 - r)(N - 2 - r) degrees of freedom.
+
+    Of p traits of items against the largest rank, (K - 1 - r)(p - 1 - r).
+    """
     ratio = likelihood_ratio(small, unrestricted)
     note, p_value = ratio.note, ratio.p_value
     if not unrestricted.fit.converged:
@@ -80,7 +82,7 @@ def check_rank(fit: Fit, model: str) -> None:
     layout = fit.layout
     if not layout.structure.has_sensitivities:
         raise IdentificationError(f"{model} has no rank to test; compare models with compare_lr_test.")
-    if layout.rank >= max_rank(len(layout.judges), len(layout.items)):
+    if layout.rank >= largest_rank(layout.structure, len(layout.judges), len(layout.items)):
         raise IdentificationError(f"rank {layout.rank} is the largest possible: there is nothing to test it against.")
 
 

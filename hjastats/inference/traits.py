@@ -9,9 +9,11 @@ import pandas as pd
 from scipy.special import ndtri
 
 from ..data.traits import ItemTraits
+from ..errors import OptionError
 from ..fitted import Fit
 from ..mixed import MixedFit
 from ..model.response import probability
+from ..solve.precision import score_rows
 from .contrast_results import two_sided
 
 _TESTED = ["estimate", "std_err", "z", "p_value", "ci_lower", "ci_upper"]
@@ -45,7 +47,7 @@ def slopes(fit: Fit, traits: ItemTraits) -> Slopes:
     if "beta" in fit.layout.slices:
         where = fit.layout.slices["beta"]
         positions = np.arange(where.start, where.stop)
-        return Slopes(traits.names, fit.params[positions], fit.rows(positions), np.zeros((p, p)), 0.0)
+        return Slopes(traits.names, fit.shown[positions], fit.rows(positions), np.zeros((p, p)), 0.0)
     weights = np.linalg.pinv(traits.values)
     sd = fit.mixture.sd[fit.effects.index("items")] if isinstance(fit, MixedFit) else 0.0
     more = sd**2 * np.linalg.inv(traits.values.T @ traits.values)
@@ -74,7 +76,7 @@ def trait_table(
         where, structure = fit.layout.slices["B"], fit.layout.structure
         on = structure.own_labels["trait"] or fit.layout.items
         labels += [(trait, label) for trait in structure.own_labels["judge trait"] for label in on]
-        values += fit.params[where].tolist()
+        values += fit.shown[where].tolist()
         variances.append(fit.covariance.variances(fit.rows(np.arange(where.start, where.stop))))
     for name in categories:
         is_free = "beta" not in fit.layout.slices
@@ -86,6 +88,28 @@ def trait_table(
         values += (weights @ fit.params[own]).tolist()
         variances.append(fit.covariance.variances(weights @ fit.rows(np.array(own))))
     return tested(np.array(values), np.sqrt(np.concatenate(variances)), labels, alpha)
+
+
+def trait_weights(fit: Fit, traits: ItemTraits, alpha: float = 0.05) -> pd.DataFrame:
+    """What every judge makes of each trait of the items: the coefficients of its own scores, which the traits span.
+
+    Raises
+    ------
+    OptionError
+        Where scores are more than the traits say.
+    """
+    if "beta" not in fit.layout.slices:
+        raise OptionError(
+            "with an effect of every item scores do not follow from the traits alone: fit without random='items'."
+        )
+    inverse = np.linalg.pinv(traits.values)
+    rows = [inverse @ score_rows(fit.tangent, k, fit.layout.n_linear) for k in range(len(fit.layout.judges))]
+    error = np.sqrt(fit.covariance.variances(fit.along(np.concatenate(rows))))
+    estimate = (fit.at.scores @ inverse.T).ravel()
+    gone = np.repeat(fit.is_infinite.any(axis=1), len(inverse))
+    labels = [(judge, name) for judge in fit.layout.judges for name in traits.names]
+    table = tested(np.where(gone, np.nan, estimate), np.where(gone, np.nan, error), labels, alpha)
+    return table.rename_axis(["judge", "trait"])
 
 
 def tested(estimate: np.ndarray, error: np.ndarray, labels: list[tuple[str, str]], alpha: float) -> pd.DataFrame:

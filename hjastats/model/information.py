@@ -178,8 +178,16 @@ def _shared_block(
         pooled = products.T @ laplacians.reshape(n_judges, n_items**2)
         block = tangent.between_shared(pooled.reshape(g * g, n_items, n_items))
         return block.reshape(g, g, n_shared, n_shared).swapaxes(1, 2).reshape(g * n_shared, g * n_shared)
-    # One pair of directions after the other: with many items each is as large as everything else together.
     block = np.empty((g, n_shared, g, n_shared))
+    if len(curvature) * n_shared**2 < n_items**2:
+        # Of many items few directions, as of traits: cells cost less than a matrix of all pairs of items.
+        features = np.take(tangent.shared_items, design.first, axis=0)
+        features -= np.take(tangent.shared_items, design.second, axis=0)
+        for i, j in np.ndindex(g, g):
+            weight = curvature * np.take(weights[:, i] * weights[:, j], design.judge)
+            block[i, :, j] = features.T @ (weight[:, None] * features)
+        return block.reshape(g * n_shared, g * n_shared)
+    # One pair of directions after the other: with many items each is as large as everything else together.
     diagonal = np.arange(n_items)
     for i in range(g):
         for j in range(i, g):

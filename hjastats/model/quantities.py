@@ -244,11 +244,15 @@ class Quantities:
         if kind in LENGTHS:
             return self._disagreement(kind, index[0])
         if kind in self.layout.structure.own_kinds:
-            return float(np.vdot(self.layout.structure.weights(kind, index), self.at.scores))
+            return float(np.vdot(self._weights(kind, index), self.at.scores))
         source = {"mu": self.parts.mu, "gamma": self.parts.gamma, "S": self.at.scores, "R": self.residual}
         if kind in source:
             return float(source[kind][index])
         return float(getattr(self.parts, kind)[index])
+
+    def _weights(self, kind: str, index: tuple[int, ...]) -> np.ndarray:
+        """Of a parameter of the structure's own, which is a sum over the scores."""
+        return self.layout.structure.weights(kind, index, len(self.layout.judges))
 
     def _disagreement(self, kind: str, judge: int) -> float:
         """Size of a judge's disagreement, h, or relative to its consensus part, rho; zero in models that have none."""
@@ -314,7 +318,7 @@ class Quantities:
                 return np.zeros_like(self.at.scores)
             return sensitivity_gradient(parts, self.residual, *index)
         if kind in self.layout.structure.own_kinds:
-            return self.layout.structure.weights(kind, index)
+            return self._weights(kind, index)
         if kind == "U":
             return loading_gradient(parts, *index)
         if kind == "V":

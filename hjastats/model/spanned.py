@@ -1,13 +1,16 @@
 """Scores in the span of given matrices: abilities that follow from traits of items, judges who differ by their traits.
 
-``S = W C Y'``: W are traits of judges, the first of them the constant, Y those of items, or the items themselves.
+``S = W C Y'``: W are traits of judges, the first of them the constant, Y those of items, or the items themselves. Or judges who
+weigh the traits of items each in its own way: ``S = M Y'`` with M of low rank.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -17,14 +20,14 @@ from .. import limits
 from ..data.arrays import listed
 from ..data.cells import Cells
 from ..data.traits import ItemTraits
-from ..errors import ComparisonError, OptionError
-from ..words import quoted
-from .decomposition import Decomposition
+from ..errors import ComparisonError, IdentificationError, OptionError
+from ..words import counted, quoted
+from .decomposition import Decomposition, max_rank
 from .design import Coefficients, Design
 from .information import expected_information, free_information
 from .layout import Layout
 from .likelihood import signed_items
-from .structures import Normalisation, Pooled, Unrestricted, _Flat
+from .structures import LowRank, Normalisation, Pooled, Unrestricted, _Flat
 from .tangent import TangentBasis
 
 # Share of a trait that others may leave of it by rounding.
@@ -66,6 +69,11 @@ class Spanned(_Flat):
     groups: tuple[tuple[int, ...], ...] = ()
 
     kind = "spanned"
+
+    @property
+    def item_basis(self) -> np.ndarray | None:
+        """Of the traits of items, or of their scores."""
+        return self._bases[1]
 
     @property
     def judges_differ(self) -> bool:
@@ -147,7 +155,7 @@ class Spanned(_Flat):
         """The item or trait, after the trait of the judge."""
         return divmod(position, self._reported.shape[1]) if kind == "B" else (position,)
 
-    def weights(self, kind: str, index: tuple[int, ...]) -> np.ndarray:
+    def weights(self, kind: str, index: tuple[int, ...], n_judges: int) -> np.ndarray:
         """One of its own parameters as a sum over the scores with weights, shape (n_judges, n_items)."""
         left, right = self._inverses
         row, column = (0, *index) if kind == "beta" else (1 + index[0], index[1])
@@ -200,6 +208,126 @@ class Spanned(_Flat):
         return Normalisation(np.kron(np.eye(len(values) // n_items), sums))
 
 
+@dataclass(frozen=True, eq=False)
+class LowRankOnTraits(LowRank):
+    """Scores of low rank that are linear in traits of the items: what judges weigh differently are the traits.
+
+    A consensus ``mu = Y beta`` with sensitivities, and directions of disagreement V in the span of Y. All is reported as of free
+    scores but the consensus, of which the coefficients are.
+
+    Attributes
+    ----------
+    of_items : ndarray, shape (n_items, p)
+        Traits of the items, each less its mean.
+    item_traits : tuple of str
+        Their names.
+
+    Examples
+    --------
+    >>> structure = LowRankOnTraits(0, np.array([[-1.0, 1.0], [0.0, -2.0], [1.0, 1.0]]), ("size", "age"))
+    >>> structure.blocks(("ann", "bob"), ("a", "b", "c"))
+    {'gamma': ['gamma[ann]', 'gamma[bob]'], 'beta': ['beta[size]', 'beta[age]']}
+    >>> structure.unpack(np.array([0.5, 1.5, 2.0, 0.0]), 2, 3)
+    array([[-1.,  0.,  1.],
+           [-3.,  0.,  3.]])
+    >>> structure.n_free(2, 3)
+    3
+    """
+
+    of_items: np.ndarray
+    item_traits: tuple[str, ...]
+
+    # W, what each judge makes of each trait, is told by gamma, beta, U and V, and no parameter beside them.
+    own_kinds: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({"beta": ("trait",), "W": ("judge", "trait")})
+    # Traits are compared by what they are, as those of Spanned.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @property
+    def name(self) -> str:
+        """JA, or HJA with its rank, on which traits."""
+        return f"{super().name} on {_few(self.item_traits)}"
+
+    @property
+    def title(self) -> str:
+        """That of free scores, on which traits."""
+        return f"{super().title} on {_few(self.item_traits)}"
+
+    @property
+    def own_labels(self) -> dict[str, tuple[str, ...]]:  # type: ignore[override]
+        """Labels of the traits."""
+        return {"trait": self.item_traits}
+
+    @property
+    def item_basis(self) -> np.ndarray:
+        """Of the traits."""
+        return self._basis
+
+    @cached_property
+    def _basis(self) -> np.ndarray:
+        return _orthonormal(self.of_items)
+
+    @cached_property
+    def _inverse(self) -> np.ndarray:
+        """What makes coefficients of a consensus, shape (p, n_items)."""
+        return np.linalg.pinv(self.of_items)
+
+    # Reported parameters: those of free scores, with beta in the place of mu
+
+    def blocks(self, judges: tuple[str, ...], items: tuple[str, ...]) -> dict[str, list[str]]:
+        """Sensitivities, coefficients of the traits, loadings and coordinates of each direction."""
+        beta = [f"beta[{trait}]" for trait in self.item_traits]
+        return dict(
+            ("beta", beta) if kind == "mu" else (kind, own) for kind, own in super().blocks(judges, items).items()
+        )
+
+    def weights(self, kind: str, index: tuple[int, ...], n_judges: int) -> np.ndarray:
+        """A coefficient as a sum over the scores of one judge, or over those of all, whose mean it is for beta."""
+        judges = np.eye(n_judges)[index[0]] if kind == "W" else np.full(n_judges, 1.0 / n_judges)
+        return np.outer(judges, self._inverse[index[-1]])
+
+    def pack(self, parts: Decomposition, scores: np.ndarray) -> np.ndarray:
+        """All parts, direction by direction."""
+        return _exchanged(super().pack(parts, scores), len(parts.gamma), self._inverse)
+
+    def unpack(self, values: np.ndarray, n_judges: int, n_items: int) -> np.ndarray:
+        """Products of the parts."""
+        return super().unpack(_exchanged(values, n_judges, self.of_items), n_judges, n_items)
+
+    def jacobian(self, parts: Decomposition, tangent: TangentBasis) -> np.ndarray:
+        """Derivative of all parts."""
+        return _exchanged(super().jacobian(parts, tangent), len(parts.gamma), self._inverse)
+
+    def derivative(self, parts: Decomposition, change: np.ndarray) -> np.ndarray:
+        """Change of all parts."""
+        return _exchanged(super().derivative(parts, change), len(parts.gamma), self._inverse)
+
+    def regressors(self, values: np.ndarray, cells: Cells) -> np.ndarray:
+        """By coefficients the differences of the traits, times sensitivities."""
+        by_items = super().regressors(_exchanged(values, cells.n_judges, self.of_items), cells)
+        return _exchanged(by_items.T, cells.n_judges, self.of_items.T).T
+
+    def chain(self, values: np.ndarray, by_scores: np.ndarray) -> np.ndarray:
+        """Products with the other side's parameters."""
+        n_judges = len(by_scores)
+        by_items = super().chain(_exchanged(values, n_judges, self.of_items), by_scores)
+        return _exchanged(by_items, n_judges, self.of_items.T)
+
+    def bending(self, by_scores: np.ndarray) -> np.ndarray:
+        """Judges' with items' parameters of the same direction."""
+        n_judges, traits = len(by_scores), self.of_items.T
+        return _exchanged(_exchanged(super().bending(by_scores), n_judges, traits).T, n_judges, traits)
+
+    def normalisation(self, values: np.ndarray, n_judges: int, n_items: int) -> Normalisation:
+        """Condition cond:norm, and directions that lie in the span of the traits."""
+        of_items = super().normalisation(_exchanged(values, n_judges, self.of_items), n_judges, n_items)
+        change = _exchanged(np.eye(len(values)), n_judges, self.of_items)
+        first = len(values) - self.rank * n_items
+        inside = np.zeros((self.rank * n_items, len(values)))
+        inside[:, first:] = np.kron(np.eye(self.rank), np.eye(n_items) - self._basis @ self._basis.T)
+        return Normalisation(np.vstack([of_items.jacobian @ change, inside]), of_items.products, change)
+
+
 # Share of the largest eigenvalue of the information below which there is none.
 _NO_INFORMATION = 1e-10
 # Effects that may be drawn from a distribution.
@@ -247,13 +375,45 @@ def spanned(
     parts = tuple(tuple(place[item] for item in group) for group in groups) or (tuple(range(len(items))),)
     of_items = free_items(len(items), parts) if traits is None else traits.values
     item_traits = () if traits is None else traits.names
-    for columns, names, whose in ((moved, judge_traits, "judges"), (of_items, item_traits, "items")):
-        if names and (place_of := depends(columns)) is not None:
-            raise ComparisonError(
-                f"{names[place_of]!r} says nothing about the {whose} that {quoted(names[:place_of])} do not say already: leave "
-                "one of them out (an intercept is the scale's own, so '0 +' gives one category too many)."
-            )
+    check_tells(moved, judge_traits, "judges")
+    check_tells(of_items, item_traits, "items")
     return Spanned(of_judges, of_items, judge_traits, item_traits, parts if len(parts) > 1 else ())
+
+
+def on_traits(rank: int, n_judges: int, traits: ItemTraits) -> LowRankOnTraits:
+    """The structure of judges who weigh given traits of the items each in its own way.
+
+    Raises
+    ------
+    ComparisonError
+        For a trait that others already say.
+    IdentificationError
+        For more directions than traits, or judges, can have.
+    """
+    check_tells(traits.values, traits.names, "items")
+    p = len(traits.names)
+    largest = max_rank(n_judges, p + 1)
+    if isinstance(rank, bool) or not isinstance(rank, int | np.integer) or not 0 <= rank <= largest:
+        raise IdentificationError(
+            f"rank must be an integer between 0 and min(n_judges - 1, n_traits - 1) = {largest} for {n_judges} judges who weigh "
+            f"{counted(p, 'trait')} of the items ({quoted(traits.names, 4)}), got {rank!r}: judges who all weigh the same traits "
+            "differ in no more directions than that."
+        )
+    return LowRankOnTraits(int(rank), traits.values, traits.names)
+
+
+def check_tells(columns: np.ndarray, names: tuple[str, ...], whose: str) -> None:
+    """Refuse a trait that others already say.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if names and (place := depends(columns)) is not None:
+        raise ComparisonError(
+            f"{names[place]!r} says nothing about the {whose} that {quoted(names[:place])} do not say already: leave "
+            "one of them out (an intercept is the scale's own, so '0 +' gives one category too many)."
+        )
 
 
 def undetermined(design: Design, layout: Layout) -> list[str]:
@@ -304,6 +464,12 @@ def depends(columns: np.ndarray) -> int | None:
         if np.linalg.norm(left) <= _NOTHING_LEFT * max(float(np.linalg.norm(column)), 1e-300):
             return i
     return None
+
+
+def _exchanged(values: np.ndarray, n_judges: int, matrix: np.ndarray) -> np.ndarray:
+    """Values (n, ...) of sensitivities, the consensus and all else, with the consensus times a matrix in its place."""
+    gamma, consensus, others = np.split(values, [n_judges, n_judges + matrix.shape[1]])
+    return np.concatenate([gamma, matrix @ consensus, others])
 
 
 def _few(names: tuple[str, ...]) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, combinations_with_replacement, pairwise
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.linalg.lapack import dgesdd
@@ -67,8 +67,15 @@ class ScoreStructure(Protocol):
     def zero_over(self) -> str:
         """What scores sum to zero over, in words."""
 
-    def weights(self, kind: str, index: tuple[int, ...]) -> np.ndarray:
+    @property
+    def item_basis(self) -> np.ndarray | None:
+        """Orthonormal basis of the item vectors that scores are made of; None where these are all that sum to zero."""
+
+    def weights(self, kind: str, index: tuple[int, ...], n_judges: int) -> np.ndarray:
         """A parameter of its own kind as a sum over the scores with weights, shape (n_judges, n_items)."""
+
+    def of_rank(self, rank: int) -> Self:
+        """The structure with another rank, if it has one."""
 
     def level(self, n_judges: int, n_items: int) -> int:
         """Place in the chain of nested structures BTL < JA < HJA(1) < ... < judge-wise BTL."""
@@ -139,20 +146,23 @@ class Normalisation(NamedTuple):
     jacobian : ndarray, shape (n_conditions, n_reported)
     products : tuple of (int, slice, slice)
         Conditions that are no sums but products of two blocks.
+    blocks : ndarray, shape (n, n_reported), optional
+        Derivative of what the blocks are of by the reported parameters, where that is something else.
     """
 
     jacobian: np.ndarray
     products: tuple[tuple[int, slice, slice], ...] = ()
+    blocks: np.ndarray | None = None
 
     def bending(self, multipliers: np.ndarray) -> np.ndarray:
         """Second derivatives of the conditions times multipliers, shape (n_reported, n_reported)."""
-        n = self.jacobian.shape[1]
+        n = self.jacobian.shape[1] if self.blocks is None else len(self.blocks)
         result = np.zeros((n, n))
         for i, left, right in self.products:
             block = multipliers[i] * np.eye(left.stop - left.start)
             result[left, right] += block
             result[right, left] += block
-        return result
+        return result if self.blocks is None else self.blocks.T @ result @ self.blocks
 
 
 class _Plain:
@@ -163,7 +173,12 @@ class _Plain:
     groups: ClassVar[tuple[tuple[int, ...], ...]] = ()
     zero_over = "items"
 
-    def weights(self, kind: str, index: tuple[int, ...]) -> np.ndarray:
+    @property
+    def item_basis(self) -> np.ndarray | None:
+        """Items may have any scores."""
+        return None
+
+    def weights(self, kind: str, index: tuple[int, ...], n_judges: int) -> np.ndarray:
         """There are no such parameters."""
         raise NotImplementedError
 
@@ -181,6 +196,10 @@ class _Flat(ABC):
     @abstractmethod
     def nearest(self, scores: np.ndarray) -> np.ndarray:
         """Projection on the space."""
+
+    def of_rank(self, rank: int) -> Self:
+        """Itself."""
+        return self
 
     def move(
         self, scores: np.ndarray, tangent: TangentBasis, own: np.ndarray, shared: np.ndarray
@@ -374,22 +393,34 @@ class LowRank(_Plain):
         """The rank."""
         return self.rank
 
+    def of_rank(self, rank: int) -> Self:
+        """The structure with more directions of disagreement, or fewer."""
+        return replace(self, rank=rank)
+
     def n_free(self, n_judges: int, n_items: int) -> int:
-        """Degrees of freedom: (r + 1)(K + N - 2 - r)."""
-        return self.matrix_rank * (n_judges + n_items - 1 - self.matrix_rank)
+        """Degrees of freedom: (r + 1)(K + N - 2 - r), or of p item directions (r + 1)(K + p - 1 - r)."""
+        width = n_items - 1 if self.item_basis is None else self.item_basis.shape[1]
+        return self.matrix_rank * (n_judges + width - self.matrix_rank)
 
     def tangent(self, scores: np.ndarray) -> TangentBasis:
         """Singular vectors of the scores, with signs that do not depend on rounding.
 
         Taken in centred item coordinates: directions without strength must not contain the constant either.
         """
-        q = self.matrix_rank
-        left, strength, right = np.linalg.svd(in_centred_basis(scores), full_matrices=False)
-        left, strength, items = left[:, :q], strength[:q], from_centred_basis(right[:q]).T
+        q, basis = self.matrix_rank, self.item_basis
+        inside = in_centred_basis(scores) if basis is None else scores @ basis
+        left, strength, right = np.linalg.svd(inside, full_matrices=False)
+        left, strength = left[:, :q], strength[:q]
+        items = (from_centred_basis(right[:q]) if basis is None else right[:q] @ basis.T).T
         sign = np.sign(items[np.abs(items).argmax(axis=0), np.arange(q)])
         items = items * sign
-        complement = complement_of(items) if len(items) <= limits.BASIS_ITEMS else None
-        return TangentBasis(items, left * sign, strength, complement)
+        return TangentBasis(items, left * sign, strength, self._complement(items))
+
+    def _complement(self, items: np.ndarray) -> np.ndarray | None:
+        """The other directions that items may move along; None where those of all that sum to zero are too many."""
+        if self.item_basis is not None:
+            return self.item_basis @ np.linalg.qr(self.item_basis.T @ items, mode="complete")[0][:, items.shape[1] :]
+        return complement_of(items) if len(items) <= limits.BASIS_ITEMS else None
 
     def _small_tangent(self, scores: np.ndarray) -> TangentBasis:
         """A tangent whose shared directions come out of the same decomposition, in any orientation.
@@ -397,9 +428,9 @@ class LowRank(_Plain):
         In centred item coordinates the constant stays out of the way, so the null space is what is needed.
         """
         (n_judges, n_items), q = scores.shape, self.matrix_rank
-        basis = centred_basis(n_items)
+        basis = centred_basis(n_items) if self.item_basis is None else self.item_basis
         # Directly from LAPACK: half of the time numpy takes for a small matrix.
-        left, strength, right, failed = dgesdd(scores @ basis, full_matrices=n_judges < n_items - 1)
+        left, strength, right, failed = dgesdd(scores @ basis, full_matrices=n_judges < basis.shape[1])
         if failed:
             raise np.linalg.LinAlgError("the singular values did not converge.")
         items = basis @ right.T
@@ -420,7 +451,9 @@ class LowRank(_Plain):
         right_basis, right_core = np.linalg.qr(np.hstack([right * strength + items.T, right]))
         a, new_strength, b = np.linalg.svd(left_core @ right_core.T)
         q = self.matrix_rank
-        return self._scores(TangentBasis(right_basis @ b[:q].T, left_basis @ a[:, :q], new_strength[:q]))
+        directions = right_basis @ b[:q].T
+        complement = None if self.item_basis is None else self._complement(directions)
+        return self._scores(TangentBasis(directions, left_basis @ a[:, :q], new_strength[:q], complement))
 
     def member(self, scores: np.ndarray) -> tuple[np.ndarray, TangentBasis]:
         """Truncate to the rank."""
@@ -553,3 +586,15 @@ class Sampled(LowRank):
     def title(self) -> str:
         """That of the same scores, with judges as a sample."""
         return f"{super().title}, judges as a sample" + (" with tastes of their own" if self.has_taste else "")
+
+
+def largest_rank(structure: ScoreStructure, n_judges: int, n_items: int) -> int:
+    """The rank with which judges' scores are unrestricted but for what items may be.
+
+    Examples
+    --------
+    >>> largest_rank(LowRank(0), 4, 10)
+    3
+    """
+    basis = structure.item_basis
+    return max_rank(n_judges, n_items if basis is None else basis.shape[1] + 1)

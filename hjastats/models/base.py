@@ -62,8 +62,10 @@ class ComparisonModel(GenericLikelihoodModel):
 
     # Whether the rank is an argument; other classes have one, or none, by definition.
     takes_rank = True
-    # Whether traits of items and judges are arguments.
-    takes_traits = False
+    # Which arguments about traits of items and judges it has.
+    takes_traits: tuple[str, ...] = ()
+    # Why it has no others, and what to do.
+    no_traits = "their scores are free"
 
     def __init__(
         self,
@@ -192,8 +194,10 @@ class ComparisonModel(GenericLikelihoodModel):
             Known addition to the log-odds of the first item: a column of ``data.columns``, or one number per comparison.
         position, ties, tie, judge_exog
             As in the class.
-        items, interactions, unlinked, random
-            Traits of items and judges; arguments of :class:`hjastats.BTLModel` alone.
+        items
+            Traits of items; an argument of BTL, JA and HJA.
+        interactions, unlinked, random
+            More about traits; arguments of :class:`hjastats.BTLModel` alone.
 
         Examples
         --------
@@ -208,10 +212,8 @@ class ComparisonModel(GenericLikelihoodModel):
         options: dict[str, Any] = {} if rank is None else {"rank": rank}
         asked = {"items": items, "interactions": interactions, "unlinked": unlinked, "random": random}
         asked = {name: value for name, value in asked.items() if value is not None and value is not TRAITLESS[name]}
-        if asked and not cls.takes_traits:
-            raise OptionError(
-                f"{quoted(asked)} is an argument of BTLModel, in which all judges are alike but for their traits."
-            )
+        if refused := [name for name in asked if name not in cls.takes_traits]:
+            raise OptionError(f"{cls.__name__} takes no {quoted(refused)}: {cls.no_traits}.")
         return cls(
             data.outcome,
             exog,

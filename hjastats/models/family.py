@@ -35,8 +35,9 @@ from ..inference.covariances import check_kind, choose_covariance
 from ..mixed import assess_mixture
 from ..model.design import Coefficients
 from ..model.jacobians import mean_rows
-from ..model.spanned import random_effects, spanned, undetermined
-from ..model.structures import Pooled, ScoreStructure, Unrestricted
+from ..model.layout import Layout
+from ..model.spanned import on_traits, random_effects, spanned, undetermined
+from ..model.structures import Pooled, ScoreStructure, Unrestricted, largest_rank
 from ..results import HJAResults
 from ..solve.alternating import AlternatingRun, alternate
 from ..solve.delegate import STATSMODELS_METHODS, delegate
@@ -92,6 +93,10 @@ class HJAModel(ComparisonModel):
         model: a covariate whose coefficient is one.
     missing : {"none", "drop", "raise"}
         What to do with rows in which something is missing; "none" and "raise" both refuse them.
+    items : str or pandas.DataFrame, optional
+        Traits of the items, as a formula over ``data.item_metadata`` ("~ size + open_weights"), or a table of them: all scores are
+        linear functions of these. Judges weigh the traits each in its own way, of which there are ``rank`` directions beside the
+        consensus, ``mu = Y beta``; at most ``min(n_judges, n_traits) - 1``.
 
     See Also
     --------
@@ -125,6 +130,54 @@ class HJAModel(ComparisonModel):
     """
 
     results_class = HJAResults
+    takes_traits: tuple[str, ...] = ("items",)
+    no_traits = (
+        "judges who have sensitivities of their own weigh traits of the items, items='~ ...', and nothing else; random effects, "
+        "interactions with traits of judges, and groups that are apart are those of BTLModel"
+    )
+    # Columns of the comparisons that scores differ by.
+    categories: tuple[str, ...] = ()
+
+    def __init__(
+        self, endog: Any, exog: Any = None, *, items: Any = None, comparisons: Comparisons | None = None, **kwargs: Any
+    ) -> None:
+        if items is not None:
+            if "items" not in self.takes_traits:
+                raise OptionError(f"{type(self).__name__} takes no 'items': {self.no_traits}.")
+            items, comparisons = known_items(items, self._with_table(comparisons))
+        self.items_formula: str | None = items
+        self.traits: ItemTraits | None = None
+        super().__init__(endog, exog, comparisons=comparisons, **kwargs)
+        if items is not None:
+            self.results_class = TraitResults
+
+    @classmethod
+    def _with_table(cls, comparisons: Comparisons | None) -> Comparisons:
+        if comparisons is None:
+            raise OptionError(
+                "traits come with comparisons: ",
+                Hint(f"{cls.__name__}.from_comparisons", "data, items=...", is_call=True),
+                ", where data.with_metadata(items=..., judges=...) knows them.",
+            )
+        return comparisons
+
+    def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
+        if self.items_formula is None:
+            return super()._make_structure(rank, data)
+        self.traits = ItemTraits.of(self.items_formula, data)
+        return on_traits(rank, data.n_judges, self.traits)
+
+    def _own_rank(self) -> dict[str, Any]:
+        return super()._own_rank() | self._same_traits()
+
+    def _same_traits(self) -> dict[str, Any]:
+        """Traits of items as an argument of the other models that have them."""
+        return {} if self.items_formula is None else {"items": self.items_formula}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the model was made with beside the data, under the names of its arguments."""
+        return super().options | self._same_traits()
 
     def check_estimable(self) -> None:
         """Refuse data that cannot determine the parameters, before any fitting.
@@ -145,6 +198,11 @@ class HJAModel(ComparisonModel):
         hjastats.errors.IdentificationError: the items fall into 2 groups that no judge ever compared with...
         """
         self._need_data()
+        if self.traits is not None:
+            # What judges who are all alike do not determine, those who differ do not either.
+            alike = spanned(len(self.judges), self.items, self.traits, None)
+            self._check_determined(Layout(alike, self.judges, self.items, self.layout.terms))
+            return
         graph = self.comparisons.connectivity
         if not graph.is_connected:
             small = graph.pooled_groups[1]
@@ -152,6 +210,15 @@ class HJAModel(ComparisonModel):
                 f"the items fall into {len(graph.pooled_groups)} groups that no judge ever compared with each other, so their "
                 f"scores have no common scale. One group is {quoted(small)}; add comparisons that link it, or fit each "
                 "group by itself (data.connectivity lists them)."
+            )
+
+    def _check_determined(self, layout: Layout) -> None:
+        if unknown := undetermined(self.design, layout):
+            raise IdentificationError(
+                f"the comparisons do not determine the coefficients: {quoted(unknown)} could be anything. Leave some of the "
+                "traits out, add comparisons, or fit them with ",
+                Hint("fit_regularized", is_call=True),
+                ".",
             )
 
     def _need_data(self) -> None:
@@ -495,7 +562,7 @@ class HJAModel(ComparisonModel):
         return split(self.row_design(), code, n_folds, rng)
 
     def with_rank(self, rank: int) -> HJAModel:
-        """The HJA model of another rank for the same data and terms.
+        """The HJA model of another rank for the same data and terms, and traits of items.
 
         Examples
         --------
@@ -504,10 +571,10 @@ class HJAModel(ComparisonModel):
         >>> [round(model.with_rank(rank).fit().bic) for rank in (0, 1, 2)]
         [3880, 3727, 3800]
         """
-        return HJAModel(**self._same_data(), rank=rank)
+        return HJAModel(**self._same_data(), rank=rank, **self._same_traits())
 
     def pooled(self) -> BTLModel:
-        """Pooled BTL for the same data and terms.
+        """Pooled BTL for the same data and terms, and traits of items.
 
         Examples
         --------
@@ -517,10 +584,25 @@ class HJAModel(ComparisonModel):
         >>> round(test.statistic, 1), test.df_diff
         (162.6, 7)
         """
-        return BTLModel(**self._same_data())
+        return BTLModel(**self._same_data(), **self._same_traits())
+
+    def saturated(self) -> HJAModel:
+        """The model in which judges differ in all that the items may: judge-wise BTL, or of traits HJA of the largest rank.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> sizes = pd.DataFrame({"size": range(10), "even": [0, 1] * 5}, index=data.items)
+        >>> hja.JAModel.from_comparisons(data, items=sizes).saturated().layout.description
+        'HJA(1) on size, even'
+        """
+        if self.traits is None:
+            return self.unrestricted()
+        return self.with_rank(largest_rank(self.structure, len(self.judges), len(self.items)))
 
     def unrestricted(self) -> JudgewiseBTLModel:
-        """Judge-wise BTL for the same data and terms.
+        """Judge-wise BTL for the same data and terms, with free scores of all items.
 
         Examples
         --------
@@ -689,6 +771,10 @@ class HJAModel(ComparisonModel):
         return self.layout.unpack(values)
 
     def _alternate(self, starts: list[Coefficients] | None, maxiter: int, **options: Any) -> AlternatingRun:
+        if self.traits is not None:
+            raise OptionError(
+                "method 'alternating' is that of the paper, of free scores: use 'trust' with items='~ ...'."
+            )
         if not self.structure.has_sensitivities:
             raise OptionError(
                 f"method 'alternating' needs judge sensitivities; {type(self).__name__} is concave: use 'trust'."
@@ -730,8 +816,8 @@ class JAModel(_RankByDefinition):
 class BTLModel(_RankByDefinition):
     """Bradley-Terry-Luce: all judges share one score per item; there are no sensitivities among the parameters.
 
-    With ``items`` and ``interactions`` scores follow from what items and judges are: arguments of this class alone, beside those
-    of :class:`hjastats.HJAModel`.
+    With ``items`` and ``interactions`` scores follow from what items and judges are. All but the first of these arguments are of
+    this class alone, beside those of :class:`hjastats.HJAModel`.
 
     Parameters
     ----------
@@ -766,7 +852,7 @@ class BTLModel(_RankByDefinition):
     [[2.96, 2.57, 3.34]]
     """
 
-    takes_traits = True
+    takes_traits = tuple(TRAITLESS)
 
     def __init__(
         self,
@@ -782,16 +868,9 @@ class BTLModel(_RankByDefinition):
     ) -> None:
         check_option("unlinked", unlinked, ("refuse", "apart"))
         self.unlinked, self.random = unlinked, random_effects(random, items, interactions)
-        self.traits: ItemTraits | None = None
-        self.categories: tuple[str, ...] = ()
         self.by_comparison: Interactions | None = None
-        if comparisons is None and (items is not None or interactions is not None):
-            raise OptionError(
-                "traits come with comparisons: ",
-                Hint("BTLModel.from_comparisons", "data, items=..., interactions=...", is_call=True),
-                ", where data.with_metadata(items=..., judges=...) knows them.",
-            )
-        if comparisons is not None:
+        if items is not None or interactions is not None:
+            comparisons = self._with_table(comparisons)
             items, comparisons = known_items(items, comparisons)
             made = None if interactions is None else Interactions.of(interactions, comparisons)
             if made is not None and made.rows.shape[1]:
@@ -807,8 +886,8 @@ class BTLModel(_RankByDefinition):
                 )
                 by_item = pd.DataFrame(columns, columns=made.names(labels))
                 exog = _joined(covariate_frame("exog", exog, comparisons), by_item)
-        self.items_formula, self.interactions = items, interactions
-        super().__init__(endog, exog, comparisons=comparisons, **kwargs)
+        self.interactions = interactions
+        super().__init__(endog, exog, items=items, comparisons=comparisons, **kwargs)
         if self.has_traits or self.random:
             self.results_class = TraitResults
 
@@ -837,13 +916,8 @@ class BTLModel(_RankByDefinition):
         is_linked = self.unlinked == "apart" or "items" in self.random or self.structure.kind == "spanned"
         if not is_linked:
             super().check_estimable()
-        elif self.structure.kind == "spanned" and (unknown := undetermined(self.design, self.layout)):
-            raise IdentificationError(
-                f"the comparisons do not determine the coefficients: {quoted(unknown)} could be anything. Leave some of the "
-                "traits out, add comparisons, or fit them with ",
-                Hint("fit_regularized", is_call=True),
-                ".",
-            )
+        elif self.structure.kind == "spanned":
+            self._check_determined(self.layout)
 
     def labelled_rows(
         self, exog: Any, judge: Any, item_a: Any, item_b: Any, judge_exog: Any = None, offset: Any = None
@@ -948,6 +1022,10 @@ class BTLModel(_RankByDefinition):
             "random": list(self.random) or None,
         }
 
+    def _same_traits(self) -> dict[str, Any]:
+        """Traits that say all about the items; other models have no random effects and no interactions."""
+        return {} if self.random or self.interactions is not None else super()._same_traits()
+
     def _parts(self) -> dict[str, str]:
         items = self.comparisons.items
         on = items[:-1] if self.traits is None or "items" in self.random else self.traits.names
@@ -978,6 +1056,11 @@ class JudgewiseBTLModel(_RankByDefinition):
     >>> result.df_model
     72.0
     """
+
+    takes_traits = ()
+    no_traits = (
+        "every judge has free scores; fit HJAModel(items='~ ...') of the largest rank, or model.saturated() of JA"
+    )
 
     def _make_structure(self, rank: int, data: Comparisons) -> ScoreStructure:
         return Unrestricted()

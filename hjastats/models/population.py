@@ -80,6 +80,10 @@ class PopulationHJAModel(HJAModel):
     sd[position]      0.80      0.47      1.34
     """
 
+    takes_traits = ()
+    no_traits = (
+        "judges who are a sample have free scores; with traits of items they are fixed, HJAModel, or alike, BTLModel"
+    )
     results_class = PopulationResults
 
     def __init__(self, endog: Any, exog: Any = None, *, rank: int = 0, taste: bool = False, **kwargs: Any) -> None:

@@ -139,10 +139,12 @@ def _traits(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     tables = []
     titles = {"beta": "traits of items (scores are linear in them)", "B": "traits of judges (what they add to scores)"}
     for kind in fit.layout.structure.own_kinds:
+        if kind not in fit.layout.slices:
+            continue
         where = fit.layout.slices[kind]
         labels = [name[len(kind) + 1 : -1] for name in fit.layout.blocks[kind]]
         shown = where.start + shown_rows(len(labels), max_rows)
-        rows = _rows(fit.params[shown], fit.errors(shown), alpha, 0.0)
+        rows = _rows(fit.shown[shown], fit.errors(shown), alpha, 0.0)
         tables.append(_table(labels, rows, _tested(alpha), titles[kind], max_rows))
     if isinstance(fit, MixedFit):
         table = fit.spread(alpha)
@@ -207,7 +209,7 @@ def _places(fit: Fit, order: np.ndarray, scores: np.ndarray) -> list[str]:
 
 def _disagreement(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     structure = fit.layout.structure
-    if isinstance(fit, PopulationFit) or structure.own_kinds:
+    if isinstance(fit, PopulationFit) or (structure.own_kinds and not structure.has_sensitivities):
         # Judges differ by their traits alone, which have a table.
         return []
     if not structure.rank and (structure.has_sensitivities or not structure.judges_differ):

@@ -15,7 +15,7 @@ from ..errors import Hint, IdentificationError
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate, gradient, log_odds
 from ..model.response import Derivatives
-from ..model.structures import LowRank, ScoreStructure
+from ..model.structures import ScoreStructure, largest_rank
 from .pooled import maximise_judgewise, maximise_pooled
 from .ridge import NO_RIDGE, Ridge
 from .starts import breakaway_scores, can_alternate, n_parameters, nearness, scattered_scores, starting_scores
@@ -172,7 +172,7 @@ def _held(cells: Design, maxiter: int) -> Search | None:
 
 def _best_of_many(optima: _Optima, structure: ScoreStructure, n_random: int, rng: np.random.Generator) -> Search:
     """The best optimum of a low-rank structure from starts of several kinds, each where the ones before leave a doubt."""
-    cells, rank = optima.cells, structure.rank
+    cells = optima.cells
     n_affordable = limits.SCREENED_CELLS // max(len(cells.n), 1)
     n_random += min(limits.SCREENED, n_affordable) if can_alternate(cells, structure) else 0
     found = optima.after(no_terms(cells, starting_scores(cells, structure, n_random, rng)))
@@ -181,15 +181,15 @@ def _best_of_many(optima: _Optima, structure: ScoreStructure, n_random: int, rng
         best = found.best.at
         offset = log_odds(cells, replace(best, scores=np.zeros_like(best.scores)))
         found = optima.after(_with_scores(best, starting_scores(cells, structure, n_random, rng, offset)))
-    is_saturated = structure.n_free(cells.n_judges, cells.n_items) >= cells.n_judges * (cells.n_items - 1)
+    is_saturated = structure.rank >= largest_rank(structure, cells.n_judges, cells.n_items)
     if not is_saturated and (_is_sparse(cells, structure) or not found.best.converged):
         best = found.best.at
-        scattered = scattered_scores(cells, rank, min(limits.SCATTERED, max(limits.FEWEST, n_affordable)), rng)
+        scattered = scattered_scores(cells, structure, min(limits.SCATTERED, max(limits.FEWEST, n_affordable)), rng)
         found = optima.after(_with_scores(best, scattered))
-        if rank > 0:
-            found = optima.after(stacked([one_direction_more(cells, rank, best)]))
+        if structure.rank > 0:
+            found = optima.after(stacked([one_direction_more(cells, structure, best)]))
     if found.best.converged and not optima.ridge:
-        outward = breakaway_scores(cells, rank, min(limits.BREAKAWAYS, max(limits.FEWEST, n_affordable)), rng)
+        outward = breakaway_scores(cells, structure, min(limits.BREAKAWAYS, max(limits.FEWEST, n_affordable)), rng)
         found = optima.after(no_terms(cells, outward)) if len(outward) else found
     return found
 
@@ -199,14 +199,15 @@ def _with_scores(at: Coefficients, scores: np.ndarray) -> Coefficients:
     return stacked([replace(at, scores=own) for own in scores])
 
 
-def one_direction_more(cells: Design, rank: int, near: Coefficients) -> Coefficients:
-    """The optimum of one rank less, moved along the direction in which the likelihood rises fastest.
+def one_direction_more(cells: Design, structure: ScoreStructure, near: Coefficients) -> Coefficients:
+    """The optimum of one rank less than a structure's, moved along the direction in which the likelihood rises fastest.
 
     A run from here ends no lower than that optimum: a larger rank never fits worse than a smaller one.
     """
-    at = maximise(cells, LowRank(rank - 1), near).at
+    at, basis = maximise(cells, structure.of_rank(structure.rank - 1), near).at, structure.item_basis
     here = evaluate(cells, at)
-    left, _, right = np.linalg.svd(-gradient(cells, here).scores, full_matrices=False)
+    uphill = -gradient(cells, here).scores
+    left, _, right = np.linalg.svd(uphill if basis is None else uphill @ basis @ basis.T, full_matrices=False)
     direction = np.outer(left[:, 0], right[0])
     flat = direction.ravel()
     change = flat[cells.first_entry] - flat[cells.second_entry]

@@ -91,6 +91,8 @@ class Quadratic:
     Parameters
     ----------
     judgewise : ndarray, shape (n_judges, n_items)
+    basis : ndarray, shape (n_items, p), optional
+        Orthonormal, where item vectors are its coordinates.
 
     Attributes
     ----------
@@ -99,20 +101,28 @@ class Quadratic:
         The information times where it points to.
     """
 
-    def __init__(self, cells: Cells, judgewise: np.ndarray, offset: np.ndarray | float | None = None) -> None:
+    def __init__(
+        self,
+        cells: Cells,
+        judgewise: np.ndarray,
+        offset: np.ndarray | float | None = None,
+        basis: np.ndarray | None = None,
+    ) -> None:
         differences = score_differences(cells, judgewise)
         here = bernoulli(differences + (cells.known_odds if offset is None else offset), cells.n, cells.y)
-        self.cells, self.curvature = cells, here.curvature
-        self.pull = cells.sum_by_score(here.curvature * differences - here.slope)
+        self.cells, self.curvature, self.basis = cells, here.curvature, basis
+        self.pull = _into(cells.sum_by_score(here.curvature * differences - here.slope), basis)
+        self.n_items = self.pull.shape[1]
 
     @cached_property
     def _laplacians(self) -> np.ndarray:
-        return self.cells.laplacians(self.curvature)
+        whole = self.cells.laplacians(self.curvature)
+        return whole if self.basis is None else self.basis.T @ whole @ self.basis
 
     @cached_property
     def _side_by_side(self) -> np.ndarray:
         """The Laplacians beside one another, shape (n_items, n_judges * n_items): few large products instead of many small ones."""
-        return self._laplacians.swapaxes(0, 1).reshape(self.cells.n_items, -1)
+        return self._laplacians.swapaxes(0, 1).reshape(self.n_items, -1)
 
     def judges_on(self, directions: np.ndarray) -> np.ndarray:
         """The best coordinates of every judge on item directions (..., q, n_items), shape (..., n_judges, q)."""
@@ -125,7 +135,7 @@ class Quadratic:
 
         One dense system for all items and directions.
         """
-        (*stack, n_judges, q), n_items = judges.shape, self.cells.n_items
+        (*stack, n_judges, q), n_items = judges.shape, self.n_items
         products = (judges[..., :, None] * judges[..., None, :]).reshape(*stack, n_judges, q * q)
         blocks = products.swapaxes(-1, -2).reshape(-1, n_judges) @ self._laplacians.reshape(n_judges, -1)
         system = blocks.reshape(*stack, q, q, n_items, n_items).swapaxes(-3, -2).reshape(*stack, q * n_items, -1)
@@ -158,6 +168,7 @@ class Quadratic:
             ) @ directions.swapaxes(-1, -2)
             return blocks.reshape(*stack, q, cells.n_judges, q).swapaxes(-2, -3)
         blocks = np.empty((*stack, cells.n_judges, q, q))
+        directions = _out_of(directions, self.basis)
         # One number per cell at a time: tables of all of them would be larger than the cells themselves.
         for which in np.ndindex(*stack):
             features = directions[which][:, cells.first] - directions[which][:, cells.second]
@@ -167,6 +178,16 @@ class Quadratic:
                     sums = np.bincount(cells.judge, weighted * features[j], cells.n_judges)
                     blocks[which][:, i, j] = blocks[which][:, j, i] = sums
         return blocks
+
+
+def _into(rows: np.ndarray, basis: np.ndarray | None) -> np.ndarray:
+    """Item vectors (..., n_items) in coordinates of an orthonormal basis; as they are where there is none."""
+    return rows if basis is None else rows @ basis
+
+
+def _out_of(rows: np.ndarray, basis: np.ndarray | None) -> np.ndarray:
+    """Item vectors of their coordinates."""
+    return rows if basis is None else rows @ basis.T
 
 
 def is_dense(cells: Cells) -> bool:
@@ -253,19 +274,26 @@ def leading_directions(panel: np.ndarray, n_directions: int) -> np.ndarray:
     return vectors[..., : -n_directions - 1 : -1].swapaxes(-1, -2)
 
 
-def scattered_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> np.ndarray:
+def scattered_scores(cells: Cells, structure: ScoreStructure, n: int, rng: np.random.Generator) -> np.ndarray:
     """Starts that are not drawn to where the data fit, shape (n, n_judges, n_items).
 
     Few data may let the likelihood rise to infinity in several ways, or have a finite optimum beside. Every second start is the
     panel on the leading directions of judges with random weights; the others have nothing in common with the data but their size.
     """
-    judgewise = judgewise_scores(cells)
+    judgewise, basis = judgewise_scores(cells), structure.item_basis
+    quadratic = Quadratic(cells, judgewise, None, basis)
+    judgewise = _fitted(quadratic, judgewise)
     panels = _random_panels(judgewise, n, rng)
-    directions = leading_directions(panels, rank + 1)
-    scores = Quadratic(cells, judgewise).judges_on(directions) @ directions
+    directions = leading_directions(panels, structure.rank + 1)
+    scores = quadratic.judges_on(directions) @ directions
     random = (panels @ directions.swapaxes(-1, -2) @ directions)[1::2]
     scores[1::2] = random * (np.linalg.norm(judgewise) / np.linalg.norm(random, axis=(1, 2), keepdims=True))
-    return scores
+    return _out_of(scores, basis)
+
+
+def _fitted(quadratic: Quadratic, judgewise: np.ndarray) -> np.ndarray:
+    """Every judge's own scores as the item vectors of a basis fit them best, in its coordinates; without one as they are."""
+    return judgewise if quadratic.basis is None else quadratic.judges_on(np.eye(quadratic.n_items))
 
 
 def _random_panels(judgewise: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -276,7 +304,7 @@ def _random_panels(judgewise: np.ndarray, n: int, rng: np.random.Generator) -> n
     return panels
 
 
-def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) -> np.ndarray:
+def breakaway_scores(cells: Cells, structure: ScoreStructure, n: int, rng: np.random.Generator) -> np.ndarray:
     """Starts far out along directions in which judges' own scores have no limit, shape (at most n, n_judges, n_items).
 
     From there the likelihood may rise to infinity above every finite optimum. Ordinary starts rarely come near, because such
@@ -289,9 +317,10 @@ def breakaway_scores(cells: Cells, rank: int, n: int, rng: np.random.Generator) 
         some = rng.choice(len(cuts), n, replace=False)
         cuts, sides = cuts[some], sides[some]
     panels = judgewise_scores(cells) + 2.0 * BREAKAWAY * sides[:, :, None] * centred(cuts)[:, None]
+    panels = _into(panels, structure.item_basis)
     weights = equal_strength(panels) * np.where(sides == 0.0, 1.0, BREAKAWAY_WEIGHT)
-    directions = leading_directions(weights[:, :, None] * panels, rank + 1)
-    return panels @ directions.swapaxes(-1, -2) @ directions
+    directions = leading_directions(weights[:, :, None] * panels, structure.rank + 1)
+    return _out_of(panels @ directions.swapaxes(-1, -2) @ directions, structure.item_basis)
 
 
 def _cuts(levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -364,16 +393,17 @@ def _judgewise_starts(
 def _low_rank_starts(
     cells: Cells, structure: ScoreStructure, n_random: int, rng: np.random.Generator, offset: np.ndarray | float | None
 ) -> np.ndarray:
-    pooled, judgewise = _pooled_and_judgewise(cells, offset)
+    (pooled, judgewise), basis = _pooled_and_judgewise(cells, offset), structure.item_basis
+    quadratic = Quadratic(cells, judgewise, offset, basis)
+    pooled, judgewise = _into(pooled, basis), _fitted(quadratic, judgewise)
     panels = np.stack([_residual(pooled, judgewise), equal_strength(judgewise)[:, None] * judgewise, judgewise])
     panels = np.concatenate([panels, _random_panels(judgewise, n_random, rng)])
     directions = leading_directions(panels, structure.rank + 1)
     # Of the residual all but one: the first direction is the pooled consensus itself.
     directions[0] = np.vstack([pooled, directions[0, :-1]])
-    quadratic = Quadratic(cells, judgewise, offset)
     if can_alternate(cells, structure):
-        return quadratic.alternated(directions, SETTLED * nearness(cells, structure))
-    return quadratic.judges_on(directions) @ directions
+        return _out_of(quadratic.alternated(directions, SETTLED * nearness(cells, structure)), basis)
+    return _out_of(quadratic.judges_on(directions) @ directions, basis)
 
 
 # How each kind of structure begins.

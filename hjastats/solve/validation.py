@@ -175,7 +175,7 @@ def _predict(fold: Fold, structure: ScoreStructure, near: Coefficients | None) -
     cells = fold.train
     starts = [no_terms(cells, starting_scores(cells, structure, 0, np.random.default_rng(0))[0])]
     if near is not None and structure.rank > 0:
-        starts.append(one_direction_more(cells, structure.rank, near))
+        starts.append(one_direction_more(cells, structure, near))
     found, is_ridge = search(cells, structure, starts=starts).best, False
     if not _exists(cells, structure, found):
         held = Ridge(FOLD_RIDGE, FOLD_RIDGE)

@@ -124,9 +124,11 @@ def test_a_nonlinear_constraint_is_what_slsqp_finds(small_panel, hja1):
     assert abs(result.llf - loglike) < SLSQP
 
 
-@pytest.mark.parametrize("rank", [0, 1, 2])
-def test_how_reported_parameters_bend_agrees_with_differences(small_panel, rank):
-    fit = hja.HJAModel.from_comparisons(small_panel, rank=rank, position="judge").fit().fit
+@pytest.mark.parametrize(("rank", "on"), [(0, None), (1, None), (2, None), (0, 2), (1, 3)])
+def test_how_reported_parameters_bend_agrees_with_differences(small_panel, rank, on):
+    traits = np.random.default_rng(4).normal(size=(small_panel.n_items, on or 1))
+    items = pd.DataFrame(traits, small_panel.items).add_prefix("t") if on else None
+    fit = hja.HJAModel.from_comparisons(small_panel, rank=rank, position="judge", items=items).fit().fit
     rng, layout = np.random.default_rng(rank), fit.layout
     weights, move = rng.normal(size=len(layout.names)), rng.normal(size=layout.n_free)
     move /= np.linalg.norm(move)

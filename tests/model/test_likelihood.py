@@ -11,6 +11,7 @@ from hjastats.model.layout import Layout
 from hjastats.model.likelihood import cell_scores, evaluate, free_gradient, free_moves, free_regressors, gradient
 from hjastats.model.response import bernoulli, probability
 from hjastats.model.responses import BINARY, DAVIDSON
+from hjastats.model.spanned import LowRankOnTraits
 from hjastats.model.structures import LowRank, Pooled, Unrestricted
 from hjastats.model.terms import gather
 
@@ -18,12 +19,14 @@ from hjastats.model.terms import gather
 FINITE_DIFFERENCE = 2e-4
 
 
-STRUCTURES = [Pooled(), LowRank(0), LowRank(1), LowRank(2), Unrestricted()]
+TRAITS = np.array([[-2.0, 1.0, 0.5], [-1.0, 0.0, -1.5], [0.0, -2.0, 0.0], [1.0, 0.0, 2.0], [2.0, 1.0, -1.0]])
+ON_TRAITS = [LowRankOnTraits(rank, TRAITS, ("size", "price", "age")) for rank in (0, 1)]
+STRUCTURES = [Pooled(), LowRank(0), LowRank(1), LowRank(2), Unrestricted(), *ON_TRAITS]
 
 
 @pytest.fixture(
     params=[(s, scope) for s in STRUCTURES for scope in (None, "common", "judge")],
-    ids=lambda p: f"{p[0]}-{p[1] or 'half'}",
+    ids=lambda p: f"{p[0].name}-{p[1] or 'half'}",
 )
 def problem(request):
     """Random cells with judge, shared and tie terms, and a point well away from the optimum."""
@@ -58,6 +61,22 @@ def test_information_of_large_panels_is_that_of_small_ones(problem, set_limits):
     sparse = expected_information(cells, here, tangent)
     for name in ("judge", "coupling", "shared"):
         np.testing.assert_allclose(getattr(sparse, name), getattr(dense, name), atol=1e-10)
+
+
+def test_information_about_few_traits_of_many_items_needs_no_pairs_of_items(set_limits):
+    rng = np.random.default_rng(0)
+    traits = rng.normal(size=(40, 3))
+    structure = LowRankOnTraits(1, traits - traits.mean(axis=0), ("size", "price", "age"))
+    judge, first = rng.integers(5, size=100), rng.integers(40, size=100)
+    second = (first + rng.integers(1, 40, size=100)) % 40
+    rows = Cells(judge, first, second, np.full(100, 2.0), rng.integers(3, size=100) * 1.0, 5, 40)
+    design = collapse(assemble(rows, rows.y / 2, gather([], [], {}, []), BINARY, {}, pd.DataFrame(index=range(100))))
+    scores = structure.nearest(rng.normal(size=(5, 40)))
+    tangent, at = structure.tangent(scores), Coefficients(scores, np.zeros((5, 0)), np.zeros(0))
+    here = evaluate(design, at)
+    dense = expected_information(design, here, tangent)
+    set_limits(DENSE_LAPLACIANS=0)
+    np.testing.assert_allclose(expected_information(design, here, tangent).shared, dense.shared, atol=1e-12)
 
 
 def test_quadratic_form_of_an_arrow_is_that_of_its_dense_layout(problem):

@@ -14,6 +14,7 @@ from hjastats.model.jacobians import (
     sensitivity_gradient,
 )
 from hjastats.model.layout import Layout
+from hjastats.model.spanned import LowRankOnTraits
 from hjastats.model.structures import LowRank, Pooled, Unrestricted
 from hjastats.model.terms import gather
 
@@ -22,10 +23,22 @@ FINITE_DIFFERENCE = 1e-6
 SHAPES = [(4, 8, 0), (4, 8, 1), (6, 5, 2), (2, 6, 1), (3, 3, 1), (7, 9, 3), (1, 4, 0), (5, 2, 0)]
 
 
+def on_traits(rank, n_items, p):
+    """Judges who weigh p random traits of the items."""
+    traits = np.random.default_rng(1).normal(size=(n_items, p))
+    return LowRankOnTraits(rank, traits - traits.mean(axis=0), tuple(f"t{i}" for i in range(p)))
+
+
 STRUCTURES = [
-    pytest.param(structure, n_judges, n_items, id=f"{structure}-{n_judges}x{n_items}")
+    pytest.param(structure, n_judges, n_items, id=f"{structure.name}-{n_judges}x{n_items}")
     for n_judges, n_items, rank in SHAPES
-    for structure in (LowRank(rank), Pooled(), Unrestricted())
+    for structure in (
+        LowRank(rank),
+        Pooled(),
+        Unrestricted(),
+        on_traits(rank, n_items, rank + 1),
+        on_traits(rank, n_items, n_items - 1),
+    )
 ]
 
 
@@ -129,7 +142,10 @@ def test_jacobian_of_consensus_and_sensitivity_holds_for_unrestricted_scores():
     np.testing.assert_allclose(exact, numerical, atol=FINITE_DIFFERENCE)
 
 
-@pytest.mark.parametrize("structure", [LowRank(0), LowRank(2), Pooled(), Unrestricted()], ids=str)
+PACKED = [LowRank(0), LowRank(2), Pooled(), Unrestricted(), on_traits(0, 6, 1), on_traits(1, 6, 3)]
+
+
+@pytest.mark.parametrize("structure", PACKED, ids=lambda structure: structure.name)
 def test_parameter_vectors_pack_unpack_and_differentiate(structure):
     rng = np.random.default_rng(9)
     terms = gather(["x1", "x2"], ["length"], {"position": "judge"}, [])
@@ -147,6 +163,12 @@ def test_parameter_vectors_pack_unpack_and_differentiate(structure):
     assert len(free) == layout.n_free
     numerical = approx_fprime(free, lambda x: layout.pack(layout.from_free(x, tangent)), centered=True)
     np.testing.assert_allclose(layout.jacobian(at, tangent), numerical, atol=FINITE_DIFFERENCE)
+    step = rng.normal(size=len(free))
+    derivative = layout.derivative(step, tangent, layout.decompose(at))
+    np.testing.assert_allclose(derivative, layout.jacobian(at, tangent) @ step, atol=1e-9)
+    conditions = structure.normalisation(params[layout.n_linear :], 5, 6)
+    inside = structure.jacobian(layout.decompose(at), tangent)
+    np.testing.assert_allclose(conditions.jacobian @ inside, 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("structure", [Pooled(), LowRank(0), LowRank(2)])

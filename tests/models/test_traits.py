@@ -389,8 +389,8 @@ def test_traits_without_a_table_say_where_it_goes(panel):
 
 
 def test_other_models_say_whose_argument_it_is(panel_with_traits):
-    with pytest.raises(hja.OptionError, match="an argument of BTLModel"):
-        hja.JAModel.from_comparisons(panel_with_traits, items="~ size")
+    with pytest.raises(hja.OptionError, match=r"takes no 'interactions': .* are those of BTLModel"):
+        hja.JAModel.from_comparisons(panel_with_traits, items="~ size", interactions="~ kind")
 
 
 def test_traits_that_the_comparisons_cannot_tell_are_refused(panel_with_traits):

@@ -296,7 +296,7 @@ def test_starts_far_out_find_judges_who_run_away_together():
     cells = Design.of(simulate_comparisons(0.3 * panel.scores, near_balanced_design(5, 6, 3000, rng=2), rng=3).cells)
     apart = (cells.first == 0) & (cells.judge < 4)
     extreme = replace(cells, y=np.where(apart, np.where(cells.judge < 2, cells.n, 0.0), cells.y))
-    starts = breakaway_scores(extreme, 0, 50, np.random.default_rng(0))
+    starts = breakaway_scores(extreme, LowRank(0), 50, np.random.default_rng(0))
     together = [np.abs(scores[:4, 0]).min() for scores in starts]
     assert max(together) > 5.0
     found = search(extreme, LowRank(0))
