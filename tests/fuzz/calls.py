@@ -121,10 +121,12 @@ def new_subjects(data, meta):
         groups = hja.by_group(data, "topic", model="btl")
         traits = hja.BTLModel.from_comparisons(data.with_metadata(items=items), items="~ size").fit()
         drawn = hja.BTLModel.from_comparisons(data.with_metadata(items=items), items="~ size", random="items").fit()
+        weighed = hja.JAModel.from_comparisons(data.with_metadata(items=items), items="~ size").fit()
         anchored = hja.anchor(data, target="j1")
         sample = hja.PopulationHJAModel.from_comparisons(data, rank=1).fit()
         found = {"selection": hja.select_rank(data, ranks=[0, 1]), "tree": hja.partition(data, meta, min_size=1)}
     found |= {"groups": groups, "groups.plot": groups.plot, "traits": traits, "drawn": drawn, "anchored": anchored}
+    found |= {"weighed": weighed, "weighed.judges": weighed.judges}
     found |= {"traits.judges": traits.judges, "anchored.judges": anchored.judges}
     return found | {"sample1": sample, "sample.plan": sample.plan}
 
