@@ -249,3 +249,21 @@ def test_a_legend_below_narrow_figures_takes_no_room_from_them():
             ax.get_figure().canvas.draw()
             heights.append(ax.get_window_extent().height)
     assert heights[1] == pytest.approx(heights[0], rel=0.1)
+
+
+def test_a_few_judges_far_from_all_others_do_not_make_those_pale():
+    residual = pd.DataFrame(np.full((20, 10), 0.1), map(str, range(20)), list("abcdefghij"))
+    residual.iloc[0] = 3.0
+    ax = plots.plot_heatmap(residual)
+    assert ax.images[0].get_clim() == pytest.approx((-0.2, 0.2))
+    assert ax.images[0].cmap.colorbar_extend == "both"
+
+
+def test_names_of_profiles_without_room_stand_in_a_legend_and_leave_nothing_behind():
+    items, judges = [f"item {k}" for k in range(20)], [f"a judge with a long name {k}" for k in range(8)]
+    consensus = pd.Series(np.linspace(1.0, -1.0, 20), items)
+    scores = pd.DataFrame([consensus * (1 + k / 100) for k in range(8)], judges)
+    with plots.paper(width=3.9):
+        ax = plots.plot_profiles(scores, consensus)
+    assert list(ax.texts) == []
+    assert [text.get_text() for text in ax.get_figure().legends[0].get_texts()] == judges

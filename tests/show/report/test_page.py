@@ -122,6 +122,14 @@ def test_a_judge_with_its_labels_turned_round_comes_first(panel):
     assert (judges_by_gravity(others.fit, others.model.observations)["gravity"] < 3).all()
 
 
+def test_a_judge_that_is_among_the_doubts_is_among_those_to_look_at(panel_fit):
+    (found,) = [doubt for doubt in doubts(panel_fit.fit, panel_fit.findings) if doubt.topic == "sensitivity"]
+    assert "'judge-noise'" in found.text
+    table = judges_by_gravity(panel_fit.fit, panel_fit.model.observations)
+    assert table.loc["judge-noise", "gravity"] == 2
+    assert "Stop paying" in table.loc["judge-noise", "action"]
+
+
 def test_every_topic_that_can_warn_has_something_to_do():
     folder = Path(hja.__file__).parent
     source = "".join(path.read_text() for path in [*folder.glob("diagnostics/*.py"), folder / "anchored_results.py"])
