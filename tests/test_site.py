@@ -256,6 +256,20 @@ def test_a_mark_shows_what_the_code_above_drew_and_what_is_only_printed_is_not_r
     assert text.endswith("\n\nA [line](there.md).\n````")
 
 
+def test_a_mark_has_a_drawing_for_telephones_where_the_figure_can_be_narrow(tmp_path):
+    code = ">>> import hjastats as hja\n>>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()\n"
+    page = pages.pieces(f"```python\n{code}>>> ax = result.plot.ranking()\n\n```\n\n<!-- figure: One. -->\n")
+    figures.draw(page)
+    text = figures.directive(page[-1], "t-1", tmp_path / "figures")
+    assert ":class: drawn dark-light wide\n" in text
+    assert ":class: drawn dark-light narrow\n" in text
+    width = re.compile(r'<svg[^>]* width="([0-9.]+)pt"')
+    wide, narrow = (
+        width.search((tmp_path / "figures" / name).read_text())[1] for name in ("t-1.svg", "t-1-narrow.svg")
+    )
+    assert float(narrow) < 360 < float(wide)
+
+
 def test_a_mark_without_a_figure_is_an_error():
     with pytest.raises(ValueError, match="no figure was drawn above the mark 'A line'"):
         figures.draw(pages.pieces("```python\n>>> 1\n1\n\n```\n\n<!-- figure: A line -->\n"))

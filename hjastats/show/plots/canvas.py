@@ -26,8 +26,8 @@ class Paper:
 
     Attributes
     ----------
-    sheet, ink, soft, rule, grid, pale, on_hue : str
-        Background, words, words beside, lines of reference, lines behind, what is there for comparison only, words on hues.
+    sheet, ink, soft, rule, grid, pale : str
+        Background, words, words beside, lines of reference, lines behind, what is there for comparison only.
     hues : tuple of str
         Of judges, items and families, those that stand out first.
     """
@@ -38,7 +38,6 @@ class Paper:
     rule: str
     grid: str
     pale: str
-    on_hue: str
     hues: tuple[str, ...]
 
 
@@ -50,7 +49,6 @@ LIGHT = Paper(
     "#80868b",
     "#e4e7ea",
     "#c3c8cd",
-    "#fefefe",
     ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b87f00", "#56b4e9", "#000000", "#8f8a00"),
 )
 DARK = Paper(
@@ -60,7 +58,6 @@ DARK = Paper(
     "#7b828a",
     "#2c3136",
     "#50575e",
-    "#16181c",
     ("#5db4ec", "#ff9044", "#2fc596", "#e6a1c6", "#ecb22e", "#a9dcfb", "#ffffff", "#ded94b"),
 )
 # Inches that new figures are at most wide, if their labels allow it.

@@ -109,9 +109,7 @@ def plot_differences(
     image = ax.imshow(shown, cmap=diverging(), vmin=-largest, vmax=largest, aspect="auto")
     for i, j in np.ndindex(values.shape):
         if np.isfinite(values[i, j]):
-            is_dark = bool(is_clear[i, j]) and abs(values[i, j]) > 0.6 * largest
-            known = colours()
-            colour = known.on_hue if is_dark else known.ink if is_clear[i, j] else known.soft
+            colour = colours().ink if is_clear[i, j] else colours().soft
             ax.text(j, i, f"{values[i, j]:+.2f}", ha="center", va="center", fontsize=FONT_SIZE - 1, color=colour)
     _group_axis(ax, groups, xlabel)
     ax.set_yticks(range(len(items)), items, **LITERAL)

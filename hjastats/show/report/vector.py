@@ -28,7 +28,6 @@ VARIABLES = {
     LIGHT.rule: "--rule",
     LIGHT.grid: "--grid",
     LIGHT.pale: "--pale",
-    LIGHT.on_hue: "--on-hue",
 } | {hue: f"--hue-{number}" for number, hue in enumerate(LIGHT.hues)}
 
 _DRAWING = threading.Lock()
