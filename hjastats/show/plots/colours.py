@@ -46,6 +46,18 @@ def style(number: int) -> Style:
     return Style(hues[number % len(hues)], MARKERS[(number // len(hues)) % len(MARKERS)])
 
 
+def lettered(colour: str) -> str:
+    """The colour of a name of what is drawn in some colour.
+
+    Examples
+    --------
+    >>> lettered("#cc79a7"), lettered("red")
+    ('#9f5e82', 'red')
+    """
+    known = colours()
+    return dict(zip(known.hues, known.letters, strict=True)).get(colour, colour)
+
+
 def plain() -> Style:
     """How judges or items are drawn that have no family."""
     return Style(colours().hues[0], MARKERS[0])
@@ -59,7 +71,7 @@ def diverging() -> Colormap:
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
     low, high = LIGHT.hues[0], LIGHT.hues[1]
-    shades = [to_rgba(low, 0.8), to_rgba(low, 0.0), to_rgba(high, 0.0), to_rgba(high, 0.8)]
+    shades = [to_rgba(low, 0.77), to_rgba(low, 0.0), to_rgba(high, 0.0), to_rgba(high, 0.77)]
     made = LinearSegmentedColormap.from_list("hjastats", list(zip((0.0, 0.5, 0.5, 1.0), shades, strict=True)))
     return made.with_extremes(bad=to_rgba(colours().pale, 0.45))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .canvas import FONT_SIZE, LINE, axes, colours, is_narrow, label_inches, open_frame
-from .colours import diverging, name_legend, style
+from .colours import diverging, lettered, name_legend, style
 from .labels import LITERAL, names, write_title
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def plot_places(
                     ha="right" if side == "left" else "left",
                     va="center",
                     fontsize=FONT_SIZE,
-                    color=hues.get(item, colours().ink),
+                    color=lettered(hues.get(item, colours().ink)),
                     **LITERAL,
                 )
     _group_axis(ax, groups, xlabel)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .canvas import colours, row_axes
-from .colours import MARKERS, Family, families, family_legend, name_legend
+from .colours import MARKERS, Family, families, family_legend, lettered, name_legend
 from .labels import label_points, label_rows, names, write_words
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def plot_profiles(
     some = scores.loc[list(highlight)]
     if family is None:
         lines = _draw_highlighted(ax, some)
-        if not _name_furthest(ax, some, consensus, [str(line.get_color()) for line in lines]):
+        if not _name_furthest(ax, some, consensus, [lettered(str(line.get_color())) for line in lines]):
             name_legend(ax, lines, list(map(str, some.index)))
     else:
         _draw_families(ax, some, family)

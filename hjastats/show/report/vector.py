@@ -28,7 +28,9 @@ VARIABLES = {
     LIGHT.rule: "--rule",
     LIGHT.grid: "--grid",
     LIGHT.pale: "--pale",
-} | {hue: f"--hue-{number}" for number, hue in enumerate(LIGHT.hues)}
+}
+VARIABLES |= {hue: f"--hue-{number}" for number, hue in enumerate(LIGHT.hues)}
+VARIABLES |= {hue: f"--letter-{number}" for number, hue in enumerate(LIGHT.letters)}
 
 _DRAWING = threading.Lock()
 
