@@ -86,6 +86,15 @@ def test_pages_load_nothing_from_elsewhere(site):
     assert re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^)\s]*", styles) == []
 
 
+def test_no_table_has_a_heading_without_words_and_every_picture_says_what_it_shows(site):
+    _, found = site
+    pages_of_ours = _written(found).values()
+    assert [page for page in pages_of_ours if re.search(r"<th[^>]*>(?:<p></p>)?</th>", page.text)] == []
+    pictures = [tag for page in pages_of_ours for tag in re.findall(r"<img[^>]*>", page.text)]
+    assert pictures
+    assert [tag for tag in pictures if not re.search(r'alt="[^"]+"', tag)] == []
+
+
 def test_formulas_are_set_by_what_lies_beside_the_pages(site):
     folder, found = site
     page = found["model.html"]
