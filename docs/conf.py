@@ -52,6 +52,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "hjastats"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_theme_options = {
     "logo": {"text": "hjastats"},
     "navbar_align": "left",

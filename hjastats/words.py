@@ -83,6 +83,25 @@ def counted(number: float, noun: str) -> str:
     return f"{number:,.0f} {noun}{'' if number == 1 else 's'}"
 
 
+def roughly(number: float) -> str:
+    """A number that is not known better than to two digits.
+
+    Examples
+    --------
+    >>> roughly(8953), roughly(23_908_524), roughly(96), roughly(1e13)
+    ('9,000', '24 million', '96', '10,000 billion')
+    """
+    from math import floor, isfinite, log10
+
+    if not isfinite(number) or number < 100:
+        return f"{number:,.0f}"
+    rounded = round(number, 1 - floor(log10(number)))
+    for size, word in ((1e9, " billion"), (1e6, " million")):
+        if rounded >= size:
+            return f"{rounded / size:,.3g}{word}" if rounded < 1000 * size else f"{rounded / size:,.0f}{word}"
+    return f"{rounded:,.0f}"
+
+
 def shortened(label: object, width: int = LABEL_WIDTH, gap: str = "…") -> str:
     r"""A label on one line that fits, its middle left out.
 

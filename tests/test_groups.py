@@ -1,6 +1,7 @@
 """Groups of verdicts from one call: boards, whether they differ, fallbacks, figures, a page; and two rankings compared."""
 
 import json
+import re
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
@@ -161,6 +162,9 @@ def test_the_section_of_a_page_has_a_tab_for_every_group_and_no_script(months):
     for label in months.labels:
         assert f">{label}</label>" in page
     assert months.section() in page
+    named = set(re.findall(r'aria-(?:labelledby|describedby)="([^"]+)"', page))
+    assert named <= set(re.findall(r'\bid="([^"]+)"', page))
+    assert page.count("<main>") == 1
 
 
 def test_labels_are_only_text_on_the_page(panel):

@@ -86,6 +86,15 @@ def test_pages_load_nothing_from_elsewhere(site):
     assert re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^)\s]*", styles) == []
 
 
+def test_no_table_has_a_heading_without_words_and_every_picture_says_what_it_shows(site):
+    _, found = site
+    pages_of_ours = _written(found).values()
+    assert [page for page in pages_of_ours if re.search(r"<th[^>]*>(?:<p></p>)?</th>", page.text)] == []
+    pictures = [tag for page in pages_of_ours for tag in re.findall(r"<img[^>]*>", page.text)]
+    assert pictures
+    assert [tag for tag in pictures if not re.search(r'alt="[^"]+"', tag)] == []
+
+
 def test_formulas_are_set_by_what_lies_beside_the_pages(site):
     folder, found = site
     page = found["model.html"]
@@ -254,6 +263,20 @@ def test_a_mark_shows_what_the_code_above_drew_and_what_is_only_printed_is_not_r
     assert (tmp_path / "figures" / "t-1.svg").read_text(encoding="utf-8") == drawn[0]
     assert ":alt: A line.\n" in text
     assert text.endswith("\n\nA [line](there.md).\n````")
+
+
+def test_a_mark_has_a_drawing_for_telephones_where_the_figure_can_be_narrow(tmp_path):
+    code = ">>> import hjastats as hja\n>>> result = hja.BTLModel.from_comparisons(hja.datasets.load_panel()).fit()\n"
+    page = pages.pieces(f"```python\n{code}>>> ax = result.plot.ranking()\n\n```\n\n<!-- figure: One. -->\n")
+    figures.draw(page)
+    text = figures.directive(page[-1], "t-1", tmp_path / "figures")
+    assert ":class: drawn dark-light wide\n" in text
+    assert ":class: drawn dark-light narrow\n" in text
+    width = re.compile(r'<svg[^>]* width="([0-9.]+)pt"')
+    wide, narrow = (
+        width.search((tmp_path / "figures" / name).read_text())[1] for name in ("t-1.svg", "t-1-narrow.svg")
+    )
+    assert float(narrow) < 360 < float(wide)
 
 
 def test_a_mark_without_a_figure_is_an_error():

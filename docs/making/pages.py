@@ -39,11 +39,12 @@ class Block:
 
 @dataclass
 class Mark:
-    """Where the figure that the code above drew last is shown."""
+    """Where the figure that the code above drew last is shown, and the same for a telephone if it is another."""
 
     caption: str
     lacks: str | None
     svg: str | None = field(default=None, repr=False)
+    narrow: str | None = field(default=None, repr=False)
 
 
 Piece = Prose | Block | Mark

@@ -550,6 +550,14 @@ def _weak(fit: Fit, table: pd.DataFrame, clear: np.ndarray) -> np.ndarray:
     return far if not far.any() else far & (average_p_values(fit, table["std_err"].to_numpy()) < 0.05)
 
 
+def weak_judges(fit: Fit) -> pd.Index:
+    """The judges that follow the consensus far less than others."""
+    if not fit.layout.structure.has_sensitivities or not fit.has_consensus or fit.is_withheld("gamma"):
+        return pd.Index([])
+    table = sensitivity(fit)
+    return table.index[_weak(fit, table, (table["ci_lower"] > 0).to_numpy())]
+
+
 def _bias(fit: Fit) -> list[Finding]:
     if not may_be_biased(fit):
         return []

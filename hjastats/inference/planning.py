@@ -32,7 +32,7 @@ from ..errors import ComparisonError, Hint, OptionError, spelled
 from ..fitted import Fit, Observations
 from ..looks import Piece, Shown, Table, Title, escaped_csv
 from ..population import PopulationFit
-from ..words import and_more, counted, percent, quoted, told_p
+from ..words import and_more, counted, percent, quoted, roughly, told_p
 from ..writing import text_or_file
 from .allocation import Allocation, Candidates, telling
 from .foretelling import RANGE, foretold
@@ -120,14 +120,14 @@ class SampleSize(Shown):
             return f"To {self.goal} with {percent(self.power, 0)} power no more verdicts are needed."
         if np.isinf(self.verdicts):
             return f"To {self.goal} is out of reach: {self.hardest} are as good as equal."
-        more = counted(self.verdicts, "more verdict")
+        more = f"{roughly(self.verdicts)} more verdict{'' if self.verdicts == 1 else 's'}"
         has_clusters = not np.isnan(self.clusters)
         told = f"To {self.goal} with {percent(self.power, 0)} power about {more} {self.new if has_clusters else ''}".rstrip()
         told += " are needed in the present mix of judges and pairs"
         if has_clusters and np.isfinite(self.on_the_same):
-            told += f", or {counted(self.on_the_same, 'verdict')} {self.those}"
+            told += f", or {roughly(self.on_the_same)} verdicts {self.those}"
         if self.best < self.verdicts:
-            told += f"; about {self.best:,.0f} if those are asked that tell most"
+            told += f"; about {roughly(self.best)} if those are asked that tell most"
             told += ", as new ones" if self.best_is_new else ""
         if has_clusters and np.isinf(self.on_the_same):
             return f"{told}. No number of verdicts {self.those} is enough: they limit the error."

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from ..errors import OptionError
 from ..fitted import Fit
 from ..population import PopulationFit
-from ..words import counted, percent
+from ..words import counted, percent, roughly
 from .allocation import Allocator, Candidates
 from .goals import Goal
 from .recruiting import PanelAllocator, shares_of_judges
@@ -82,7 +82,7 @@ class Errors:
         """So many clusters in words."""
         if self.are_planned:
             return counted(n, f"{'new ' * new}{self.name}")
-        return f"{n:,.0f} {'new ' * new}values of {self.name}"
+        return f"{roughly(n) if new else f'{n:,.0f}'} {'new ' * new}values of {self.name}"
 
     def clusters_of(self, n: float) -> int:
         """New clusters that so many verdicts fill as those there are."""

@@ -402,8 +402,8 @@ class FitPlots(Menu):
         --------
         >>> import hjastats as hja
         >>> result = hja.HJAModel.from_comparisons(hja.datasets.load_panel(), rank=1, position="judge").fit()
-        >>> [text.get_text() for text in result.plot.convergence().get_legend().get_texts()][:2]
-        ['start 1', 'start 2']
+        >>> [text.get_text() for text in result.plot.convergence().get_legend().get_texts()]
+        ['start 1', '15 more starts']
         """
         paths = {f"start {i}": path for i, path in enumerate(self._fit.search.paths, start=1)}
         if not paths and len(self._fit.optimum.path) > 1:

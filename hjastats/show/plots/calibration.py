@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def plot_calibration(
     table: pd.DataFrame,
     *,
-    title: str = "Calibration, with 95% intervals of the observed shares",
+    title: str = "Do predictions come true? (95% intervals)",
     ax: Axes | None = None,
 ) -> Axes:
     """A point per group of comparisons; on the diagonal, predictions come true as often as they say.

@@ -26,10 +26,12 @@ class Paper:
 
     Attributes
     ----------
-    sheet, ink, soft, rule, grid, pale, on_hue : str
-        Background, words, words beside, lines of reference, lines behind, what is there for comparison only, words on hues.
+    sheet, ink, soft, rule, grid, pale : str
+        Background, words, words beside, lines of reference, lines behind, what is there for comparison only.
     hues : tuple of str
         Of judges, items and families, those that stand out first.
+    letters : tuple of str
+        The same for names, which need more contrast than lines: 4.5 to 1.
     """
 
     sheet: str
@@ -38,8 +40,8 @@ class Paper:
     rule: str
     grid: str
     pale: str
-    on_hue: str
     hues: tuple[str, ...]
+    letters: tuple[str, ...]
 
 
 # Okabe and Ito (2008), those legible on white first; yellow is darker here, and black the ink.
@@ -50,9 +52,10 @@ LIGHT = Paper(
     "#80868b",
     "#e4e7ea",
     "#c3c8cd",
-    "#fefefe",
     ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b87f00", "#56b4e9", "#000000", "#8f8a00"),
+    ("#0071b0", "#be5400", "#00835f", "#9f5e82", "#996900", "#3a7a9e", "#010101", "#7a7500"),
 )
+_BRIGHT = ("#5db4ec", "#ff9044", "#2fc596", "#e6a1c6", "#ecb22e", "#a9dcfb", "#ffffff", "#ded94b")
 DARK = Paper(
     "#16181b",
     "#e8e8ea",
@@ -60,8 +63,8 @@ DARK = Paper(
     "#7b828a",
     "#2c3136",
     "#50575e",
-    "#16181c",
-    ("#5db4ec", "#ff9044", "#2fc596", "#e6a1c6", "#ecb22e", "#a9dcfb", "#ffffff", "#ded94b"),
+    _BRIGHT,
+    _BRIGHT,
 )
 # Inches that new figures are at most wide, if their labels allow it.
 _WIDEST: ContextVar[float | None] = ContextVar("widest", default=None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pandas as pd
 
-from .canvas import FONT_SIZE, LINE, beside, colours, is_narrow, label_inches, root_figure
+from .canvas import FONT_SIZE, LIGHT, LINE, beside, colours, is_narrow, label_inches, root_figure
 from .labels import LITERAL, names
 
 if TYPE_CHECKING:
@@ -46,20 +46,34 @@ def style(number: int) -> Style:
     return Style(hues[number % len(hues)], MARKERS[(number // len(hues)) % len(MARKERS)])
 
 
+def lettered(colour: str) -> str:
+    """The colour of a name of what is drawn in some colour.
+
+    Examples
+    --------
+    >>> lettered("#cc79a7"), lettered("red")
+    ('#9f5e82', 'red')
+    """
+    known = colours()
+    return dict(zip(known.hues, known.letters, strict=True)).get(colour, colour)
+
+
 def plain() -> Style:
     """How judges or items are drawn that have no family."""
     return Style(colours().hues[0], MARKERS[0])
 
 
 def diverging() -> Colormap:
-    """From blue over the paper to vermilion, which colour-blind readers can tell apart; grey without a value."""
+    """From blue over the paper to vermilion, which colour-blind readers can tell apart; grey without a value.
+
+    No shade is so deep that words in ink would lose their contrast, on light or dark paper.
+    """
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
-    known = colours()
-    low, high = known.hues[0], known.hues[1]
-    shades = [to_rgba(low, 0.9), to_rgba(low, 0.0), to_rgba(high, 0.0), to_rgba(high, 0.9)]
+    low, high = LIGHT.hues[0], LIGHT.hues[1]
+    shades = [to_rgba(low, 0.77), to_rgba(low, 0.0), to_rgba(high, 0.0), to_rgba(high, 0.77)]
     made = LinearSegmentedColormap.from_list("hjastats", list(zip((0.0, 0.5, 0.5, 1.0), shades, strict=True)))
-    return made.with_extremes(bad=to_rgba(known.pale, 0.45))
+    return made.with_extremes(bad=to_rgba(colours().pale, 0.45))
 
 
 def families(labels: Iterable[object], family: Family | None) -> tuple[list[Style], dict[str, Style]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, LINE, axes, colours, label_inches
+from .canvas import FONT_SIZE, LINE, axes, colours, fitting, is_narrow, label_inches
 from .colours import Family, draw_markers, families, family_legend, name_legend
 from .labels import LITERAL, names, write_title
 
@@ -51,7 +51,7 @@ def plot_comparisons(
     radius = max(1.8, LINE * n / (2.0 * np.pi) * 1.1)
     # Nothing makes room here for names wider than expected, such as those in capitals.
     reach = radius + 1.25 * label_inches(texts) + 0.3
-    ax = axes(ax, 2.0 * reach + 0.2, 2.0 * reach + 0.5)
+    ax = axes(ax, 2.0 * reach + 0.2, fitting(2.0 * reach) + 0.5)
     angle = np.pi / 2.0 - 2.0 * np.pi * np.arange(n) / n
     place = radius * np.column_stack([np.cos(angle), np.sin(angle)])
     styles, legend = families(counts.index, family)
@@ -85,7 +85,7 @@ def _draw_lines(ax: Axes, counts: np.ndarray, place: np.ndarray, *, has_legend: 
     if has_legend and len(number):
         shown = sorted({float(number.min()), float(np.median(number)), float(largest)})
         handles = [Line2D([], [], color=soft, linewidth=0.3 + widest * n / largest) for n in shown]
-        name_legend(ax, handles, [f"{n:,.0f}" for n in shown], "comparisons", "corner")
+        name_legend(ax, handles, [f"{n:,.0f}" for n in shown], "comparisons", "right" if is_narrow() else "corner")
 
 
 def _write_names(ax: Axes, texts: list[str], angle: np.ndarray, radius: float) -> None:

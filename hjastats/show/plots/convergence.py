@@ -44,13 +44,16 @@ def plot_convergence(
     best = min(min(path) for path in paths.values())
     ax, known = axes(ax, 7.5, 4.2), colours()
     lines = {}
-    for number, (name, path) in enumerate(paths.items()):
-        is_coloured = number < MAX_COLOURS
+    # Those that end where they begin come last, and share one name.
+    ordered = sorted(paths, key=lambda name: len(paths[name]) < 2)
+    n_coloured = min(MAX_COLOURS, sum(len(path) > 1 for path in paths.values()) or MAX_COLOURS)
+    for number, name in enumerate(ordered):
+        path, is_coloured = paths[name], number < n_coloured
         (lines[name],) = ax.plot(
             np.arange(len(path)),
             np.maximum(np.asarray(path, dtype=float) - best, _SMALLEST),
             color=known.hues[number] if is_coloured else known.pale,
-            marker=MARKERS[number % len(MARKERS)] if is_coloured else "",
+            marker=MARKERS[number % len(MARKERS)] if is_coloured else "o",
             markersize=4,
             linewidth=1.2,
             zorder=3 if is_coloured else 2,
@@ -58,8 +61,7 @@ def plot_convergence(
     ax.set_yscale("log")
     write_words(ax, title, "iteration", "distance from the best log-likelihood reached")
     whole_numbers(ax.xaxis)
-    named = list(lines)[: MAX_COLOURS + 1]
-    hidden = len(lines) - MAX_COLOURS
-    labels = [*named[:MAX_COLOURS], f"{hidden} more starts"] if hidden > 1 else named
+    named, hidden = ordered[: n_coloured + 1], len(lines) - n_coloured
+    labels = [*named[:n_coloured], f"{hidden} more starts"] if hidden > 1 else named
     name_legend(ax, [lines[name] for name in named], labels)
     return ax

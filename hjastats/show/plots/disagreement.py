@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _BAR_LABEL = "disagreement with the consensus (log-odds)\norange: judge prefers the item more than the consensus does"
 _COLUMN = 0.155
+# Colours end at so many times what nine of ten cells stay below.
+FAR = 2.0
 # Points that the numbers beside a colour bar take, and a line of its words.
 _BAR_NUMBERS, _BAR_LINE = 38.0, 12.0
 
@@ -130,9 +132,16 @@ def _body_size(residual: pd.DataFrame) -> tuple[float, float]:
 
 
 def _draw_residual(ax: Axes, residual: pd.DataFrame) -> AxesImage:
-    """The residual in colours symmetric around zero."""
-    largest = float(np.nanmax(residual.abs().to_numpy(float), initial=0.0)) or 1.0
-    return draw_matrix(ax, residual, -largest, largest)
+    """The residual in colours symmetric around zero; a few judges far from all others do not make those pale."""
+    size = residual.abs().to_numpy(float)
+    size = size[np.isfinite(size)]
+    largest = float(size.max(initial=0.0)) or 1.0
+    typical = FAR * float(np.quantile(size, 0.9)) if size.size else 0.0
+    shown = typical if 0.0 < typical < largest else largest
+    image = draw_matrix(ax, residual, -shown, shown)
+    colours_of: Any = image.cmap
+    colours_of.colorbar_extend = "both" if shown < largest else "neither"
+    return image
 
 
 def draw_matrix(ax: Axes, table: pd.DataFrame, lowest: float, highest: float) -> AxesImage:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .canvas import FONT_SIZE, LINE, axes, colours, label_inches, open_frame
-from .colours import diverging, name_legend, style
-from .labels import LITERAL, in_lines, names
+from .canvas import FONT_SIZE, LINE, axes, colours, is_narrow, label_inches, open_frame
+from .colours import diverging, lettered, name_legend, style
+from .labels import LITERAL, names, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Inches for a group.
-_COLUMN = 0.9
+# Inches for a group, and on narrow paper.
+_COLUMN, _NARROW = 0.9, 0.45
 
 
 def plot_places(
@@ -37,7 +37,8 @@ def plot_places(
     2
     """
     items, groups = names(table.index), names(table.columns)
-    inches = 2.0 + _COLUMN * len(groups) + 2.0 * label_inches(items)
+    column = _NARROW if is_narrow() else _COLUMN
+    inches = column * (len(groups) + 0.5) + 2.0 * label_inches(items)
     ax = axes(ax, inches, max(2.8, 1.3 + LINE * len(items)), inches)
     at, place = np.arange(len(groups)), table.to_numpy(dtype=float, na_value=np.nan)
     hues = {item: style(i).colour for i, item in enumerate(item for item in table.index if item in coloured)}
@@ -52,23 +53,24 @@ def plot_places(
             linewidth=1.8 if is_coloured else 1.0,
             zorder=3 if is_coloured else 2,
         )
-    for side, column in (("left", 0), ("right", len(groups) - 1)):
+    gap = 0.11 / column
+    for side, number in (("left", 0), ("right", len(groups) - 1)):
         for name, item, row in zip(items, table.index, place, strict=True):
-            if np.isfinite(row[column]):
+            if np.isfinite(row[number]):
                 ax.text(
-                    column + (-0.12 if side == "left" else 0.12),
-                    row[column],
+                    number + (-gap if side == "left" else gap),
+                    row[number],
                     name,
                     ha="right" if side == "left" else "left",
                     va="center",
                     fontsize=FONT_SIZE,
-                    color=hues.get(item, colours().ink),
+                    color=lettered(hues.get(item, colours().ink)),
                     **LITERAL,
                 )
     _group_axis(ax, groups, xlabel)
-    ax.set(title=in_lines("Places" + (" (coloured: differs beyond chance)" if hues else ""), 44))
+    write_title(ax, "Places" + (" (coloured: differs beyond chance)" if hues else ""))
     ax.set_ylim(len(table) + 0.6, 0.4)
-    width = label_inches(items) / _COLUMN
+    width = label_inches(items) / column
     ax.set_xlim(-0.3 - width, len(groups) - 0.7 + width)
     open_frame(ax)
     ax.spines["left"].set_visible(False)
@@ -77,9 +79,14 @@ def plot_places(
 
 
 def _group_axis(ax: Axes, groups: list[str], xlabel: str) -> None:
-    is_long = max(map(len, groups)) > 9
+    is_long = max(map(len, groups)) > (4 if is_narrow() else 9)
     ax.set_xticks(
-        range(len(groups)), groups, rotation=35 if is_long else 0, ha="right" if is_long else "center", **LITERAL
+        range(len(groups)),
+        groups,
+        fontsize=FONT_SIZE,
+        rotation=35 if is_long else 0,
+        ha="right" if is_long else "center",
+        **LITERAL,
     )
     ax.set_xlabel(xlabel, **LITERAL)
 
@@ -109,14 +116,12 @@ def plot_differences(
     image = ax.imshow(shown, cmap=diverging(), vmin=-largest, vmax=largest, aspect="auto")
     for i, j in np.ndindex(values.shape):
         if np.isfinite(values[i, j]):
-            is_dark = bool(is_clear[i, j]) and abs(values[i, j]) > 0.6 * largest
-            known = colours()
-            colour = known.on_hue if is_dark else known.ink if is_clear[i, j] else known.soft
+            colour = colours().ink if is_clear[i, j] else colours().soft
             ax.text(j, i, f"{values[i, j]:+.2f}", ha="center", va="center", fontsize=FONT_SIZE - 1, color=colour)
     _group_axis(ax, groups, xlabel)
     ax.set_yticks(range(len(items)), items, **LITERAL)
     ax.tick_params(labelsize=FONT_SIZE, length=0)
-    ax.set_title(in_lines("Difference from all other groups (coloured: beyond chance)", 44), fontsize=FONT_SIZE + 1)
+    write_title(ax, "Difference from all other groups (coloured: beyond chance)")
     if is_clear.any():
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
         bar.ax.tick_params(labelsize=FONT_SIZE)
@@ -159,7 +164,7 @@ def plot_monitor(
             handles[str(judge)] = line
     _group_axis(ax, names(order), xlabel)
     ax.set_ylabel(ylabel)
-    ax.set_title(in_lines("Judges over the groups" + (" (coloured: changes beyond chance)" if hues else ""), 44))
+    write_title(ax, "Judges over the groups" + (" (coloured: changes beyond chance)" if hues else ""))
     open_frame(ax)
     if handles:
         name_legend(ax, list(handles.values()), list(handles), "judge")

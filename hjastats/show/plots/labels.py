@@ -92,7 +92,7 @@ def in_lines(text: str, letters: int) -> str:
 
 def write_words(ax: Axes, title: str, xlabel: str, ylabel: str = "") -> None:
     """Title and names of the axes, in an open frame."""
-    ax.set_xlabel(in_lines(xlabel, 36), fontsize=FONT_SIZE + 1)
+    ax.set_xlabel(in_lines(xlabel, 28), fontsize=FONT_SIZE + 1)
     ax.set_ylabel(in_lines(ylabel, 36), fontsize=FONT_SIZE + 1)
     write_title(ax, title)
     open_frame(ax)

@@ -62,7 +62,8 @@ def plot_leverage(
     ax.plot(x[is_outlier], y[is_outlier], "o", markersize=13, markerfacecolor="none", markeredgecolor=colours().hues[1])
     ax.axvline(1.0, color=colours().rule, linewidth=1.0, linestyle="--", zorder=1)
     ax.margins(x=0.12, y=0.12)
-    ax.set_ylim(bottom=0.0)
+    # Room for the names of those without disagreement.
+    ax.set_ylim(bottom=-0.04 * ax.get_ylim()[1])
     write_words(ax, title, "sensitivity to the consensus", "size of the disagreement h (log-odds)")
     family_legend(ax, legend)
     _list_missing(ax, list(table.index[~is_known]))

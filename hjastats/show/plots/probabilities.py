@@ -67,5 +67,4 @@ def _write_numbers(ax: Axes, values: np.ndarray) -> None:
     for row, column in np.argwhere(np.isfinite(values)):
         value = values[row, column]
         text = f"{value:.2f}".removeprefix("0")
-        colour = colours().on_hue if abs(value - 0.5) > 0.35 else colours().ink
-        ax.text(column, row, text, ha="center", va="center", fontsize=FONT_SIZE - 1, color=colour)
+        ax.text(column, row, text, ha="center", va="center", fontsize=FONT_SIZE - 1, color=colours().ink)

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from .canvas import colours, row_axes
-from .colours import MARKERS, Family, families, family_legend, name_legend
-from .labels import POINT_LETTERS, label_points, label_rows, names, write_words
+from .colours import MARKERS, Family, families, family_legend, lettered, name_legend
+from .labels import label_points, label_rows, names, write_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,9 +72,8 @@ def plot_profiles(
     some = scores.loc[list(highlight)]
     if family is None:
         lines = _draw_highlighted(ax, some)
-        unnamed = _name_furthest(ax, some, consensus, [str(line.get_color()) for line in lines])
-        if unnamed:
-            name_legend(ax, [lines[k] for k in unnamed], [str(some.index[k]) for k in unnamed])
+        if not _name_furthest(ax, some, consensus, [lettered(str(line.get_color())) for line in lines]):
+            name_legend(ax, lines, list(map(str, some.index)))
     else:
         _draw_families(ax, some, family)
     return ax
@@ -98,19 +97,28 @@ def _draw_highlighted(ax: Axes, scores: pd.DataFrame) -> list[Line2D]:
     ]
 
 
-def _name_furthest(ax: Axes, scores: pd.DataFrame, consensus: pd.Series, hues: list[str]) -> list[int]:
+def _name_furthest(ax: Axes, scores: pd.DataFrame, consensus: pd.Series, hues: list[str]) -> bool:
     """The name of every judge at the item that it scores furthest from the consensus, in the colour of its line.
 
-    Returns those for whose names there is no room.
+    Returns whether there was room; without it for all, none is written.
     """
     distance = np.nan_to_num((scores - consensus).abs().to_numpy(float), nan=-1.0)
     if not distance.size:
-        return []
+        return True
     rows = distance.argmax(axis=1)
     x = np.nan_to_num(scores.to_numpy(float)[np.arange(len(scores)), rows])
-    written = label_points(ax, x, rows.astype(float), list(scores.index), [True] * len(scores), hues)
-    told = {text.get_text() for text in written}
-    return [k for k, text in enumerate(names(scores.index, POINT_LETTERS)) if text not in told]
+    # Kept off all that is drawn in colour, and off the consensus: points along the lines stand for them.
+    lines, ends = np.vstack([scores.to_numpy(float), consensus.to_numpy(float)]), np.arange(len(consensus))
+    along = np.linspace(0.0, len(consensus) - 1.0, 4 * len(consensus) - 3)
+    drawn = np.array([np.interp(along, ends, line) for line in lines])
+    known = np.isfinite(drawn)
+    x, y = np.concatenate([x, drawn[known]]), np.concatenate([rows, np.broadcast_to(along, drawn.shape)[known]])
+    before = list(ax.texts)
+    written = label_points(ax, x, y, list(scores.index), [True] * len(scores), hues)
+    has_room = len(written) == len(scores)
+    for text in [] if has_room else [text for text in ax.texts if text not in before]:
+        text.remove()
+    return has_room
 
 
 def _draw_others(ax: Axes, scores: pd.DataFrame, highlight: list[str]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from .canvas import FONT_SIZE, LINE, axes, colours, label_inches
-from .colours import Family, Style, families, family_legend, style
+from .colours import Family, Style, families, family_legend, lettered, style
 from .labels import LITERAL, label_columns, names, open_frame, write_title
 
 if TYPE_CHECKING:
@@ -75,7 +75,12 @@ def plot_slopes(
             if np.isfinite(ranks[row, column]):
                 is_high = places.index[row] in set(highlight)
                 _name(
-                    ax, texts[row], column, ranks[row, column], side, styles[row].colour if is_high else colours().ink
+                    ax,
+                    texts[row],
+                    column,
+                    ranks[row, column],
+                    side,
+                    lettered(styles[row].colour) if is_high else colours().ink,
                 )
     label_columns(ax, places.columns)
     ax.set_xlim(-0.1, n_columns - 0.9)

@@ -31,38 +31,83 @@ def _connectivity(fit: Fit) -> str:
     return "Ask for verdicts that link the groups of items; until then compare within a group only."
 
 
-# What to do, by the topic of a finding: in the order of how much they matter.
-TO_DO: dict[str, str | Callable[[Fit], str]] = {
-    "separation": "Rank with fit_regularized(), which gives every item a finite score.",
-    "identification": "Ask for more verdicts, or fit with fewer parameters, or with fit_regularized().",
-    "convergence": "Do not use these numbers: fit again from more starts, n_starts=20.",
-    "reading": "Say how the file is to be read, and rank again.",
-    "errors": "Do not compare items by these numbers before there are standard errors.",
-    "connectivity": _connectivity,
-    "tracking": "Look at the items that are named: there only more verdicts of the target help.",
-    "prompts": "Ask about more prompts, rather than more often about the same.",
-    "sample": "Ask further judges, rather than the same ones again.",
-    "position test": _POSITION,
-    "camps": "Rank each camp by itself; one ranking for all may please nobody.",
-    "bias": "Ask fewer judges more often, or take them as a sample: judges='sample'.",
-    "redundancy": "Count near-copies once: leave out all but one with without_judges().",
-    "goodness of fit": "Try another rank with select_rank(), and position='judge'.",
-    "first share": _first_share,
-    "swaps": _swaps,
-    "tie rates": "Fit ties='davidson', tie='judge'.",
-    "ties": "Take errors that do not rely on it: cov_type='HC0', or 'cluster' by prompt.",
-    "scale": "Read the scale as wins, ties and losses, and see whether the ranking changes.",
-    "stability": "Rank both halves by themselves before trusting the whole.",
-    "sensitivity": "Look at these judges below; without_judges() ranks without them.",
-    "leverage": "Rank without this judge, by without_judges(), and see what changes.",
-    "taste": "Fit a lower rank.",
-    "quadrature": "Raise n_quadrature.",
-    "order": _BOTH_ORDERS,
-    "optima": "Fit again from more starts, n_starts=20, and see whether the best optimum comes back.",
-    "rectified": "Prefer the labels of the target to those of the others for these items.",
-    "dropped": "Read some of the answers that were dropped: whether they depend on the items.",
-    "weights": "Read the data with that column as weight, if rows stand for several verdicts.",
-    "directions": "Take the disagreement as a whole, not its single directions.",
+# The gist for who decides, and what to do, by the topic of a finding: in the order of how much they matter.
+TO_DO: dict[str, tuple[str, str | Callable[[Fit], str]]] = {
+    "separation": (
+        "Some items have no finite score.",
+        "Rank with fit_regularized(), which gives every item a finite score.",
+    ),
+    "identification": (
+        "The data do not determine the answer.",
+        "Ask for more verdicts, or fit with fewer parameters, or with fit_regularized().",
+    ),
+    "convergence": ("The search did not finish.", "Do not use these numbers: fit again from more starts, n_starts=20."),
+    "reading": ("The file may have been misread.", "Say how the file is to be read, and rank again."),
+    "errors": (
+        "There are no standard errors.",
+        "Do not compare items by these numbers before there are standard errors.",
+    ),
+    "connectivity": ("Comparisons do not link all items.", _connectivity),
+    "tracking": (
+        "The other judges do not follow the target everywhere.",
+        "Look at the items that are named: there only more verdicts of the target help.",
+    ),
+    "prompts": ("There are few prompts.", "Ask about more prompts, rather than more often about the same."),
+    "sample": ("There are few judges.", "Ask further judges, rather than the same ones again."),
+    "position test": ("Judges go by the order of showing.", _POSITION),
+    "camps": ("The judges fall into camps.", "Rank each camp by itself; one ranking for all may please nobody."),
+    "bias": ("The intervals are too short.", "Ask fewer judges more often, or take them as a sample: judges='sample'."),
+    "redundancy": (
+        "Some judges are copies of others.",
+        "Count near-copies once: leave out all but one with without_judges().",
+    ),
+    "goodness of fit": (
+        "The model does not fit all the data.",
+        "Try another rank with select_rank(), and position='judge'.",
+    ),
+    "first share": ("A judge goes by the order of showing.", _first_share),
+    "swaps": ("Verdicts turn round with the order.", _swaps),
+    "tie rates": ("Judges tie at different rates.", "Fit ties='davidson', tie='judge'."),
+    "ties": (
+        "Ties vary less than the model says.",
+        "Take errors that do not rely on it: cov_type='HC0', or 'cluster' by prompt.",
+    ),
+    "scale": (
+        "The scale of the verdicts is in doubt.",
+        "Read the scale as wins, ties and losses, and see whether the ranking changes.",
+    ),
+    "stability": ("The ranking changes within the data.", "Rank both halves by themselves before trusting the whole."),
+    "sensitivity": (
+        "Some judges hardly follow the others.",
+        "They count for little here already. Under Judges stands what to do about each.",
+    ),
+    "leverage": (
+        "A single judge shapes the disagreement.",
+        "Rank without this judge, by without_judges(), and see what changes.",
+    ),
+    "taste": ("Sensitivity and taste cannot be told apart.", "Fit a lower rank."),
+    "quadrature": ("The numbers are not exact yet.", "Raise n_quadrature."),
+    "order": ("Items were not shown in both orders.", _BOTH_ORDERS),
+    "optima": (
+        "There may be a better solution.",
+        "Fit again from more starts, n_starts=20, and see whether the best optimum comes back.",
+    ),
+    "rectified": (
+        "The target and the others disagree.",
+        "Prefer the labels of the target to those of the others for these items.",
+    ),
+    "dropped": (
+        "Some verdicts could not be used.",
+        "Read some of the answers that were dropped: whether they depend on the items.",
+    ),
+    "weights": (
+        "Rows may stand for several verdicts.",
+        "Read the data with that column as weight, if rows stand for several verdicts.",
+    ),
+    "directions": (
+        "Single directions of disagreement are unclear.",
+        "Take the disagreement as a whole, not its single directions.",
+    ),
 }
 
 
@@ -72,10 +117,11 @@ class Doubt:
 
     Attributes
     ----------
-    topic, text, action : str
+    topic, gist, text, action : str
     """
 
     topic: str
+    gist: str
     text: str
     action: str
 
@@ -83,13 +129,13 @@ class Doubt:
 def doubts(fit: Fit, findings: Iterable[Finding]) -> list[Doubt]:
     """The findings that warn, the gravest first."""
     order = {topic: number for number, topic in enumerate(TO_DO)}
-    warned = [Doubt(found.topic, found.text, _action(fit, found.topic)) for found in findings if found.is_warning]
+    warned = [Doubt(found.topic, *_gist(fit, found.topic, found.text)) for found in findings if found.is_warning]
     # What the fit takes care of comes last.
     warned.sort(key=lambda doubt: (doubt.action.startswith("Nothing"), order.get(doubt.topic, len(order))))
     said = [doubt.action for doubt in warned]
     return [replace(doubt, action="As above.") if doubt.action in said[:i] else doubt for i, doubt in enumerate(warned)]
 
 
-def _action(fit: Fit, topic: str) -> str:
-    known = TO_DO.get(topic, "")
-    return known(fit) if callable(known) else known
+def _gist(fit: Fit, topic: str, text: str) -> tuple[str, str, str]:
+    gist, action = TO_DO.get(topic, ("", ""))
+    return gist, text, action(fit) if callable(action) else action

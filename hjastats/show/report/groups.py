@@ -102,12 +102,12 @@ def groups_page(
     from markupsafe import escape
 
     heading = escape(title or f"Rankings by {told['by']}")
-    style = "body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}:root{color-scheme:light dark}"
+    style = (resources.files(__name__.rpartition(".")[0]) / "page.css").read_text(encoding="utf-8")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{heading}</title>'
-        f"<style>{style}</style></head>\n<body><h1>{heading}</h1>\n"
-        f"{groups_section(told, boards, shrunken, plots)}\n</body></html>\n"
+        f"<style>{style}</style></head>\n<body><header><h1>{heading}</h1></header>\n"
+        f"<main>{groups_section(told, boards, shrunken, plots)}</main>\n</body></html>\n"
     )
 
 
@@ -200,17 +200,17 @@ def _intervals(board: pd.DataFrame) -> list[str]:
     return [f"{low:.2f} to {high:.2f}" for low, high in bounds]
 
 
-def _pictures(plots: GroupPlots) -> list[Picture]:
+def _pictures(plots: GroupPlots) -> list[tuple[str, Picture]]:
     """Figures for which the model has something to show."""
     made = []
     for name, draw, caption in (
-        ("group-places", plots.places, "Places over the groups."),
-        ("group-differences", plots.differences, "By how much scores in a group differ from those in all others."),
-        ("group-position", partial(plots.judges, "position"), "Position effects of the judges."),
-        ("group-gamma", partial(plots.judges, "gamma"), "Sensitivities of the judges."),
+        ("group-places", plots.places, "A line that rises or falls is an item that has another place there."),
+        ("group-differences", plots.differences, "Above (orange) or below (blue) the scores in all other groups."),
+        ("group-position", partial(plots.judges, "position"), "Position effects: above zero, whatever is shown first."),
+        ("group-gamma", partial(plots.judges, "gamma"), "Sensitivities: above one, sharper than the average judge."),
     ):
         try:
-            made.append(picture(draw, caption, name))
+            made.append((name, picture(draw, caption, name)))
         except ValueError:
             continue
     return made

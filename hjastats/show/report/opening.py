@@ -58,10 +58,10 @@ def leadership(ranking: pd.DataFrame) -> str:
 
 
 def resolution(standing: Standing) -> str:
-    """How many pairs of items the data can order, and how many places are certain."""
-    (told, pairs), n = standing.told_apart, len(standing.items)
+    """How many places are certain."""
+    n = len(standing.items)
     certain = int((standing.table["place_lower"] == standing.table["place_upper"]).sum())
-    return f"{told:,} of {pairs:,} pairs of items can be ordered; {certain:,} of {n:,} places are certain."
+    return f"pairs of items in a certain order; {certain:,} of {n:,} places certain"
 
 
 def runner_up(fit: Fit, standing: Standing) -> HeadToHead | None:

@@ -159,10 +159,10 @@ def _with_ranking(subject: Subject, standing: Standing, warned: list[Doubt]) -> 
     fit, data = subject.fit, subject.observed.data
     narrow = [number for number, doubt in enumerate(warned, start=1) if doubt.topic in TOO_NARROW]
     told = [f"But all ranges and intervals are too narrow: see reason {narrow[0]} to distrust."] if narrow else []
-    sentences = [leadership(standing.table), resolution(standing), *told]
+    sentences = [leadership(standing.table), *told]
     if len(standing.items) < data.n_items:
         among = f"These are the {len(standing.items)} items with the highest scores, compared among themselves."
-        sentences.insert(2, among)
+        sentences.insert(1, among)
     hues, families = family_hues(standing.items, data.item_metadata)
     rows, against = board(standing, hues), runner_up(fit, standing)
     tiles = [
@@ -176,7 +176,7 @@ def _with_ranking(subject: Subject, standing: Standing, warned: list[Doubt]) -> 
         what = f"preferred to {against.second}, second by score ({between})"
         tiles.append({"what": what, "value": percent(against.probability, 0)})
     ordered, pairs = standing.told_apart
-    tiles.append({"what": "pairs of items in a certain order", "value": f"{ordered:,} of {pairs:,}"})
+    tiles.append({"what": resolution(standing), "value": f"{ordered:,} of {pairs:,}"})
     return {
         "verdict": sentences,
         "board": rows,
@@ -222,7 +222,7 @@ def _files(subject: Subject, judges: pd.DataFrame, warned: list[Doubt]) -> dict[
             made.append(download("places", "how likely every item has every place", standing.probability))
         if (pairs := standing.listed_pairs(limits.PAGE_PAIRS)) is not None:
             made.append(download("pairs", "every pair of items: probability, difference, interval", pairs, index=False))
-    numbers = judges.drop(columns=["position_kind", "has_halves"])
+    numbers = judges.drop(columns=["position_kind", "has_halves", "is_weak"])
     made.append(download("judges", "all that is known of every judge", numbers))
     if fit.layout.structure.judges_differ and len(fit.layout.judges) * len(fit.layout.items) <= limits.PAGE_NUMBERS / 2:
         made.append(download("scores_by_judge", "scores of every judge", scores(fit)))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ... import limits
 from ...diagnostics.cards import DISTORTING, LEVEL, MISFIT, OFTEN, SLIGHT, judge_table
-from ...diagnostics.findings import EXTREME_SHARE
+from ...diagnostics.findings import EXTREME_SHARE, weak_judges
 from ...fitted import Fit, Observations
 from ...inference.expressions import FIXED
 from ...words import counted
@@ -92,6 +92,7 @@ RULES = (
         lambda row: row["outfit"] > DISTORTING and row["p_impossible"] < LEVEL,
         "Read the verdicts that surprise most: slips, or a taste of its own?",
     ),
+    Rule(2, lambda row: row["is_weak"], "Stop paying for it, or change its instructions: it counts for little here."),
     Rule(2, lambda row: row["infit"] > MISFIT[1] and row["p_erratic"] < LEVEL, _TWICE),
     Rule(
         2,
@@ -105,7 +106,11 @@ RULES = (
     ),
     Rule(1, lambda row: row["sensitivity_lower"] <= 0, "Ask it more before judging it; it counts for little now."),
     Rule(1, lambda row: _prefers(row, SLIGHT), "Nothing: the ranking takes this out."),
-    Rule(1, lambda row: row["tie_rate"] > OFTEN["tie_rate"], "Tell it to decide, if ties are not meant."),
+    Rule(
+        1,
+        lambda row: row["tie_rate"] > OFTEN["tie_rate"] and row["p_ties"] < LEVEL,
+        "Tell it to decide, if ties are not meant.",
+    ),
     Rule(1, lambda row: row["p_average"] < LEVEL and row["sensitivity"] < 1, "Nothing: it counts for less already."),
     Rule(0, lambda row: row["p_average"] < LEVEL and row["sensitivity"] > 1, "Keep it: its verdicts tell most."),
 )
@@ -115,6 +120,7 @@ KEEP = "Keep it."
 def judges_by_gravity(fit: Fit, observed: Observations) -> pd.DataFrame:
     """Every judge with what was seen, what to do and how grave it is; the worst first, of equals who tells most."""
     table = judge_table(fit, observed)
+    table["is_weak"] = table.index.isin(weak_judges(fit))
     found = [_rule(row) for row in table.to_dict("records")]
     table["gravity"], table["action"] = [rule[0] for rule in found], [rule[1] for rule in found]
     return table.sort_values(["gravity", "information_share"], ascending=False, kind="stable")

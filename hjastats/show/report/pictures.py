@@ -121,7 +121,11 @@ DRAWINGS = {
     ),
     "slopes": Drawing("Places by the consensus and by each judge", _slopes, ("item",)),
     "disagreement": Drawing(
-        "What the consensus does not explain", _disagreement, ("judge", "item"), True, (("margins", False),)
+        "What the consensus does not explain",
+        _disagreement,
+        ("judge", "item"),
+        True,
+        (("margins", False), ("max_rows", 30)),
     ),
     "profiles": Drawing("Scores by each judge", _profiles, ("judge",), True, (("max_rows", 30),)),
     "leverage": Drawing("Sensitivity and own taste of the judges", _leverage, ("judge",)),

@@ -28,8 +28,9 @@ VARIABLES = {
     LIGHT.rule: "--rule",
     LIGHT.grid: "--grid",
     LIGHT.pale: "--pale",
-    LIGHT.on_hue: "--on-hue",
-} | {hue: f"--hue-{number}" for number, hue in enumerate(LIGHT.hues)}
+}
+VARIABLES |= {hue: f"--hue-{number}" for number, hue in enumerate(LIGHT.hues)}
+VARIABLES |= {hue: f"--letter-{number}" for number, hue in enumerate(LIGHT.letters)}
 
 _DRAWING = threading.Lock()
 

@@ -1,5 +1,6 @@
 """What a reader finds in a figure."""
 
+import matplotlib as mpl
 import numpy as np
 
 
@@ -40,3 +41,14 @@ def is_inside(figure, texts):
     """Whether all texts lie on the paper."""
     boxes, paper = extents(texts), figure.bbox.extents
     return bool((boxes[:, :2] >= paper[:2] - 1).all() and (boxes[:, 2:] <= paper[2:] + 1).all())
+
+
+def contrast(one, other):
+    """The ratio of WCAG 2.2; words need 4.5."""
+
+    def luminance(colour):
+        parts = np.array(mpl.colors.to_rgb(colour))
+        return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)

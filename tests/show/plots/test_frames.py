@@ -6,10 +6,10 @@ import pytest
 
 from hjastats.show import plots
 from hjastats.show.plots.canvas import DARK, LIGHT
-from hjastats.show.plots.colours import UNKNOWN_FAMILY, families
+from hjastats.show.plots.colours import UNKNOWN_FAMILY, diverging, families, lettered
 from hjastats.show.plots.labels import NO_ESTIMATE
 
-from .reading import column_names, is_inside, legend_names, n_overlaps, row_names, words
+from .reading import column_names, contrast, is_inside, legend_names, n_overlaps, row_names, words
 
 
 def test_rows_are_in_order_with_a_dot_an_interval_and_the_reference(table):
@@ -93,7 +93,7 @@ def test_profiles_highlight_the_given_judges():
     ax = plots.plot_profiles(scores, consensus, highlight=["j2"])
     assert row_names(ax) == ["c", "b", "a"]
     assert words(ax) == ["j2"]
-    assert ax.texts[0].get_color() == ax.lines[-1].get_color()
+    assert ax.texts[0].get_color() == lettered(ax.lines[-1].get_color())
     assert ax.get_xlabel() == "score (log-odds); bold: the consensus; grey: 9 other judges"
     assert ax.lines[0].get_linewidth() > max(line.get_linewidth() for line in ax.lines[1:])
     assert ax.lines[-1].get_xdata().tolist() == [8.0, 7.0, 6.0]
@@ -220,9 +220,18 @@ def test_the_colours_of_a_paper_are_all_different():
     for paper in (LIGHT, DARK):
         every = [paper.ink, paper.soft, paper.rule, paper.grid, paper.pale, *paper.hues]
         assert len(set(every)) == len(every)
-    assert (
-        len({LIGHT.sheet, LIGHT.on_hue, LIGHT.ink, LIGHT.soft, LIGHT.rule, LIGHT.grid, LIGHT.pale, *LIGHT.hues}) == 15
-    )
+    of_light = [LIGHT.sheet, LIGHT.ink, LIGHT.soft, LIGHT.rule, LIGHT.grid, LIGHT.pale, *LIGHT.hues, *LIGHT.letters]
+    assert len(set(of_light)) == len(of_light)
+
+
+def test_words_stand_out_from_their_paper_and_from_the_colours_they_are_written_on():
+    for dark, paper in ((False, LIGHT), (True, DARK)):
+        assert min(contrast(colour, paper.sheet) for colour in (paper.ink, paper.soft, *paper.letters)) >= 4.5
+        with plots.paper(dark=dark):
+            shades = diverging()(np.linspace(0.0, 1.0, 21))
+        sheet = np.array(mpl.colors.to_rgb(paper.sheet))
+        for red, green, blue, alpha in shades:
+            assert contrast(paper.ink, alpha * np.array([red, green, blue]) + (1.0 - alpha) * sheet) >= 4.5
 
 
 @pytest.mark.parametrize(
@@ -249,3 +258,21 @@ def test_a_legend_below_narrow_figures_takes_no_room_from_them():
             ax.get_figure().canvas.draw()
             heights.append(ax.get_window_extent().height)
     assert heights[1] == pytest.approx(heights[0], rel=0.1)
+
+
+def test_a_few_judges_far_from_all_others_do_not_make_those_pale():
+    residual = pd.DataFrame(np.full((20, 10), 0.1), map(str, range(20)), list("abcdefghij"))
+    residual.iloc[0] = 3.0
+    ax = plots.plot_heatmap(residual)
+    assert ax.images[0].get_clim() == pytest.approx((-0.2, 0.2))
+    assert ax.images[0].cmap.colorbar_extend == "both"
+
+
+def test_names_of_profiles_without_room_stand_in_a_legend_and_leave_nothing_behind():
+    items, judges = [f"item {k}" for k in range(20)], [f"a judge with a long name {k}" for k in range(8)]
+    consensus = pd.Series(np.linspace(1.0, -1.0, 20), items)
+    scores = pd.DataFrame([consensus * (1 + k / 100) for k in range(8)], judges)
+    with plots.paper(width=3.9):
+        ax = plots.plot_profiles(scores, consensus)
+    assert list(ax.texts) == []
+    assert [text.get_text() for text in ax.get_figure().legends[0].get_texts()] == judges

@@ -24,6 +24,7 @@ from hjastats.show.report.opening import leadership, what_more_buys
 from hjastats.show.report.page import Subject, render
 from hjastats.show.report.panel import judges_by_gravity
 from hjastats.show.report.standing import Standing
+from tests.show.plots.reading import contrast
 
 HOSTILE = ["<script>alert(1)</script>", '"quotes\' & co"', "x" * 300, "שלום עולם", "{{ 7 * 7 }}", "a\u202eb</svg>"]
 
@@ -120,6 +121,14 @@ def test_a_judge_with_its_labels_turned_round_comes_first(panel):
     # Its advice, followed: the other judges alone.
     others = hja.JAModel.from_comparisons(data.without_judges(["judge-2"]), position="judge").fit()
     assert (judges_by_gravity(others.fit, others.model.observations)["gravity"] < 3).all()
+
+
+def test_a_judge_that_is_among_the_doubts_is_among_those_to_look_at(panel_fit):
+    (found,) = [doubt for doubt in doubts(panel_fit.fit, panel_fit.findings) if doubt.topic == "sensitivity"]
+    assert "'judge-noise'" in found.text
+    table = judges_by_gravity(panel_fit.fit, panel_fit.model.observations)
+    assert table.loc["judge-noise", "gravity"] == 2
+    assert "Stop paying" in table.loc["judge-noise", "action"]
 
 
 def test_every_topic_that_can_warn_has_something_to_do():
@@ -235,6 +244,29 @@ def test_no_colour_of_a_figure_is_fixed(panel_page):
     assert "var(--ink, " in drawn
     drawn = re.sub(r"var\(--[a-z0-9-]+, #[0-9a-f]{6}\)", "", drawn)
     assert not set(re.findall(r"#[0-9a-f]{6}\b", drawn)) & {LIGHT.ink, LIGHT.soft, LIGHT.sheet, *LIGHT.hues, "#000000"}
+
+
+def test_words_of_the_page_stand_out_in_light_dark_and_print():
+    style = (Path(hja.__file__).parent / "show/report/page.css").read_text(encoding="utf-8")
+    blocks = re.findall(r":root \{(.*?)\}", style, flags=re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        known = dict(re.findall(r"--([\w-]+): (#\w+);", block))
+        words = [known[name] for name in ("ink", "soft", "accent", "act", "look", "fine")]
+        words += [colour for name, colour in known.items() if name.startswith("letter")]
+        assert min(contrast(word, known[ground]) for word in words for ground in ("paper", "band")) >= 4.3
+
+
+def test_every_control_and_figure_of_the_page_has_a_name(panel_page):
+    ids = set(re.findall(r'\bid="([^"]+)"', panel_page))
+    named = re.findall(r'aria-(?:labelledby|describedby|controls)="([^"]+)"', panel_page)
+    assert named
+    assert {name for names in named for name in names.split()} <= ids
+    assert all("aria-labelledby=" in tag for tag in re.findall(r'<svg role="img"[^>]*>', panel_page))
+    labelled = "".join(re.findall(r"<label.*?</label>", panel_page, flags=re.DOTALL))
+    controls = re.findall(r"<(?:select|input)[^>]*>", panel_page)
+    assert controls
+    assert all(tag in labelled for tag in controls)
 
 
 def test_a_graph_of_comparisons_is_shown_only_where_it_says_something(panel_page):
