@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .data.arrays import check_jobs, check_option
+from .data.arrays import check_alpha, check_jobs, check_option
 from .data.traits import judge_traits
 from .diagnostics.affinity import Affinity, affinity, family_labels
 from .diagnostics.biclustering import Bicluster, bicluster
@@ -530,6 +530,7 @@ class JudgeQuestions(Menu):
         judge-1 size      0.176    0.023
         judge-2 size      0.084    0.012
         """
+        check_alpha(alpha)
         if self._model.traits is None:
             raise OptionError("weights of traits need traits of the items: fit a model with items='~ size'.")
         return trait_weights(self._fit, self._model.traits, alpha)
