@@ -325,7 +325,7 @@ class HeadToHead(Shown):
     ties : dict
         With ties as an outcome: chances of ``first``, ``tie`` and ``second``; otherwise empty.
     n_for, n_judges : int
-        Judges of the panel whose own scores have the first item ahead, of how many; -1 in models where judges agree.
+        Judges of the panel whose own scores have the first item ahead, of how many; -1 where judges have no order of their own.
     share, share_lower, share_upper : float
         Where judges are a sample: share of all judges like these whose own scores do, with an interval; otherwise not a number.
     """
@@ -405,12 +405,19 @@ def head_to_head(fit: Fit, first: str, second: str, judge: str | None = None, al
         p_value=float(2.0 * stats.norm.sf(abs(z))),
         alpha=alpha,
         ties=_verdicts(fit, eta, judge),
-        n_for=int((own[:, 0] > own[:, 1]).sum()) if fit.layout.structure.judges_differ else -1,
+        n_for=int((own[:, 0] > own[:, 1]).sum()) if _have_own_order(fit) else -1,
         n_judges=len(own),
         share=share[0],
         share_lower=share[1],
         share_upper=share[2],
     )
+
+
+def _have_own_order(fit: Fit) -> bool:
+    """Whether judges can order items each in its own way; by sensitivities alone they all follow, or turn round, one order."""
+    structure = fit.layout.structure
+    is_one_order = structure.has_sensitivities and structure.rank == 0 and not isinstance(fit, PopulationFit)
+    return structure.judges_differ and not is_one_order
 
 
 def _verdicts(fit: Fit, eta: float, judge: str | None) -> dict[str, float]:

@@ -209,3 +209,11 @@ def test_scores_that_run_to_infinity_have_no_board(separated_fit):
     for call in (separated_fit.leaderboard, separated_fit.places):
         with pytest.raises(hja.IdentificationError, match="fit_regularized"):
             call()
+
+
+def test_judges_who_differ_in_sensitivity_alone_are_not_counted_for_an_item(panel):
+    """All of them follow, or turn round, one and the same order: that ten of ten do is no evidence."""
+    alike = hja.JAModel.from_comparisons(panel).fit().head_to_head("model-I", "model-H")
+    own = hja.HJAModel.from_comparisons(panel, rank=1).fit().head_to_head("model-I", "model-H")
+    assert "ahead by their own scores" not in alike.sentence
+    assert own.sentence.endswith("8 of 8 judges have it ahead by their own scores.")
