@@ -120,7 +120,7 @@ class PopulationResults(HJAResults):
         >>> result.share("model-I", ["model-H", "model-J"]).round(2)
                          share  std_err  ci_lower  ci_upper
         first   second
-        model-I model-H   0.95     0.06      0.77       1.0
+        model-I model-H   0.95     0.06      0.76       1.0
                 model-J   0.95     0.06      0.77       1.0
         """
         return share_of_judges(self.fit, first, second, alpha)

@@ -83,6 +83,10 @@ def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 
 
     That is ``Phi(gap / spread)``. The interval is made on a scale that is the log of the ratio where that is large, and its own
     where the gap is small (asinh); where the spread cannot be told from zero, on that of the angle whose tangent is the ratio.
+
+    Judges who differ in sensitivity alone all follow the sign of the gap, however small it is: a jump that no derivative knows of.
+    So the ends of the interval of the gap are carried over as they are, and joined with what the rest adds (MOVER, Zou and Donner
+    2008, doi:10.1002/sim.3095).
     """
     check_alpha(alpha)
     (a, b), at, space = _pairs(fit, first, second), fit.population, fit.marginal.space
@@ -91,7 +95,7 @@ def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 
     table = pd.DataFrame(index=_pair_index(fit, a, b))
     with np.errstate(divide="ignore", invalid="ignore"):
         probit = np.where(spread > 0, gap / spread, np.inf * np.sign(gap))
-    errors = np.full(len(a), np.nan)
+    errors, of_gap, by_gaps = np.full((3, len(a)), np.nan)
     for i in np.flatnonzero(spread > 0):
         by_gap = 1.0 / spread[i] - gap[i] ** 2 * at.sensitivity**2 / spread[i] ** 3
         items = np.zeros(len(at.mu))
@@ -103,15 +107,27 @@ def share_of_judges(fit: PopulationFit, first: Any, second: Any, alpha: float = 
             sensitivity=-at.sensitivity * gap[i] ** 3 / spread[i] ** 3,
             taste=None if at.taste is None else -2.0 * at.taste * gap[i] / spread[i] ** 3,
         )
-        errors[i] = np.sqrt(fit.covariance.variances(space.gradient(by)[None])[0])
+        rows = np.array([space.gradient(by), space.gradient(replace(_nothing(at), mu=items))])
+        (errors[i], of_gap[i]), by_gaps[i] = np.sqrt(fit.covariance.variances(rows)), by_gap
     table["share"], table["std_err"] = ndtr(probit), stats.norm.pdf(probit) * errors
     quantile, size = stats.norm.ppf(1.0 - alpha / 2.0), np.hypot(1.0, probit)
     is_clear = errors < size
+    own = spread**2 - np.square(at.sensitivity * gap)
+    rest = np.sqrt(np.maximum(errors**2 - np.square(by_gaps * of_gap), 0.0))
     for name, side in (("ci_lower", -quantile), ("ci_upper", quantile)):
-        with np.errstate(invalid="ignore"):
-            far = np.sinh(np.arcsinh(probit) + side * errors / size)
-            near = np.tan(np.clip(np.arctan(probit) + side * errors / size**2, -np.pi / 2, np.pi / 2))
-        table[name] = ndtr(np.where(is_clear, far, near))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            end = gap + side * of_gap
+            there = end / np.sqrt(np.maximum(own, 0.0) + np.square(at.sensitivity * end))
+            far = np.arcsinh(there) - np.arcsinh(probit), quantile * rest / size
+            near = np.arctan(there) - np.arctan(probit), quantile * rest / size**2
+            angle = np.arctan(probit) + np.sign(side) * np.hypot(*near)
+            table[name] = ndtr(
+                np.where(
+                    is_clear,
+                    np.sinh(np.arcsinh(probit) + np.sign(side) * np.hypot(*far)),
+                    np.tan(np.clip(angle, -np.pi / 2, np.pi / 2)),
+                )
+            )
     return table
 
 
