@@ -23,9 +23,10 @@ from .inference.clusters import Clusters
 from .inference.covariances import influence
 from .inference.fluctuation import Fluctuation
 from .inference.group_scores import GroupScores, deviations, seldom
-from .inference.group_tests import QUESTIONS, GroupTests
+from .inference.group_tests import OF_JUDGES, QUESTIONS, GroupTests
 from .inference.moves import Moves, moves
 from .inference.ranks import ranking_table
+from .inference.tastes import Tastes
 from .looks import Piece, Shown, Table, Title, Warned
 from .model.tangent import from_centred_basis
 from .results import HJAResults
@@ -148,8 +149,7 @@ class GroupBoards(Shown):
     ) -> None:
         self.overall, self.grouping, self.n_left_out = overall, grouping, n_left_out
         self._working, self._members, self._found, self._evidence = working, members, found, evidence
-        numbered = _numbered(working.group)
-        self._tests = GroupTests(found, grouping.is_ordered, seldom(working.observed, numbered), seed)
+        self._seed = seed
 
     # Who is in it
 
@@ -288,6 +288,13 @@ class GroupBoards(Shown):
     # Whether they differ
 
     @cached_property
+    def _tests(self) -> GroupTests:
+        working, group = self._working, _numbered(self._working.group)
+        tastes = Tastes.of(working.fit, working.observed, group, working.clusters)
+        rare = seldom(working.observed, group)
+        return GroupTests(self._found, self.grouping.is_ordered, rare, self._seed, tastes)
+
+    @cached_property
     def tests(self) -> pd.DataFrame:
         """Tests that groups are alike: statistic, df, p_value; of ordered groups a trend, too."""
         return self._tests.joint()
@@ -299,11 +306,12 @@ class GroupBoards(Shown):
 
     @cached_property
     def judge_tests(self) -> pd.DataFrame:
-        """Tests that sensitivity and position effect of each judge are the same in all groups, the smallest p-value first.
+        """Tests that sensitivity, position effect and taste of each judge are the same in all groups, the smallest p-value first.
 
-        Sensitivities are relative to the other judges of a group. ``p_holm`` is adjusted for all judges and both kinds.
+        Sensitivities are relative to the other judges of a group, tastes to what all judges of it prefer. ``loadings`` are tastes
+        along the directions of disagreement that the model has. ``p_holm`` is adjusted for all judges and kinds.
         """
-        kinds = {kind: self._tests.judges(kind) for kind in ("sensitivity", "position")}
+        kinds = {kind: self._tests.judges(kind) for kind in OF_JUDGES}
         tables = [table.assign(kind=kind).reset_index() for kind, table in kinds.items() if len(table)]
         if not tables:
             return pd.DataFrame(columns=["judge", "kind", "statistic", "df", "p_value", "p_holm"])
@@ -429,7 +437,11 @@ class GroupBoards(Shown):
             return []
         changed = table[table["p_holm"] < LEVEL]
         if changed.empty:
-            return [(False, "No judge is seen to change its sensitivity or position effect between groups.")]
+            words = {"sensitivity": "sensitivity", "position": "position effect", "taste": "taste"}
+            tested = set(table.loc[table["p_value"].notna(), "kind"])
+            *begin, last = [told for kind, told in words.items() if kind in tested]
+            what = f"{', '.join(begin)} or {last}" if begin else last
+            return [(False, f"No judge is seen to change its {what} between groups.")]
         lines = zip(changed["kind"], changed["judge"], changed["p_holm"], strict=True)
         named = [f"{kind} of {judge!r} ({told_p(p)})" for kind, judge, p in lines]
         return [(True, f"Judges that are not the same in all groups: {and_more(named, _NAMED)}.")]
