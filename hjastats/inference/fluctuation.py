@@ -138,13 +138,15 @@ class Movements:
 
     def without(self, others: np.ndarray) -> Movements:
         """All but some of the p movements, which every group has for itself."""
-        kept = np.setdiff1d(np.arange(self.p), others)
-        mine, theirs = self.only(kept), self.only(others)
-        rows, columns = ((np.arange(self.n_groups)[:, None] * self.p + some).ravel() for some in (kept, others))
-        shared = self.variance[np.ix_(rows, columns)]
-        explained = shared @ np.linalg.pinv(theirs.variance, rcond=_LEFT, hermitian=True)
-        variance = mine.variance - explained @ shared.T
-        return Movements(mine.parts - theirs.parts @ explained.T, self.held, variance, mine.information)
+        lines = np.kron(np.eye(self.n_groups), np.eye(self.p)[others])
+        return self.beyond(lines, np.zeros(len(lines))).only(np.setdiff1d(np.arange(self.p), others))
+
+    def beyond(self, lines: np.ndarray, ridge: np.ndarray) -> Movements:
+        """What is left of them after combinations (m, n_groups * p), each of which may move; by as little as a ridge (m,) says."""
+        along = self.variance @ lines.T
+        explained = along @ np.linalg.pinv(lines @ along + np.diag(ridge), rcond=_LEFT, hermitian=True)
+        variance = self.variance - explained @ along.T
+        return Movements(self.parts - (self.parts @ lines.T) @ explained.T, self.held, variance, self.information)
 
     def among(self, some: np.ndarray) -> Movements:
         """In some of the groups (n_groups,) only."""

@@ -34,7 +34,7 @@ from .fluctuation import Drawn, Fluctuation, Movements
 # of which is longer than that.
 _HOLD, _STEPS, _STRIDE, _SETTLED = 0.1, 12, 2.0, 1e-5
 # The same ridge of how judges follow the consensus where it moves: towards their sensitivity.
-_FOLLOWS = 10.0
+_FOLLOWS = 4.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class OwnScores:
         begin = np.hstack([in_centred_basis(start.scores[judges]), start.judge[judges]])
         own = begin.copy()
         for _ in range(_STEPS):
-            slopes, arrow = gradient(cells, evaluate(cells, found.at)), found._arrow(cells)
+            slopes, arrow = gradient(cells, evaluate(cells, found.at)), found.arrow(cells)
             uphill = -np.hstack([in_centred_basis(slopes.scores[judges]), slopes.judge[judges]]) - hold * (own - begin)
             step = np.linalg.solve(arrow.judge[judges] + np.diag(hold), uphill[..., None])[..., 0]
             step[:, p:][is_held] = 0.0
@@ -82,21 +82,9 @@ class OwnScores:
                 break
         return found
 
-    def consensus_moved(self, cells: Design, gamma: np.ndarray) -> np.ndarray:
-        """By how much the consensus is another one in some cells, shape (n_items,), if judges follow it with gamma (n_judges,)."""
-        p = cells.n_items - 1
-        moved, at = np.zeros((1, p)), self.at
-        for _ in range(_STEPS):
-            at = replace(self.at, scores=self.at.scores + np.outer(gamma, from_centred_basis(moved)[0]))
-            slopes, arrow = gradient(cells, evaluate(cells, at)), replace(self, at=at)._arrow(cells)
-            uphill = -gamma[self.judges] @ in_centred_basis(slopes.scores[self.judges]) - _HOLD * moved[0]
-            block = np.einsum("k,kab->ab", gamma[self.judges] ** 2, arrow.judge[self.judges, :p, :p])
-            step = np.linalg.solve(block + _HOLD * np.eye(p), uphill)
-            length = float(np.abs(step).max(initial=0.0))
-            moved = moved + step * min(1.0, _STRIDE / max(length, 1e-300))
-            if length < _SETTLED:
-                break
-        return from_centred_basis(moved)[0]
+    def place(self, rows: Design) -> np.ndarray:
+        """Of the judge of every row in ``judges``; of others any."""
+        return np.minimum(np.searchsorted(self.judges, rows.judge), len(self.judges) - 1)
 
     @property
     def width(self) -> int:
@@ -116,13 +104,14 @@ class OwnScores:
         by_judge[:, :, : items.shape[1]] = gamma[:, None] * items[:, None]
         return rows
 
-    def _arrow(self, cells: Design) -> Arrow:
+    def arrow(self, cells: Design) -> Arrow:
+        """Expected information, judge by judge."""
         here = typical(cells.response, evaluate(cells, self.at), cells.n)
         return expected_information(cells, here, self.tangent)
 
     def information(self, cells: Design) -> np.ndarray:
         """Expected information of the judges, one after the other, then of the shared terms."""
-        arrow, n, width = self._arrow(cells), len(self.judges), self.width
+        arrow, n, width = self.arrow(cells), len(self.judges), self.width
         dense = np.zeros((n * width + len(arrow.shared),) * 2)
         blocks = dense[: n * width, : n * width].reshape(n, width, n, width)
         blocks[np.arange(n), :, np.arange(n)] = arrow.judge[self.judges]
@@ -142,19 +131,57 @@ class OwnScores:
         return np.hstack([*made, contributions.by_terms[:, :m].toarray()])
 
 
-def _moving(
-    fit: Fit, rows: Design, judges: np.ndarray, group: np.ndarray, n_groups: int
-) -> tuple[Design, OwnScores]:
-    """Rows with the movement of the consensus of their group as a term that each judge follows in its own way; and own scores."""
-    gamma, p = fit.parts.gamma, rows.n_items - 1
-    hold = np.full(p + rows.n_judge_terms, _HOLD)
-    apart = OwnScores.near(fit.at, collapse(rows), judges, hold)
-    cells = [collapse(take(rows, np.flatnonzero(group == g))) for g in range(n_groups)]
-    moved = np.array([apart.consensus_moved(some, gamma) for some in cells])
-    column = moved[group, rows.first] - moved[group, rows.second]
-    rows = rows.with_own_term(Term("movement of the consensus", "judge", POSITION), column)
-    start = replace(apart.at, judge=np.column_stack([gamma, apart.at.judge]))
-    return rows, OwnScores.near(start, collapse(rows), judges, np.insert(hold, p, _FOLLOWS))
+@dataclass(frozen=True)
+class Moved:
+    """By how much the consensus moves in every group, in contrasts of the items, shrunk by what is noise in it.
+
+    Attributes
+    ----------
+    together : ndarray, shape (n_groups, n_items - 1)
+        That of all judges.
+    apart : ndarray, shape (n_judges, n_groups, n_items - 1)
+        That of all others than the judge.
+    """
+
+    together: np.ndarray
+    apart: np.ndarray
+
+    @classmethod
+    def of(cls, own: OwnScores, rows: Design, group: np.ndarray, n_groups: int, gamma: np.ndarray) -> Moved:
+        """Of own scores, and of sensitivities gamma (n_judges,) to the consensus."""
+        cells = [collapse(take(rows, np.flatnonzero(group == g))) for g in range(n_groups)]
+        each = [_moved(own, some, gamma) for some in cells]
+        moved, information = (np.stack(made, axis=1) for made in zip(*each, strict=True))
+        # Scores of judges are those of all groups together.
+        total = np.einsum("kgab,kgb->ka", information, moved)
+        moved = moved - np.linalg.solve(information.sum(axis=1), total[..., None])[:, None, :, 0]
+        statistic = np.einsum("kga,kgab,kgb->k", moved, information, moved)
+        df = moved.shape[2] * (n_groups - 1)
+        moved *= np.maximum(1.0 - df / np.maximum(statistic, 1e-300), 0.0)[:, None, None]
+        return cls(moved[0], moved[1:])
+
+
+def _moved(own: OwnScores, cells: Design, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The consensus of all in some cells, then without each of the judges, (1 + n_judges, p), and information about it."""
+    p, judges = cells.n_items - 1, own.judges
+    moved, hold = np.zeros(p), _HOLD * np.eye(p)
+    for _ in range(_STEPS):
+        scores = own.at.scores.copy()
+        scores[judges] += np.outer(gamma, from_centred_basis(moved[None])[0])
+        at = replace(own.at, scores=scores)
+        slopes, arrow = gradient(cells, evaluate(cells, at)).scores, replace(own, at=at).arrow(cells)
+        uphill = -gamma[:, None] * in_centred_basis(slopes[judges])
+        blocks = np.square(gamma)[:, None, None] * arrow.judge[judges, :p, :p]
+        step = np.linalg.solve(blocks.sum(axis=0) + hold, uphill.sum(axis=0) - _HOLD * moved)
+        length = float(np.abs(step).max())
+        if length < _SETTLED:
+            break
+        moved = moved + step * min(1.0, _STRIDE / length)
+    without = np.concatenate([np.zeros((1, p)), uphill]), np.concatenate([np.zeros((1, p, p)), blocks])
+    # One step from where all judges are to where the others are.
+    others = blocks.sum(axis=0) - without[1] + hold
+    left = uphill.sum(axis=0) - without[0] - _HOLD * moved
+    return moved + np.linalg.solve(others, left[..., None])[..., 0], others
 
 
 @dataclass(frozen=True)
@@ -165,8 +192,9 @@ class Tastes:
     ----------
     own : OwnScores
         Of the judges with enough verdicts for scores of their own; others are left out.
+    moved : Moved
     found : Fluctuation
-        Along these.
+        Along these coordinates.
     count : ndarray, shape (n_judges, n_groups)
         Comparisons of these judges.
     share : ndarray, shape (n_judges, n_clusters)
@@ -174,6 +202,7 @@ class Tastes:
     """
 
     own: OwnScores
+    moved: Moved
     found: Fluctuation
     count: np.ndarray
     share: np.ndarray
@@ -185,21 +214,31 @@ class Tastes:
         count = np.zeros((data.n_judges, n_groups))
         np.add.at(count, (data.judge_index, group), data.weight)
         judges = np.flatnonzero(count.sum(axis=1) >= limits.OWN_PER_PARAMETER * p)
-        width = p + 1 + len(fit.layout.terms.own)
+        width = p + len(fit.layout.terms.own)
         most = min(limits.TASTE_COORDINATES // width, len(judges))
         judges = np.sort(judges[np.argsort(-count[judges].sum(axis=1), kind="stable")[:most]])
         if len(judges) < 2 or p < 2 or 2 * (p + 1) * n_groups > limits.STACKED:
             return None
         some = np.flatnonzero(np.isin(data.judge_index, judges))
         rows, data = take(observed.rows, some), data.subset(some)
-        rows, own = _moving(fit, rows, judges, group[some], n_groups)
+        group, gamma = group[some], fit.parts.gamma[judges]
+        hold = np.full(width, _HOLD)
+        own = OwnScores.near(fit.at, collapse(rows), judges, hold)
+        moved = Moved.of(own, rows, group, n_groups, gamma)
+        items, place = from_centred_basis(moved.together), own.place(rows)
+        column = gamma[place] * (items[group, rows.first] - items[group, rows.second])
+        rows = replace(rows, offset=(rows.known_odds + column)[:, None])
+        own = OwnScores.near(own.at, collapse(rows), judges, hold)
         codes, code = np.unique(clusters.code[some], return_inverse=True)
         found = Fluctuation.of(
-            fit, Observations(data, rows), group[some], Clusters(code, len(codes)), own, n_groups=n_groups
+            fit, Observations(data, rows), group, Clusters(code, len(codes)), own, n_groups=n_groups
         )
         share = np.zeros((len(judges), found.n_clusters))
-        np.add.at(share, (np.searchsorted(judges, rows.judge), found.of_row), data.weight)
-        return cls(own, found, count[judges], share / share.sum(axis=1, keepdims=True))
+        np.add.at(share, (own.place(rows), found.of_row), data.weight)
+        # Verdicts of a cluster are fewer than what they help to estimate, or more.
+        total = share.sum(axis=1, keepdims=True)
+        share = np.where(share > 0, np.maximum(share, width) / total, 0.0)
+        return cls(own, moved, found, count[judges], share)
 
     @property
     def judges(self) -> np.ndarray:
@@ -231,13 +270,21 @@ class Tastes:
             return None
         free = [self._consensus[None] @ np.eye(p, own.width)]
         if fit.layout.terms.scope("position") == "judge":
-            free.append(np.eye(1, own.width, p + 1 + fit.layout.terms.own_names.index("position")))
-        rows = [own.of_judge(place, np.vstack([directions.T @ np.eye(p, own.width), *free]))]
-        rows.append(own.of_all(own.at.judge[self.judges, 0], np.eye(p)))
+            free.append(np.eye(1, own.width, p + fit.layout.terms.own_names.index("position")))
+        everything = np.eye(p, own.width)
+        rows = [
+            own.of_judge(place, np.vstack([directions.T @ everything, everything, *free])),
+            own.of_all(fit.parts.gamma[self.judges], np.eye(p)),
+        ]
         shared = [term.name for term in fit.layout.terms.shared]
         if "position" in shared:
             n = len(rows[0].T)
             rows.append(np.eye(1, n, n - len(shared) + shared.index("position")))
         stacked = np.vstack(rows)
         found = self.found.movements(stacked, self.share[place])
-        return found.without(np.arange(q, len(stacked))).among(some)
+        # What every group has for itself; and that the judge follows the consensus more or less than is thought.
+        lines = np.kron(np.eye(found.n_groups), np.eye(found.p)[q + p :])
+        follows = np.zeros((1, found.n_groups, found.p))
+        follows[0, :, q : q + p] = self.moved.apart[place]
+        ridge = np.append(np.zeros(len(lines)), _FOLLOWS)
+        return found.beyond(np.vstack([lines, follows.reshape(1, -1)]), ridge).only(np.arange(q)).among(some)
