@@ -290,7 +290,10 @@ class GroupBoards(Shown):
     @cached_property
     def _tests(self) -> GroupTests:
         working, group = self._working, _numbered(self._working.group)
-        tastes = Tastes.of(working.fit, working.observed, group, working.clusters)
+        # What verdicts of a judge have in common is the judge's own scores here.
+        is_by_judge = working.name == "judges"
+        rows = Clusters(np.arange(len(group)), len(group)) if is_by_judge else working.clusters
+        tastes = Tastes.of(working.fit, working.observed, group, rows)
         rare = seldom(working.observed, group)
         return GroupTests(self._found, self.grouping.is_ordered, rare, self._seed, tastes)
 
@@ -376,6 +379,42 @@ class GroupBoards(Shown):
         if not tables:
             raise OptionError(f"the model has no {kind} of judges.")
         return pd.concat(tables, ignore_index=True)[["judge", "group", "estimate", "std_err"]]
+
+    def taste_changes(self, judge: str) -> pd.DataFrame:
+        """What a judge prefers in a group more, or less, than it does in all groups, beyond the consensus; the clearest first.
+
+        Parameters
+        ----------
+        judge : str
+            One that has a test of its taste in ``judge_tests``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns item, group, change (in log-odds, one step), std_err (from prompts, if there are any), z, p_value and p_holm.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> found = hja.by_group(data, by=np.arange(data.n_rows) // 1600)
+        >>> bool(found.taste_changes("judge-1")["p_holm"].min() > 0.05)
+        True
+        """
+        tastes = self._tests.tastes
+        known = [] if tastes is None else [self._working.fit.layout.judges[k] for k in tastes.judges]
+        made = None if tastes is None or judge not in known else tastes.changes(known.index(judge))
+        if made is None:
+            tested = list(self._tests.judges("taste").index)
+            raise OptionError(f"the taste of {judge!r} is not tested; that of {quoted(tested, 12) or 'nobody'} is.")
+        items, names = self._working.fit.layout.items, [self.labels[g] for g in self._present]
+        table = pd.DataFrame({"item": np.tile(items, len(names)), "group": np.repeat(names, len(items))})
+        table["change"], table["std_err"] = (values.ravel() for values in made)
+        table["z"] = table["change"] / table["std_err"]
+        table["p_value"] = 2.0 * stats.norm.sf(table["z"].abs())
+        table["p_holm"] = holm(table["p_value"].to_numpy())
+        return table.sort_values("p_value", kind="stable").reset_index(drop=True)
 
     # In words
 
@@ -495,7 +534,9 @@ class GroupBoards(Shown):
     @property
     def plot(self) -> GroupPlots:
         """Figures of groups."""
-        return GroupPlots(self.places, self.differences, self.judge_effects, self.judge_tests, self.grouping.by)
+        return GroupPlots(
+            self.places, self.differences, self.judge_effects, self.judge_tests, self.taste_changes, self.grouping.by
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as numbers and text, for JSON."""

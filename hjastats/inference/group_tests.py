@@ -1,4 +1,4 @@
-"""Whether consensus, sensitivities, position effects and tastes are the same in all groups: tests of all, of single ones, and of trends."""
+"""Whether consensus, sensitivities, position effects and tastes are the same in all groups: of all, of single ones, and trends."""
 
 from __future__ import annotations
 
@@ -125,9 +125,7 @@ class GroupTests:
 
     def _drawn(self, found: Movements, signs: np.ndarray) -> tuple[Drawn, ...]:
         """Of any change, and of ordered groups of a trend."""
-        return tuple(
-            made.drawn(signs) for made in (found, *([found.trend(self._places)] if self.is_ordered else []))
-        )
+        return tuple(made.drawn(signs) for made in (found, *([found.trend(self._places)] if self.is_ordered else [])))
 
     def _told(self, *made: Drawn) -> dict[str, float]:
         told = zip(made, ("", "trend_"), strict=False)

@@ -1,12 +1,12 @@
 """Whether what a judge prefers beyond the consensus is the same in all groups.
 
-All judges have scores of their own here, whatever the fit lacks: a taste that a judge has in all groups is no change, however strong
-it is and whichever groups the judge is in. From there, in every group
+All judges have scores of their own here, whatever the fit lacks: a taste that a judge has in all groups is no change, however
+strong it is and whichever groups the judge is in. From there, in every group
 
     scores of judge k = its own + gamma_k (movement of the consensus) + a multiple of the consensus + a change of its taste,
 
-and the last is tested, all else left free in every group. The movement of the consensus is that of all judges: where they move
-together it is the items that changed.
+and the last is tested, all else left free in every group. Where all judges move together it is the items that changed. By how much
+a judge goes with them need not be gamma_k: a multiple of the movement of the others, once for all groups, is nearly free, too.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from ..model.information import Arrow, expected_information
 from ..model.likelihood import evaluate, gradient
 from ..model.response import typical
 from ..model.structures import Unrestricted
-from ..model.tangent import TangentBasis, from_centred_basis, in_centred_basis
-from ..model.terms import POSITION, Term
+from ..model.tangent import TangentBasis, centred_basis
 from .clusters import Clusters
 from .contributions import Contributions
-from .fluctuation import Drawn, Fluctuation, Movements
+from .fluctuation import Fluctuation, Movements
 
 # Scores of a judge's own need not exist: this much of a ridge towards the fit holds them, and so many Newton steps find them, none
 # of which is longer than that.
 _HOLD, _STEPS, _STRIDE, _SETTLED = 0.1, 12, 2.0, 1e-5
 # The same ridge of how judges follow the consensus where it moves: towards their sensitivity.
-_FOLLOWS = 4.0
+_FOLLOWS = 10.0
+# The largest share of a cluster in what a judge's estimate comes from; with more, its sign alone would decide.
+_MOST = 0.5
 
 
 @dataclass(frozen=True)
@@ -44,65 +45,57 @@ class OwnScores:
     Attributes
     ----------
     at : Coefficients
-    judges : ndarray of int, shape (n,)
-        Who they are.
-    tangent : TangentBasis
-        That of judges with scores of their own.
+        Of these judges.
     """
 
     at: Coefficients
-    judges: np.ndarray
-    tangent: TangentBasis
 
     @classmethod
-    def near(cls, start: Coefficients, cells: Design, judges: np.ndarray, hold: np.ndarray) -> OwnScores:
-        """As each judge's verdicts say; where these say little, near to where it starts.
-
-        Parameters
-        ----------
-        hold : ndarray, shape (width,)
-            Of a ridge.
-        """
-        tangent = Unrestricted().tangent(start.scores)
-        found = cls(start, judges, tangent)
-        n_items, p, is_held = cells.n_items, cells.n_items - 1, ~cells.is_own_parameter[judges]
-        begin = np.hstack([in_centred_basis(start.scores[judges]), start.judge[judges]])
-        own = begin.copy()
+    def near(cls, start: Coefficients, cells: Design) -> OwnScores:
+        """As each judge's verdicts say; where these say little, near to where it starts."""
+        basis, p = centred_basis(cells.n_items), cells.n_items - 1
+        begin = np.hstack([start.scores @ basis, start.judge])
+        own, found = begin, cls(start)
         for _ in range(_STEPS):
             slopes, arrow = gradient(cells, evaluate(cells, found.at)), found.arrow(cells)
-            uphill = -np.hstack([in_centred_basis(slopes.scores[judges]), slopes.judge[judges]]) - hold * (own - begin)
-            step = np.linalg.solve(arrow.judge[judges] + np.diag(hold), uphill[..., None])[..., 0]
-            step[:, p:][is_held] = 0.0
-            length = np.abs(step).max(axis=1, initial=0.0)
+            uphill = -np.hstack([slopes.scores @ basis, slopes.judge]) - _HOLD * (own - begin)
+            step = np.linalg.solve(arrow.judge + _HOLD * np.eye(own.shape[1]), uphill[..., None])[..., 0]
+            step[:, p:][~cells.is_own_parameter] = 0.0
+            length = np.abs(step).max(axis=1)
             own = own + step * np.minimum(1.0, _STRIDE / np.maximum(length, 1e-300))[:, None]
-            scores, terms = start.scores.copy(), start.judge.copy()
-            scores[judges], terms[judges] = from_centred_basis(own[:, :p]).reshape(-1, n_items), own[:, p:]
-            found = cls(replace(start, scores=scores, judge=terms), judges, tangent)
-            if length.max(initial=0.0) < _SETTLED:
+            found = cls(replace(start, scores=own[:, :p] @ basis.T, judge=own[:, p:]))
+            if length.max() < _SETTLED:
                 break
         return found
 
-    def place(self, rows: Design) -> np.ndarray:
-        """Of the judge of every row in ``judges``; of others any."""
-        return np.minimum(np.searchsorted(self.judges, rows.judge), len(self.judges) - 1)
+    @property
+    def tangent(self) -> TangentBasis:
+        """That of judges with scores of their own."""
+        return Unrestricted().tangent(self.at.scores)
 
     @property
     def width(self) -> int:
         """Number of coordinates of one judge."""
-        return self.tangent.n_items - 1 + self.at.judge.shape[1]
+        return self.at.scores.shape[1] - 1 + self.at.judge.shape[1]
 
-    def of_judge(self, place: int, own: np.ndarray) -> np.ndarray:
-        """Movements (p, width) of the judge at a place in ``judges``, shape (p, n_coordinates)."""
-        rows = np.zeros((len(own), len(self.judges) * self.width + len(self.at.shared)))
-        rows[:, place * self.width : (place + 1) * self.width] = own
+    def of_judge(self, judge: int, own: np.ndarray) -> np.ndarray:
+        """Movements (m, width) of a judge, shape (m, n_coordinates)."""
+        rows = np.zeros((len(own), len(self.at.scores) * self.width + len(self.at.shared)))
+        rows[:, judge * self.width : (judge + 1) * self.width] = own
         return rows
 
-    def of_all(self, gamma: np.ndarray, items: np.ndarray) -> np.ndarray:
-        """Movements of the items (p, n_items - 1), of each judge times its gamma (n,), shape (p, n_coordinates)."""
-        rows = np.zeros((len(items), len(self.judges) * self.width + len(self.at.shared)))
-        by_judge = rows[:, : len(self.judges) * self.width].reshape(len(items), len(self.judges), self.width)
-        by_judge[:, :, : items.shape[1]] = gamma[:, None] * items[:, None]
+    def of_all(self, gamma: np.ndarray) -> np.ndarray:
+        """Movements of the items that each judge makes times its gamma (n_judges,), shape (n_items - 1, n_coordinates)."""
+        n_judges, p = len(gamma), self.at.scores.shape[1] - 1
+        rows = np.zeros((p, n_judges * self.width + len(self.at.shared)))
+        by_judge = rows[:, : n_judges * self.width].reshape(p, n_judges, self.width)
+        by_judge[:, :, :p] = gamma[:, None] * np.eye(p)[:, None]
         return rows
+
+    def of_shared(self, term: int) -> np.ndarray:
+        """Movement of a shared term, shape (1, n_coordinates)."""
+        n_own = len(self.at.scores) * self.width
+        return np.eye(1, n_own + len(self.at.shared), n_own + term)
 
     def arrow(self, cells: Design) -> Arrow:
         """Expected information, judge by judge."""
@@ -111,24 +104,22 @@ class OwnScores:
 
     def information(self, cells: Design) -> np.ndarray:
         """Expected information of the judges, one after the other, then of the shared terms."""
-        arrow, n, width = self.arrow(cells), len(self.judges), self.width
+        arrow, n, width = self.arrow(cells), cells.n_judges, self.width
         dense = np.zeros((n * width + len(arrow.shared),) * 2)
         blocks = dense[: n * width, : n * width].reshape(n, width, n, width)
-        blocks[np.arange(n), :, np.arange(n)] = arrow.judge[self.judges]
-        dense[: n * width, n * width :] = arrow.coupling[self.judges].reshape(n * width, -1)
+        blocks[np.arange(n), :, np.arange(n)] = arrow.judge
+        dense[: n * width, n * width :] = arrow.coupling.reshape(n * width, -1)
         dense[n * width :, : n * width] = dense[: n * width, n * width :].T
         dense[n * width :, n * width :] = arrow.shared
         return dense
 
     def gradients(self, contributions: Contributions) -> np.ndarray:
         """Of every unit, shape (n_units, n_coordinates)."""
-        n_items, m, e = self.tangent.n_items, len(self.at.shared), self.at.judge.shape[1]
-        made = []
-        for judge in self.judges:
-            scores = contributions.by_scores[:, judge * n_items : (judge + 1) * n_items]
-            terms = contributions.by_terms[:, m + judge * e : m + (judge + 1) * e]
-            made += [in_centred_basis(scores.toarray()), terms.toarray()]
-        return np.hstack([*made, contributions.by_terms[:, :m].toarray()])
+        (n_judges, n_items), n_units = self.at.scores.shape, contributions.by_scores.shape[0]
+        scores = contributions.by_scores.toarray().reshape(n_units, n_judges, n_items) @ centred_basis(n_items)
+        shared, own = np.split(contributions.by_terms.toarray(), [len(self.at.shared)], axis=1)
+        together = np.concatenate([scores, own.reshape(n_units, n_judges, -1)], axis=2)
+        return np.hstack([together.reshape(n_units, -1), shared])
 
 
 @dataclass(frozen=True)
@@ -163,15 +154,12 @@ class Moved:
 
 def _moved(own: OwnScores, cells: Design, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The consensus of all in some cells, then without each of the judges, (1 + n_judges, p), and information about it."""
-    p, judges = cells.n_items - 1, own.judges
+    p, basis = cells.n_items - 1, centred_basis(cells.n_items)
     moved, hold = np.zeros(p), _HOLD * np.eye(p)
     for _ in range(_STEPS):
-        scores = own.at.scores.copy()
-        scores[judges] += np.outer(gamma, from_centred_basis(moved[None])[0])
-        at = replace(own.at, scores=scores)
-        slopes, arrow = gradient(cells, evaluate(cells, at)).scores, replace(own, at=at).arrow(cells)
-        uphill = -gamma[:, None] * in_centred_basis(slopes[judges])
-        blocks = np.square(gamma)[:, None, None] * arrow.judge[judges, :p, :p]
+        here = OwnScores(replace(own.at, scores=own.at.scores + np.outer(gamma, basis @ moved)))
+        uphill = -gamma[:, None] * (gradient(cells, evaluate(cells, here.at)).scores @ basis)
+        blocks = np.square(gamma)[:, None, None] * here.arrow(cells).judge[:, :p, :p]
         step = np.linalg.solve(blocks.sum(axis=0) + hold, uphill.sum(axis=0) - _HOLD * moved)
         length = float(np.abs(step).max())
         if length < _SETTLED:
@@ -190,17 +178,21 @@ class Tastes:
 
     Attributes
     ----------
+    judges : ndarray of int, shape (n_judges,)
+        Those with enough verdicts for scores of their own; others are left out.
+    gamma : ndarray, shape (n_judges,)
     own : OwnScores
-        Of the judges with enough verdicts for scores of their own; others are left out.
     moved : Moved
     found : Fluctuation
-        Along these coordinates.
+        Along the coordinates of these judges.
     count : ndarray, shape (n_judges, n_groups)
-        Comparisons of these judges.
+        Comparisons.
     share : ndarray, shape (n_judges, n_clusters)
-        Of the clusters in the comparisons of each.
+        By what their estimates have made the part of a cluster smaller.
     """
 
+    judges: np.ndarray
+    gamma: np.ndarray
     own: OwnScores
     moved: Moved
     found: Fluctuation
@@ -211,62 +203,64 @@ class Tastes:
     def of(cls, fit: Fit, observed: Observations, group: np.ndarray, clusters: Clusters) -> Tastes | None:
         """Of groups (n_rows,) of the rows that a fit was made from; None where no judge could be tested."""
         data, n_groups, p = observed.data, int(group.max()) + 1, len(fit.layout.items) - 1
+        width = p + len(fit.layout.terms.own)
         count = np.zeros((data.n_judges, n_groups))
         np.add.at(count, (data.judge_index, group), data.weight)
-        judges = np.flatnonzero(count.sum(axis=1) >= limits.OWN_PER_PARAMETER * p)
-        width = p + len(fit.layout.terms.own)
-        most = min(limits.TASTE_COORDINATES // width, len(judges))
-        judges = np.sort(judges[np.argsort(-count[judges].sum(axis=1), kind="stable")[:most]])
-        if len(judges) < 2 or p < 2 or 2 * (p + 1) * n_groups > limits.STACKED:
+        judges = _largest(count.sum(axis=1), limits.OWN_PER_PARAMETER * p, limits.TASTE_COORDINATES // width)
+        if len(judges) < 2 or p < 2 or 3 * (p + 1) * n_groups > limits.STACKED:
             return None
         some = np.flatnonzero(np.isin(data.judge_index, judges))
-        rows, data = take(observed.rows, some), data.subset(some)
-        group, gamma = group[some], fit.parts.gamma[judges]
-        hold = np.full(width, _HOLD)
-        own = OwnScores.near(fit.at, collapse(rows), judges, hold)
-        moved = Moved.of(own, rows, group, n_groups, gamma)
-        items, place = from_centred_basis(moved.together), own.place(rows)
-        column = gamma[place] * (items[group, rows.first] - items[group, rows.second])
-        rows = replace(rows, offset=(rows.known_odds + column)[:, None])
-        own = OwnScores.near(own.at, collapse(rows), judges, hold)
-        codes, code = np.unique(clusters.code[some], return_inverse=True)
-        found = Fluctuation.of(
-            fit, Observations(data, rows), group, Clusters(code, len(codes)), own, n_groups=n_groups
+        rows, data, group, gamma = (
+            _of_judges(observed.rows, judges, some),
+            data.subset(some),
+            group[some],
+            fit.parts.gamma,
         )
+        at, gamma = replace(fit.at, scores=fit.at.scores[judges], judge=fit.at.judge[judges]), gamma[judges]
+        own = OwnScores.near(at, collapse(rows))
+        moved = Moved.of(own, rows, group, n_groups, gamma)
+        items = moved.together @ centred_basis(p + 1).T
+        known = gamma[rows.judge] * (items[group, rows.first] - items[group, rows.second])
+        rows = replace(rows, offset=(rows.known_odds + known)[:, None])
+        own = OwnScores.near(own.at, collapse(rows))
+        labels, code = np.unique(clusters.code[some], return_inverse=True)
+        by_cluster = Clusters(code, len(labels))
+        found = Fluctuation.of(fit, Observations(data, rows), group, by_cluster, own, n_groups=n_groups)
         share = np.zeros((len(judges), found.n_clusters))
-        np.add.at(share, (own.place(rows), found.of_row), data.weight)
-        # Verdicts of a cluster are fewer than what they help to estimate, or more.
-        total = share.sum(axis=1, keepdims=True)
-        share = np.where(share > 0, np.maximum(share, width) / total, 0.0)
-        return cls(own, moved, found, count[judges], share)
+        np.add.at(share, (rows.judge, found.of_row), data.weight)
+        # A cluster of fewer verdicts than they estimate parameters has a larger part in each of these.
+        share = np.where(share > 0, np.maximum(share, width), 0.0) / share.sum(axis=1, keepdims=True)
+        return cls(judges, gamma, own, moved, found, count[judges], share)
 
     @property
-    def judges(self) -> np.ndarray:
-        """Who they are, shape (n_judges,)."""
-        return self.own.judges
+    def _basis(self) -> np.ndarray:
+        return centred_basis(len(self.found.fit.layout.items))
 
     @cached_property
     def _consensus(self) -> np.ndarray:
-        return in_centred_basis(self.found.fit.parts.mu[None])[0]
+        return self.found.fit.parts.mu @ self._basis
+
+    @cached_property
+    def _beyond(self) -> np.ndarray:
+        """Contrasts of the items that are no multiple of the consensus, shape (n_items - 1, q)."""
+        mu, every = self._consensus, np.eye(len(self._consensus))
+        return np.linalg.qr(np.column_stack([mu, every]))[0][:, 1:] if self.found.fit.has_consensus else every
 
     def of_judge(self, place: int) -> Movements | None:
         """What the judge at a place in ``judges`` prefers beyond the consensus; None where it has too few verdicts."""
-        p = len(self._consensus)
-        mu = self._consensus if self.found.fit.has_consensus else np.zeros(0)
-        others = np.linalg.qr(np.column_stack([mu, np.eye(p)]))[0][:, 1:] if len(mu) else np.eye(p)
-        return self._along(place, others)
+        return self._along(place, self._beyond)
 
     def along_directions(self, place: int) -> Movements | None:
         """The same along the directions of disagreement that the fit has; None where it has none."""
-        along = self.found.fit.parts.V.T
-        return self._along(place, in_centred_basis(along).T) if len(along) else None
+        directions = self.found.fit.parts.V
+        return self._along(place, self._basis.T @ directions) if directions.shape[1] else None
 
     def _along(self, place: int, directions: np.ndarray) -> Movements | None:
         """Of directions (n_items - 1, q), while consensus, sensitivity and position are each group's own."""
         fit, own = self.found.fit, self.own
         p, q = directions.shape
         some = self.count[place] >= limits.TASTE_PER_DIRECTION * q
-        if some.sum() < 2:
+        if some.sum() < 2 or self.share[place].max() > _MOST:
             return None
         free = [self._consensus[None] @ np.eye(p, own.width)]
         if fit.layout.terms.scope("position") == "judge":
@@ -274,17 +268,54 @@ class Tastes:
         everything = np.eye(p, own.width)
         rows = [
             own.of_judge(place, np.vstack([directions.T @ everything, everything, *free])),
-            own.of_all(fit.parts.gamma[self.judges], np.eye(p)),
+            own.of_all(self.gamma),
         ]
         shared = [term.name for term in fit.layout.terms.shared]
         if "position" in shared:
-            n = len(rows[0].T)
-            rows.append(np.eye(1, n, n - len(shared) + shared.index("position")))
-        stacked = np.vstack(rows)
-        found = self.found.movements(stacked, self.share[place])
+            rows.append(own.of_shared(shared.index("position")))
+        found = self.found.movements(np.vstack(rows), self.share[place])
         # What every group has for itself; and that the judge follows the consensus more or less than is thought.
         lines = np.kron(np.eye(found.n_groups), np.eye(found.p)[q + p :])
         follows = np.zeros((1, found.n_groups, found.p))
         follows[0, :, q : q + p] = self.moved.apart[place]
         ridge = np.append(np.zeros(len(lines)), _FOLLOWS)
         return found.beyond(np.vstack([lines, follows.reshape(1, -1)]), ridge).only(np.arange(q)).among(some)
+
+    def changes(self, place: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """What a judge prefers in a group more than in all, one step from the scores that it has in all, (n_groups, n_items).
+
+        With standard errors from the clusters; not a number for groups in which the judge has too few verdicts. None where the
+        judge is not tested.
+        """
+        found = self.of_judge(place)
+        if found is None:
+            return None
+        informed = np.repeat(np.einsum("gpp->g", found.information) > 0, len(self.found.fit.layout.items))
+        to_items = np.kron(np.eye(found.n_groups), self._basis @ self._beyond)
+        along = to_items @ np.linalg.pinv(found.variance, rcond=1e-6, hermitian=True)
+        each = (found.parts / found.held[:, None]) @ along.T
+        estimate, error = found.sums.ravel() @ along.T, np.sqrt(np.square(each).sum(axis=0))
+        estimate, error = (np.where(informed, made, np.nan) for made in (estimate, error))
+        return estimate.reshape(found.n_groups, -1), error.reshape(found.n_groups, -1)
+
+
+def _largest(size: np.ndarray, least: float, most: int) -> np.ndarray:
+    """Places of the largest sizes, in their order, each at least so large."""
+    enough = np.flatnonzero(size >= least)
+    return np.sort(enough[np.argsort(-size[enough], kind="stable")[:most]])
+
+
+def _of_judges(rows: Design, judges: np.ndarray, some: np.ndarray) -> Design:
+    """Some rows, all of them by certain judges, who are numbered anew."""
+    place = {judge: new for new, judge in enumerate(judges.tolist())}
+    # Coefficients of those without a parameter are among those at which all is taken.
+    own = tuple(
+        replace(term, held=tuple(place[k] for k in term.held if k in place), held_at=()) for term in rows.terms.own
+    )
+    kept = take(rows, some)
+    return replace(
+        kept,
+        judge=np.searchsorted(judges, kept.judge),
+        n_judges=len(judges),
+        terms=replace(rows.terms, own=own),
+    )

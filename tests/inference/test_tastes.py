@@ -167,9 +167,9 @@ def labels(data):
 def test_a_judge_that_stays_where_others_move_has_not_changed():
     """Even one of two: of the other, nothing but its own verdicts moves."""
     table = asked(panel(np.random.default_rng(8), n_judges=2, likes=np.outer([1.0, -1.0, 0.0], LIKES)))
-    p = table.judges("taste")["p_value"]
-    assert p["j0"] == 1.0 / 2000.0
-    assert p["j1"] > 0.05
+    found = table.judges("taste")
+    assert found["p_value"]["j0"] == 1.0 / 2000.0
+    assert found["statistic"]["j1"] < 0.1 * found["statistic"]["j0"]
 
 
 def test_one_judge_has_no_taste_of_its_own():
@@ -207,6 +207,28 @@ def test_directions_of_disagreement_are_tested_by_themselves():
     assert loadings["df"].tolist() == [2] * 6
     assert loadings["p_value"]["j0"] < taste_of["p_value"]["j0"]
     assert loadings["p_value"].idxmin() == "j0"
+
+
+def test_judges_without_a_term_of_their_own_are_tested_too():
+    """One who never ties has no propensity to; numbers of judges change where others are left out."""
+    data = panel(np.random.default_rng(11))
+    data = data.subset((data.judge_index != 1) | (np.arange(data.n_rows) < 100))
+    is_tied = (data.judge_index != 2) & (np.random.default_rng(1).random(data.n_rows) < 0.2)
+    tests = asked(data.with_outcome(np.where(is_tied, 0.5, data.outcome)), ties="davidson", tie="judge")
+    assert tests.judges("taste").index.tolist() == ["j0", "j2", "j3"]
+    assert (tests.judges("taste")["p_value"] > 0.01).all()
+
+
+def test_changes_of_a_taste_are_those_that_were_made():
+    data = panel(np.random.default_rng(13), n=12_000, likes=np.outer([0.4, -0.2, -0.2], LIKES))
+    fit, observed, group, clusters = fitted(data)
+    change, error = Tastes.of(fit, observed, group, clusters).changes(0)
+    mu = np.linspace(1.0, -1.0, data.n_items)
+    taste = LIKES - LIKES.mean()
+    # Along the consensus it would be the sensitivity; what is common to all groups is none.
+    beyond = taste - mu * (taste @ mu) / (mu @ mu)
+    assert np.allclose(change[0] - change[1], 0.6 * beyond, atol=4.0 * np.hypot(error[0], error[1]).max())
+    assert np.corrcoef(change[0], beyond)[0, 1] > 0.95
 
 
 @pytest.mark.parametrize("ties", ["davidson", "drop"])
