@@ -83,19 +83,21 @@ def _uneven(rng: np.random.Generator) -> hja.Comparisons:
     return data.subset(rows.to_numpy())
 
 
-def _tests(data: hja.Comparisons, seed: int) -> tuple[GroupTests, Observations, np.ndarray]:
+def _tests(
+    data: hja.Comparisons, seed: int, *, has_tastes: bool = False
+) -> tuple[GroupTests, Observations, np.ndarray]:
     result = hja.JAModel.from_comparisons(data, position="judge").fit(n_random=0, warn_convergence=False)
     observed, group = result.model.observations, data.columns["group"].to_numpy(int)
     is_repeated = len(np.unique(data.columns["prompt"])) < data.n_rows
     clusters = Clusters.of("prompt" if is_repeated else np.arange(data.n_rows), data)
     found = Fluctuation.of(result.fit, observed, group, clusters)
-    tastes = Tastes.of(result.fit, observed, group, clusters)
+    tastes = Tastes.of(result.fit, observed, group, clusters) if has_tastes else None
     return GroupTests(found, True, seldom(observed, group), seed, tastes), observed, group
 
 
 def _rejects(panel: Callable[..., hja.Comparisons], question: str, column: str = "p_value") -> Draw:
     def draw(rng: np.random.Generator) -> Told:
-        tests = _tests(panel(rng), int(rng.integers(1 << 31)))[0]
+        tests = _tests(panel(rng), int(rng.integers(1 << 31)), has_tastes=question == "taste")[0]
         return float(tests.joint()[column][question] < 0.05), 1.0
 
     return draw
@@ -212,7 +214,7 @@ def _rejects_tastes(panel: Callable[..., hja.Comparisons], *, apart: float = 0.0
 
     def draw(rng: np.random.Generator) -> Told:
         changes = {"apart": _apart(rng, apart)} if apart else {}
-        tests = _tests(panel(rng, **options, **changes), int(rng.integers(1 << 31)))[0]
+        tests = _tests(panel(rng, **options, **changes), int(rng.integers(1 << 31)), has_tastes=True)[0]
         p = tests.judges("taste")["p_value"].to_numpy()
         return float((p < 0.05).sum()), float(len(p))
 
@@ -220,7 +222,7 @@ def _rejects_tastes(panel: Callable[..., hja.Comparisons], *, apart: float = 0.0
 
 
 def _trends_of_tastes(rng: np.random.Generator) -> Told:
-    tests = _tests(_ten_prompts(rng), int(rng.integers(1 << 31)))[0]
+    tests = _tests(_ten_prompts(rng), int(rng.integers(1 << 31)), has_tastes=True)[0]
     p = tests.judges("taste")["trend_p_value"].to_numpy()
     return float((p < 0.05).sum()), float(len(p))
 
@@ -244,13 +246,13 @@ claim("G6", "size", "the same and one judge with a strong taste in all groups", 
 
 @claim("G6", "power", "the one judge whose likes of 0.5 log-odds turn into dislikes from group 5 on", n=500, n_quick=15)
 def power_of_taste(rng: np.random.Generator) -> Told:
-    tests = _tests(_ten_prompts(rng, taste=TURNS), int(rng.integers(1 << 31)))[0]
+    tests = _tests(_ten_prompts(rng, taste=TURNS), int(rng.integers(1 << 31)), has_tastes=True)[0]
     return float(holm(tests.judges("taste")["p_value"].to_numpy())[0] < 0.05), 1.0
 
 
 @claim("G6", "false alarms", "there, of another judge (Holm)", n=2000, n_quick=20)
 def alarms_of_others(rng: np.random.Generator) -> Told:
-    tests = _tests(_ten_prompts(rng, taste=TURNS), int(rng.integers(1 << 31)))[0]
+    tests = _tests(_ten_prompts(rng, taste=TURNS), int(rng.integers(1 << 31)), has_tastes=True)[0]
     return float(holm(tests.judges("taste")["p_value"].to_numpy())[1:].min() < 0.05), 1.0
 
 
