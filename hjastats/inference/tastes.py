@@ -251,9 +251,10 @@ class Tastes:
         return self._along(place, self._beyond)
 
     def along_directions(self, place: int) -> Movements | None:
-        """The same along the directions of disagreement that the fit has; None where it has none."""
+        """The same along the directions of disagreement that the fit has; None where it has none, or all there are."""
         directions = self.found.fit.parts.V
-        return self._along(place, self._basis.T @ directions) if directions.shape[1] else None
+        has_some = 0 < directions.shape[1] < self._beyond.shape[1]
+        return self._along(place, self._basis.T @ directions) if has_some else None
 
     def _along(self, place: int, directions: np.ndarray) -> Movements | None:
         """Of directions (n_items - 1, q), while consensus, sensitivity and position are each group's own."""
