@@ -23,9 +23,10 @@ from .inference.clusters import Clusters
 from .inference.covariances import influence
 from .inference.fluctuation import Fluctuation
 from .inference.group_scores import GroupScores, deviations, seldom
-from .inference.group_tests import QUESTIONS, GroupTests
+from .inference.group_tests import OF_JUDGES, QUESTIONS, GroupTests
 from .inference.moves import Moves, moves
 from .inference.ranks import ranking_table
+from .inference.tastes import Tastes
 from .looks import Piece, Shown, Table, Title, Warned
 from .model.tangent import from_centred_basis
 from .results import HJAResults
@@ -148,8 +149,7 @@ class GroupBoards(Shown):
     ) -> None:
         self.overall, self.grouping, self.n_left_out = overall, grouping, n_left_out
         self._working, self._members, self._found, self._evidence = working, members, found, evidence
-        numbered = _numbered(working.group)
-        self._tests = GroupTests(found, grouping.is_ordered, seldom(working.observed, numbered), seed)
+        self._seed = seed
 
     # Who is in it
 
@@ -290,6 +290,16 @@ class GroupBoards(Shown):
     # Whether they differ
 
     @cached_property
+    def _tests(self) -> GroupTests:
+        working, group = self._working, _numbered(self._working.group)
+        # What verdicts of a judge have in common is the judge's own scores here.
+        is_by_judge = working.name == "judges"
+        rows = Clusters(np.arange(len(group)), len(group)) if is_by_judge else working.clusters
+        tastes = Tastes.of(working.fit, working.observed, group, rows)
+        rare = seldom(working.observed, group)
+        return GroupTests(self._found, self.grouping.is_ordered, rare, self._seed, tastes)
+
+    @cached_property
     def tests(self) -> pd.DataFrame:
         """Tests that groups are alike: statistic, df, p_value; of ordered groups a trend, too."""
         return self._tests.joint()
@@ -301,11 +311,12 @@ class GroupBoards(Shown):
 
     @cached_property
     def judge_tests(self) -> pd.DataFrame:
-        """Tests that sensitivity and position effect of each judge are the same in all groups, the smallest p-value first.
+        """Tests that sensitivity, position effect and taste of each judge are the same in all groups, the smallest p-value first.
 
-        Sensitivities are relative to the other judges of a group. ``p_holm`` is adjusted for all judges and both kinds.
+        Sensitivities are relative to the other judges of a group, tastes to what all judges of it prefer. ``loadings`` are tastes
+        along the directions of disagreement that the model has. ``p_holm`` is adjusted for all judges and kinds.
         """
-        kinds = {kind: self._tests.judges(kind) for kind in ("sensitivity", "position")}
+        kinds = {kind: self._tests.judges(kind) for kind in OF_JUDGES}
         tables = [table.assign(kind=kind).reset_index() for kind, table in kinds.items() if len(table)]
         if not tables:
             return pd.DataFrame(columns=["judge", "kind", "statistic", "df", "p_value", "p_holm"])
@@ -370,6 +381,42 @@ class GroupBoards(Shown):
             raise OptionError(f"the model has no {kind} of judges.")
         return pd.concat(tables, ignore_index=True)[["judge", "group", "estimate", "std_err"]]
 
+    def taste_changes(self, judge: str) -> pd.DataFrame:
+        """What a judge prefers in a group more, or less, than it does in all groups, beyond the consensus; the clearest first.
+
+        Parameters
+        ----------
+        judge : str
+            One that has a test of its taste in ``judge_tests``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns item, group, change (in log-odds, one step), std_err (from prompts, if there are any), z, p_value and p_holm.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> found = hja.by_group(data, by=np.arange(data.n_rows) // 1600)
+        >>> bool(found.taste_changes("judge-1")["p_holm"].min() > 0.05)
+        True
+        """
+        tastes = self._tests.tastes
+        known = [] if tastes is None else [self._working.fit.layout.judges[k] for k in tastes.judges]
+        made = None if tastes is None or judge not in known else tastes.changes(known.index(judge))
+        if made is None:
+            tested = list(self._tests.judges("taste").index)
+            raise OptionError(f"the taste of {judge!r} is not tested; that of {quoted(tested, 12) or 'nobody'} is.")
+        items, names = self._working.fit.layout.items, [self.labels[g] for g in self._present]
+        table = pd.DataFrame({"item": np.tile(items, len(names)), "group": np.repeat(names, len(items))})
+        table["change"], table["std_err"] = (values.ravel() for values in made)
+        table["z"] = table["change"] / table["std_err"]
+        table["p_value"] = 2.0 * stats.norm.sf(table["z"].abs())
+        table["p_holm"] = holm(table["p_value"].to_numpy())
+        return table.sort_values("p_value", kind="stable").reset_index(drop=True)
+
     # In words
 
     @cached_property
@@ -430,7 +477,11 @@ class GroupBoards(Shown):
             return []
         changed = table[table["p_holm"] < LEVEL]
         if changed.empty:
-            return [(False, "No judge is seen to change its sensitivity or position effect between groups.")]
+            words = {"sensitivity": "sensitivity", "position": "position effect", "taste": "taste"}
+            tested = set(table.loc[table["p_value"].notna(), "kind"])
+            *begin, last = [told for kind, told in words.items() if kind in tested]
+            what = f"{', '.join(begin)} or {last}" if begin else last
+            return [(False, f"No judge is seen to change its {what} between groups.")]
         lines = zip(changed["kind"], changed["judge"], changed["p_holm"], strict=True)
         named = [f"{kind} of {judge!r} ({told_p(p)})" for kind, judge, p in lines]
         return [(True, f"Judges that are not the same in all groups: {and_more(named, _NAMED)}.")]
@@ -484,7 +535,9 @@ class GroupBoards(Shown):
     @property
     def plot(self) -> GroupPlots:
         """Figures of groups."""
-        return GroupPlots(self.places, self.differences, self.judge_effects, self.judge_tests, self.grouping.by)
+        return GroupPlots(
+            self.places, self.differences, self.judge_effects, self.judge_tests, self.taste_changes, self.grouping.by
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as numbers and text, for JSON."""

@@ -177,6 +177,10 @@ OWN_PER_PARAMETER = 10
 OWN_DISPERSION = 20
 # Parameters of a kind in all groups up to which they are tested together: the covariance of 2,000 takes a second.
 STACKED = 2000
+# Verdicts of a judge in a group, for every direction of its taste, from which a change there is tested.
+TASTE_PER_DIRECTION = 3
+# Scores and terms of judges, each with its own, up to which their tastes are tested; of more, those with the most verdicts.
+TASTE_COORDINATES = 1000
 # Scores of all groups up to which covariances between groups that share prompts are counted in shrunken boards.
 JOINT_SCORES = 1200
 # Clusters beyond which independent ones are put together for tests over groups, and draws of their signs: a p-value of 5% has a

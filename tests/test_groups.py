@@ -83,6 +83,47 @@ def test_drift_is_named_by_month_judge_and_item(months):
     assert "From 2024-01 to 2024-04 the scores of 'i5'" in text
 
 
+@pytest.fixture(scope="module")
+def turning():
+    """Four months; in the last two judge j0 likes i1 and i3 less and i0 and i4 more than before, beyond what all do."""
+    rng = np.random.default_rng(5)
+    n = 6000
+    month, judge, first = np.arange(n) // 1500, rng.integers(5, size=n), rng.integers(6, size=n)
+    second = (first + rng.integers(1, 6, size=n)) % 6
+    taste = np.array([0.8, -0.8, 0.0, -0.8, 0.8, 0.0])
+    scores = np.linspace(-1.0, 1.0, 6) + np.where(judge == 0, np.where(month > 1, 1.0, -1.0), 0.0)[:, None] * taste
+    eta = scores[np.arange(n), first] - scores[np.arange(n), second]
+    columns = pd.DataFrame(
+        {"month": [f"2024-0{m + 1}" for m in month], "prompt": rng.integers(400, size=n) * 4 + month}
+    )
+    names = [np.array([f"{x}{c}" for c in codes]) for x, codes in zip("jii", (judge, first, second), strict=True)]
+    data = hja.Comparisons.from_arrays(*names, (rng.random(n) < expit(eta)).astype(float), columns=columns)
+    return hja.by_group(data, by="month")
+
+
+def test_a_taste_that_turns_is_named_with_what_it_changed_to(turning):
+    assert turning.judge_tests.iloc[0][["judge", "kind"]].tolist() == ["j0", "taste"]
+    assert turning.tests["p_value"]["taste"] == 1.0 / 2000.0
+    assert "taste of 'j0'" in str(turning)
+    assert (turning.judge_tests["p_holm"].iloc[1:] > 0.05).all()
+    changes = turning.taste_changes("j0").pivot_table("change", "item", "group")
+    assert (changes.loc[["i0", "i4"], ["2024-03", "2024-04"]] > 0).all(axis=None)
+    assert (changes.loc[["i1", "i3"], ["2024-03", "2024-04"]] < 0).all(axis=None)
+    assert {"kind": "taste", "judge": "j0"}.items() <= turning.to_dict()["judges"][0].items()
+
+
+def test_a_taste_that_turns_is_drawn_on_the_page(turning):
+    assert turning.plot.tastes_changed == ["j0"]
+    assert "What j0 prefers, beyond what all judges do." in turning.report()
+    assert turning.plot.taste("j0").get_title().startswith("What j0 prefers more")
+    plt.close("all")
+
+
+def test_tastes_are_only_told_of_judges_who_have_a_test(turning):
+    with pytest.raises(hja.OptionError, match="the taste of 'nobody' is not tested; that of 'j0', 'j1'"):
+        turning.taste_changes("nobody")
+
+
 def test_findings_say_when_something_changed(drifting):
     found = hja.fit(drifting, judges="fixed").findings
     told = next(finding.text for finding in found if finding.topic == "stability")

@@ -15,6 +15,7 @@ from hjastats.inference.clusters import Clusters
 from hjastats.inference.fluctuation import Fluctuation
 from hjastats.inference.group_scores import deviations, group_scores, seldom
 from hjastats.inference.group_tests import GroupTests
+from hjastats.inference.tastes import Tastes
 from hjastats.model.tangent import centred_basis, in_centred_basis
 
 from .designs import comparisons, covered, random_pairs, spread
@@ -35,10 +36,12 @@ def _panel(
     together: float = 0.6,
     position: np.ndarray | None = None,
     sensitivity: np.ndarray | None = None,
+    taste: np.ndarray | None = None,
 ) -> hja.Comparisons:
     """Verdicts of judges with sensitivities and position effects on prompts that suit some items more.
 
-    ``apart`` (n_groups, n_items) is added to the scores, ``position`` and ``sensitivity`` (n_groups,) to those of the first judge.
+    ``apart`` (n_groups, n_items) is added to the scores, ``position`` and ``sensitivity`` (n_groups,) to those of the first judge,
+    and ``taste`` (n_groups, n_items) to its scores.
     """
     n = len(group)
     judge = rng.integers(N_JUDGES, size=n)
@@ -51,8 +54,10 @@ def _panel(
     scores = scores + rng.normal(0.0, together, (int(prompt.max()) + 1, len(MU)))[prompt]
     first, second = random_pairs(rng, n, len(MU))
     rows = np.arange(n)
-    wins = rng.random(n) < expit(gamma * (scores[rows, first] - scores[rows, second]) + bonus)
-    return comparisons(judge, first, second, wins, prompt=prompt, group=group)
+    odds = gamma * (scores[rows, first] - scores[rows, second]) + bonus
+    if taste is not None:
+        odds = odds + np.where(judge == 0, taste[group, first] - taste[group, second], 0.0)
+    return comparisons(judge, first, second, rng.random(n) < expit(odds), prompt=prompt, group=group)
 
 
 def _ten_prompts(rng: np.random.Generator, **options: object) -> hja.Comparisons:
@@ -66,9 +71,9 @@ def _shared_prompts(rng: np.random.Generator, **options: object) -> hja.Comparis
     return _panel(rng, np.arange(len(prompt)) % N_GROUPS, prompt, **options)  # type: ignore[arg-type]
 
 
-def _no_prompts(rng: np.random.Generator) -> hja.Comparisons:
+def _no_prompts(rng: np.random.Generator, **options: object) -> hja.Comparisons:
     rows = np.arange(2400)
-    return _panel(rng, rows % N_GROUPS, rows, together=0.0)
+    return _panel(rng, rows % N_GROUPS, rows, together=0.0, **options)  # type: ignore[arg-type]
 
 
 def _uneven(rng: np.random.Generator) -> hja.Comparisons:
@@ -78,19 +83,21 @@ def _uneven(rng: np.random.Generator) -> hja.Comparisons:
     return data.subset(rows.to_numpy())
 
 
-def _tests(data: hja.Comparisons, seed: int) -> tuple[GroupTests, Observations, np.ndarray]:
+def _tests(
+    data: hja.Comparisons, seed: int, *, has_tastes: bool = False
+) -> tuple[GroupTests, Observations, np.ndarray]:
     result = hja.JAModel.from_comparisons(data, position="judge").fit(n_random=0, warn_convergence=False)
     observed, group = result.model.observations, data.columns["group"].to_numpy(int)
     is_repeated = len(np.unique(data.columns["prompt"])) < data.n_rows
-    found = Fluctuation.of(
-        result.fit, observed, group, Clusters.of("prompt" if is_repeated else np.arange(data.n_rows), data)
-    )
-    return GroupTests(found, True, seldom(observed, group), seed), observed, group
+    clusters = Clusters.of("prompt" if is_repeated else np.arange(data.n_rows), data)
+    found = Fluctuation.of(result.fit, observed, group, clusters)
+    tastes = Tastes.of(result.fit, observed, group, clusters) if has_tastes else None
+    return GroupTests(found, True, seldom(observed, group), seed, tastes), observed, group
 
 
 def _rejects(panel: Callable[..., hja.Comparisons], question: str, column: str = "p_value") -> Draw:
     def draw(rng: np.random.Generator) -> Told:
-        tests = _tests(panel(rng), int(rng.integers(1 << 31)))[0]
+        tests = _tests(panel(rng), int(rng.integers(1 << 31)), has_tastes=question == "taste")[0]
         return float(tests.joint()[column][question] < 0.05), 1.0
 
     return draw
@@ -195,6 +202,58 @@ def power_of_sensitivity(rng: np.random.Generator) -> Told:
     data = _ten_prompts(rng, sensitivity=1.0 * (PLACES < 4))
     p = _tests(data, int(rng.integers(1 << 31)))[0].judges("sensitivity")["p_value"].to_numpy()
     return float(holm(p)[0] < 0.05), 1.0
+
+
+# What the first judge likes beyond the consensus, by up to 1.5 log-odds; and tastes that turn in the second half of the groups.
+STRONG = np.tile([1.5, -1.5, 0.0, 1.5, -1.5, 0.0], (N_GROUPS, 1))
+TURNS = np.where(PLACES > 3, -0.5, 0.5)[:, None] * np.tile([1.0, -1.0], 3)
+
+
+def _rejects_tastes(panel: Callable[..., hja.Comparisons], *, apart: float = 0.0, **options: object) -> Draw:
+    """Of every judge."""
+
+    def draw(rng: np.random.Generator) -> Told:
+        changes = {"apart": _apart(rng, apart)} if apart else {}
+        tests = _tests(panel(rng, **options, **changes), int(rng.integers(1 << 31)), has_tastes=True)[0]
+        p = tests.judges("taste")["p_value"].to_numpy()
+        return float((p < 0.05).sum()), float(len(p))
+
+    return draw
+
+
+def _trends_of_tastes(rng: np.random.Generator) -> Told:
+    tests = _tests(_ten_prompts(rng), int(rng.integers(1 << 31)), has_tastes=True)[0]
+    p = tests.judges("taste")["trend_p_value"].to_numpy()
+    return float((p < 0.05).sum()), float(len(p))
+
+
+claim("G6", "size", f"the taste of a judge agrees over {TEN}", n=2000, n_quick=20)(_rejects_tastes(_ten_prompts))
+claim("G6", "size", "tastes of all judges agree, the same panels", n=2000, n_quick=20)(_rejects(_ten_prompts, "taste"))
+claim("G6", "size", "the taste of a judge has no trend, the same panels", n=2000, n_quick=20)(_trends_of_tastes)
+claim("G6", "size", "the taste of a judge agrees, one judge with a strong taste in all groups", n=2000, n_quick=20)(
+    _rejects_tastes(_ten_prompts, taste=STRONG)
+)
+claim("G6", "size", "the taste of a judge agrees over 8 groups of 300 verdicts without prompts", n=2000, n_quick=20)(
+    _rejects_tastes(_no_prompts)
+)
+claim("G6", "size", "the taste of a judge agrees, items that change between groups with sd 0.5", n=2000, n_quick=20)(
+    _rejects_tastes(_ten_prompts, apart=0.5)
+)
+claim("G6", "size", "the same and one judge with a strong taste in all groups", n=2000, n_quick=20)(
+    _rejects_tastes(_ten_prompts, taste=STRONG, apart=0.5)
+)
+
+
+@claim("G6", "power", "the one judge whose likes of 0.5 log-odds turn into dislikes from group 5 on", n=500, n_quick=15)
+def power_of_taste(rng: np.random.Generator) -> Told:
+    tests = _tests(_ten_prompts(rng, taste=TURNS), int(rng.integers(1 << 31)), has_tastes=True)[0]
+    return float(holm(tests.judges("taste")["p_value"].to_numpy())[0] < 0.05), 1.0
+
+
+@claim("G6", "false alarms", "there, of another judge (Holm)", n=2000, n_quick=20)
+def alarms_of_others(rng: np.random.Generator) -> Told:
+    tests = _tests(_ten_prompts(rng, taste=TURNS), int(rng.integers(1 << 31)), has_tastes=True)[0]
+    return float(holm(tests.judges("taste")["p_value"].to_numpy())[1:].min() < 0.05), 1.0
 
 
 def _sparse(rng: np.random.Generator, sd: float = 0.3) -> tuple[hja.Comparisons, np.ndarray, np.ndarray]:

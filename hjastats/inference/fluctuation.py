@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from .. import limits
 from ..data.cells import collapse, take
 from ..fitted import Fit, Observations
+from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate
 from ..model.tangent import in_centred_basis
 from ..solve.precision import information_at
@@ -51,6 +53,41 @@ class FluctuationTest:
     df: int
     p_value: float
     n_clusters: int
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A statistic with those that random signs of the clusters give; sums of them have those of the same signs.
+
+    Attributes
+    ----------
+    statistic : float
+    df : int
+    drawn : ndarray, shape (n_draws,)
+    n_clusters : int
+    """
+
+    statistic: float
+    df: int
+    drawn: np.ndarray
+    n_clusters: int
+
+    def __add__(self, other: Drawn) -> Drawn:
+        return Drawn(
+            self.statistic + other.statistic,
+            self.df + other.df,
+            self.drawn + other.drawn,
+            max(self.n_clusters, other.n_clusters),
+        )
+
+    @property
+    def test(self) -> FluctuationTest:
+        """How often draws are as large."""
+        if not self.df:
+            return FluctuationTest(np.nan, 0, np.nan, 0)
+        as_large = (self.drawn >= self.statistic * (1.0 - 1e-9)).sum()
+        p_value = float((1.0 + as_large) / (1.0 + len(self.drawn)))
+        return FluctuationTest(self.statistic, self.df, p_value, self.n_clusters)
 
 
 @dataclass(frozen=True)
@@ -101,13 +138,21 @@ class Movements:
 
     def without(self, others: np.ndarray) -> Movements:
         """All but some of the p movements, which every group has for itself."""
-        kept = np.setdiff1d(np.arange(self.p), others)
-        mine, theirs = self.only(kept), self.only(others)
-        rows, columns = ((np.arange(self.n_groups)[:, None] * self.p + some).ravel() for some in (kept, others))
-        shared = self.variance[np.ix_(rows, columns)]
-        explained = shared @ np.linalg.pinv(theirs.variance, rcond=_LEFT, hermitian=True)
-        variance = mine.variance - explained @ shared.T
-        return Movements(mine.parts - theirs.parts @ explained.T, self.held, variance, mine.information)
+        lines = np.kron(np.eye(self.n_groups), np.eye(self.p)[others])
+        return self.beyond(lines, np.zeros(len(lines))).only(np.setdiff1d(np.arange(self.p), others))
+
+    def beyond(self, lines: np.ndarray, ridge: np.ndarray) -> Movements:
+        """What is left of them after combinations (m, n_groups * p), each of which may move; by as little as a ridge (m,) says."""
+        along = self.variance @ lines.T
+        explained = along @ np.linalg.pinv(lines @ along + np.diag(ridge), rcond=_LEFT, hermitian=True)
+        variance = self.variance - explained @ along.T
+        return Movements(self.parts - (self.parts @ lines.T) @ explained.T, self.held, variance, self.information)
+
+    def among(self, some: np.ndarray) -> Movements:
+        """In some of the groups (n_groups,) only."""
+        kept = np.repeat(some, self.p).astype(float)
+        information = np.where(some[:, None, None], self.information, 0.0)
+        return Movements(self.parts * kept, self.held, self.variance * np.outer(kept, kept), information)
 
     def trend(self, places: np.ndarray) -> Movements:
         """Of a line over places (n_groups,) of the groups, as if there were one group."""
@@ -117,16 +162,18 @@ class Movements:
 
     def test(self, signs: np.ndarray) -> FluctuationTest:
         """That none of them moves in any group, by signs (n_draws, n_clusters)."""
+        return self.drawn(signs).test
+
+    def drawn(self, signs: np.ndarray) -> Drawn:
+        """The statistic, and what it is with these signs of the clusters."""
         root = self._root
-        if not root.shape[1]:
-            return FluctuationTest(np.nan, 0, np.nan, 0)
         whitened = self.parts @ root
-        is_seen = np.abs(whitened).max(axis=1) > 0
+        is_seen = (np.abs(whitened) > 0).any(axis=1)
         statistic = float(np.square(whitened.sum(axis=0)).sum())
         # As in the jackknife (HC3), so that few clusters do not reject too often.
-        drawn = np.square(signs[:, is_seen] @ (whitened / self.held[:, None])[is_seen]).sum(axis=1)
-        p_value = (1.0 + (drawn >= statistic * (1.0 - 1e-9)).sum()) / (1.0 + len(drawn))
-        return FluctuationTest(statistic, root.shape[1], float(p_value), int(is_seen.sum()))
+        signed = (signs, whitened) if is_seen.all() else (signs[:, is_seen], whitened[is_seen])
+        drawn = np.square(signed[0] @ (signed[1] / self.held[is_seen, None])).sum(axis=1)
+        return Drawn(statistic, root.shape[1], drawn, int(is_seen.sum()))
 
     @cached_property
     def _root(self) -> np.ndarray:
@@ -138,6 +185,40 @@ class Movements:
         return vectors[:, some] / np.sqrt(values[some]) / scale[:, None]
 
 
+class Coordinates(Protocol):
+    """What moves: coordinates that all groups have in common, and along which each may move by itself."""
+
+    @property
+    def at(self) -> Coefficients:
+        """Where gradients and information are taken."""
+
+    def gradients(self, contributions: Contributions) -> np.ndarray:
+        """Of every unit, shape (n_units, n_coordinates)."""
+
+    def information(self, cells: Design) -> np.ndarray:
+        """About them, shape (n_coordinates, n_coordinates)."""
+
+
+@dataclass(frozen=True)
+class FreeCoordinates:
+    """Those of the fit itself."""
+
+    fit: Fit
+
+    @property
+    def at(self) -> Coefficients:
+        """The estimate."""
+        return self.fit.at
+
+    def gradients(self, contributions: Contributions) -> np.ndarray:
+        """Along each of them."""
+        return contributions.along(np.eye(self.fit.layout.n_free), self.fit.tangent)
+
+    def information(self, cells: Design) -> np.ndarray:
+        """Expected information."""
+        return information_at(cells, self.fit.at, self.fit.tangent)
+
+
 @dataclass(frozen=True)
 class Fluctuation:
     """Gradients of clusters and information of groups at one fit, from which tests of any movements are made.
@@ -146,12 +227,14 @@ class Fluctuation:
     ----------
     fit : Fit
     parts : ndarray, shape (n_units, n_free)
-        Gradient of the rows that a cluster has in a group.
+        Gradient of the rows that a cluster has in a group, by the free coordinates of the fit or by others.
     cluster, group : ndarray of int, shape (n_units,)
     weight : ndarray, shape (n_units,)
         Comparisons.
     n_clusters : int
     information : ndarray, shape (n_groups, n_free, n_free)
+    of_row : ndarray of int, shape (n_rows,)
+        Cluster of every row.
     """
 
     fit: Fit
@@ -161,27 +244,37 @@ class Fluctuation:
     weight: np.ndarray
     n_clusters: int
     information: np.ndarray
+    of_row: np.ndarray
 
     @classmethod
-    def of(cls, fit: Fit, observed: Observations, group: np.ndarray, clusters: Clusters) -> Fluctuation:
-        """Of groups (n_rows,) of the rows that a fit was made from."""
+    def of(
+        cls,
+        fit: Fit,
+        observed: Observations,
+        group: np.ndarray,
+        clusters: Clusters,
+        coordinates: Coordinates | None = None,
+        n_groups: int | None = None,
+    ) -> Fluctuation:
+        """Of groups (n_rows,) of the rows that a fit was made from, along its free coordinates or others."""
         rows, data = observed.rows, observed.data
-        n_groups = int(group.max()) + 1
+        n_groups = int(group.max()) + 1 if n_groups is None else n_groups
+        moving = FreeCoordinates(fit) if coordinates is None else coordinates
         cluster = _few(clusters.code, group, n_groups)
         code, unit = np.unique(cluster.astype(np.int64) * n_groups + group, return_inverse=True)
-        each = evaluate(single(rows, data.outcome), fit.at)
+        each = evaluate(single(rows, data.outcome), moving.at)
         gradients = Contributions.of_clusters(rows, data, each, Clusters(unit, len(code)))
         some = [np.flatnonzero(group == g) for g in range(n_groups)]
-        information = np.array([information_at(collapse(take(rows, own)), fit.at, fit.tangent) for own in some])
         labels, of_unit = np.unique(code // n_groups, return_inverse=True)
         return cls(
             fit,
-            gradients.along(np.eye(fit.layout.n_free), fit.tangent),
+            moving.gradients(gradients),
             of_unit,
             code % n_groups,
             np.bincount(unit, data.weight, len(code)),
             len(labels),
-            information,
+            np.array([moving.information(collapse(take(rows, own))) for own in some]),
+            of_unit[unit],
         )
 
     @property
@@ -199,22 +292,34 @@ class Fluctuation:
         drawn = np.random.default_rng(seed).integers(0, 2, (limits.SIGNS, self.n_clusters), dtype=np.int8)
         return 2.0 * drawn - 1.0
 
-    def movements(self, rows: np.ndarray) -> Movements:
-        """Of movements (p, n_free) of the free coordinates in every group."""
-        n_groups, p = self.n_groups, len(rows)
-        inverse = np.linalg.pinv(self.information.sum(axis=0), rcond=1e-11, hermitian=True)
+    @cached_property
+    def _whole(self) -> np.ndarray:
+        """Gradients of the clusters in all groups together, shape (n_clusters, n_free)."""
+        whole = np.zeros((self.n_clusters, self.parts.shape[1]))
+        np.add.at(whole, self.cluster, self.parts)
+        return whole
+
+    @cached_property
+    def _inverse(self) -> np.ndarray:
+        return np.linalg.pinv(self.information.sum(axis=0), rcond=1e-11, hermitian=True)
+
+    def movements(self, rows: np.ndarray, share: np.ndarray | None = None) -> Movements:
+        """Of movements (p, n_free) of the coordinates in every group.
+
+        ``share`` of the clusters in the comparisons that they are estimated from is that in all, unless it is given.
+        """
+        n_groups, p, inverse = self.n_groups, len(rows), self._inverse
         along = (self.information @ rows.T).transpose(1, 0, 2).reshape(-1, n_groups * p)
         stacked = np.zeros((self.n_clusters, n_groups, p))
         stacked[self.cluster, self.group] = self.parts @ rows.T
-        whole = np.zeros((self.n_clusters, self.parts.shape[1]))
-        np.add.at(whole, self.cluster, self.parts)
-        parts = stacked.reshape(self.n_clusters, -1) - whole @ (inverse @ along)
+        parts = stacked.reshape(self.n_clusters, -1) - self._whole @ (inverse @ along)
         variance = -along.T @ inverse @ along
         own = rows @ self.information @ rows.T
         for g in range(n_groups):
             some = slice(g * p, (g + 1) * p)
             variance[some, some] += own[g]
-        share = np.bincount(self.cluster, self.weight) / self.weight.sum()
+        if share is None:
+            share = np.bincount(self.cluster, self.weight) / self.weight.sum()
         return Movements(parts, 1.0 - share, 0.5 * (variance + variance.T), own)
 
 

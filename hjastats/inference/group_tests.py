@@ -1,4 +1,4 @@
-"""Whether consensus, sensitivities and position effects are the same in all groups: tests of all, of single ones, and of trends."""
+"""Whether consensus, sensitivities, position effects and tastes are the same in all groups: of all, of single ones, and trends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pandas as pd
 
 from .. import limits
 from ..model.tangent import centred_basis, in_centred_basis
-from .fluctuation import Fluctuation, FluctuationTest, Movements, movements_of
+from .fluctuation import Drawn, Fluctuation, FluctuationTest, Movements, movements_of
+from .tastes import Tastes
 
 # What is tested, in words.
 QUESTIONS = {
@@ -19,7 +20,10 @@ QUESTIONS = {
     "scale": "scale of the scores",
     "sensitivity": "sensitivities of judges",
     "position": "position effects",
+    "taste": "tastes of judges",
 }
+# What is tested of every judge: the row of ``joint`` it belongs to, or the same along the directions of the fit.
+OF_JUDGES = ("sensitivity", "position", "taste", "loadings")
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,15 @@ class GroupTests:
         Items that a group compares too seldom for a test.
     seed : int
         Of the signs.
+    tastes : Tastes or None
+        None where those of no judge can be tested.
     """
 
     found: Fluctuation
     is_ordered: bool
     seldom: np.ndarray
     seed: int = 0
+    tastes: Tastes | None = None
 
     @cached_property
     def _signs(self) -> np.ndarray:
@@ -108,12 +115,37 @@ class GroupTests:
             "position": self._position(),
         }
         table = {name: self._line(found) for name, found in kinds.items() if found is not None}
+        if some := [made for made in self._of_tastes["taste"].values() if made[0].df]:
+            table["taste"] = self._told(*(_total(list(each)) for each in zip(*some, strict=True)))
         frame = pd.DataFrame.from_dict(table, orient="index").rename_axis("question")
         return frame[frame["df"] > 0] if len(frame) else frame
 
     def _line(self, found: Movements) -> dict[str, float]:
-        line = _told(found.test(self._signs), "")
-        return line | (_told(found.trend(self._places).test(self._signs), "trend_") if self.is_ordered else {})
+        return self._told(*self._drawn(found, self._signs))
+
+    def _drawn(self, found: Movements, signs: np.ndarray) -> tuple[Drawn, ...]:
+        """Of any change, and of ordered groups of a trend."""
+        return tuple(made.drawn(signs) for made in (found, *([found.trend(self._places)] if self.is_ordered else [])))
+
+    def _told(self, *made: Drawn) -> dict[str, float]:
+        told = zip(made, ("", "trend_"), strict=False)
+        return {name: value for one, prefix in told for name, value in _told(one.test, prefix).items()}
+
+    @cached_property
+    def _of_tastes(self) -> dict[str, dict[int, tuple[Drawn, ...]]]:
+        """Of every judge that can be tested: its taste in all directions, and along those of the fit."""
+        made: dict[str, dict[int, tuple[Drawn, ...]]] = {"taste": {}, "loadings": {}}
+        if self.tastes is None:
+            return made
+        signs = self.tastes.found.signs(self.seed)
+        for place, judge in enumerate(self.tastes.judges.tolist()):
+            for kind, found in (
+                ("taste", self.tastes.of_judge(place)),
+                ("loadings", self.tastes.along_directions(place)),
+            ):
+                if found is not None:
+                    made[kind][judge] = self._drawn(found, signs)
+        return made
 
     def items(self) -> pd.DataFrame:
         """Of every item, others left free: statistic, df, p_value, and of ordered groups the same of a trend."""
@@ -143,9 +175,13 @@ class GroupTests:
         return pd.DataFrame(lines, pd.Index(items, name="item"))
 
     def judges(self, kind: str) -> pd.DataFrame:
-        """Of the ``sensitivity`` or the ``position`` of every judge: a judge that changed; as :meth:`items`."""
+        """Of one of ``OF_JUDGES`` of every judge: a judge that changed; as :meth:`items`."""
         fit = self.found.fit
         labels = fit.layout.judges
+        if kind in self._of_tastes:
+            some = self._of_tastes[kind]
+            lines = [self._told(*made) for made in some.values()]
+            return pd.DataFrame(lines, pd.Index([labels[k] for k in some], name="judge"))
         if kind == "position" and fit.layout.terms.scope("position") != "judge":
             return pd.DataFrame()
         if kind == "sensitivity" and not (fit.layout.structure.judges_differ and fit.has_consensus):
@@ -156,6 +192,14 @@ class GroupTests:
             for k in range(len(labels))
         )
         return pd.DataFrame(map(self._line, made), pd.Index(labels, name="judge"))
+
+
+def _total(parts: list[Drawn]) -> Drawn:
+    """Statistics that have their signs in common, added up."""
+    total, *others = parts
+    for other in others:
+        total = total + other
+    return total
 
 
 def _told(test: FluctuationTest, prefix: str) -> dict[str, float]:

@@ -40,10 +40,11 @@ class GroupPlots(Menu):
         differences: pd.DataFrame,
         effects: Callable[[str], pd.DataFrame],
         tests: pd.DataFrame,
+        tastes: Callable[[str], pd.DataFrame],
         by: str,
     ) -> None:
         self._places, self._differences, self._effects = places, differences, effects
-        self._tests, self._by = tests, by
+        self._tests, self._tastes, self._by = tests, tastes, by
 
     def places(self, *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
         """Places over the groups, a line for every item; lines of items that differ beyond chance are coloured."""
@@ -53,14 +54,35 @@ class GroupPlots(Menu):
 
     def differences(self, *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
         """Differences of a group from all others; only those beyond chance are coloured."""
+        values, p_holm = self._side_by_side(self._differences, "difference", max_rows)
+        return plots.plot_differences(values, p_holm.to_numpy() < LEVEL, xlabel=self._by, ax=check_axes(ax))
+
+    def taste(self, judge: str, *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
+        """What a judge prefers in a group more than in all groups, beyond the consensus; only what is beyond chance is coloured."""
+        values, p_holm = self._side_by_side(self._tastes(judge), "change", max_rows)
+        title = f"What {judge} prefers more than in all groups (coloured: beyond chance)"
+        return plots.plot_differences(
+            values, p_holm.to_numpy() < LEVEL, title=title, xlabel=self._by, ax=check_axes(ax)
+        )
+
+    @property
+    def tastes_changed(self) -> list[str]:
+        """Judges whose taste changes, the clearest first."""
+        if "kind" not in self._tests:
+            return []
+        changed = self._tests["kind"].isin(["taste", "loadings"]) & (self._tests["p_holm"] < LEVEL)
+        return list(dict.fromkeys(self._tests.loc[changed, "judge"]))
+
+    def _side_by_side(self, table: pd.DataFrame, name: str, max_rows: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Values by item and group, and their adjusted p-values."""
         check_whole("max_rows", max_rows, 1)
-        groups = [group for group in self._places.columns if group in set(self._differences["group"])]
+        groups = [group for group in self._places.columns if group in set(table["group"])]
         items = list(self._places.index[:max_rows])
         values, p_holm = (
-            self._differences.pivot_table(name, "item", "group").reindex(index=items, columns=groups)
-            for name in ("difference", "p_holm")
+            table.pivot_table(column, "item", "group").reindex(index=items, columns=groups)
+            for column in (name, "p_holm")
         )
-        return plots.plot_differences(values, p_holm.to_numpy() < LEVEL, xlabel=self._by, ax=check_axes(ax))
+        return values, p_holm
 
     def judges(self, kind: str = "position", *, max_rows: int = limits.FIGURE_ROWS, ax: Axes | None = None) -> Axes:
         """Monitor of judges: their ``position`` or sensitivity (``gamma``) over the groups; those that change are coloured."""

@@ -1,6 +1,7 @@
 """Tables in every engine give the comparisons of the same table in pandas."""
 
 import ast
+import os
 import subprocess
 import sys
 import warnings
@@ -65,6 +66,8 @@ def table(**columns):
 @pytest.fixture(scope="module")
 def spark():
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    # Workers would otherwise be whatever python3 is on the path.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = sql.SparkSession.builder.master("local[1]").config(map=SPARK_OPTIONS)
     with warnings.catch_warnings():
         # PySpark warns of versions of pandas it was not tested with.

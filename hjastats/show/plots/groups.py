@@ -92,7 +92,12 @@ def _group_axis(ax: Axes, groups: list[str], xlabel: str) -> None:
 
 
 def plot_differences(
-    table: pd.DataFrame, is_clear: np.ndarray, *, xlabel: str = "group", ax: Axes | None = None
+    table: pd.DataFrame,
+    is_clear: np.ndarray,
+    *,
+    title: str = "Difference from all other groups (coloured: beyond chance)",
+    xlabel: str = "group",
+    ax: Axes | None = None,
 ) -> Axes:
     """Differences by item and group as a table; only those that are clear are coloured.
 
@@ -121,7 +126,7 @@ def plot_differences(
     _group_axis(ax, groups, xlabel)
     ax.set_yticks(range(len(items)), items, **LITERAL)
     ax.tick_params(labelsize=FONT_SIZE, length=0)
-    write_title(ax, "Difference from all other groups (coloured: beyond chance)")
+    write_title(ax, title)
     if is_clear.any():
         bar = ax.figure.colorbar(image, ax=ax, shrink=0.8)
         bar.ax.tick_params(labelsize=FONT_SIZE)

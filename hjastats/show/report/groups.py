@@ -56,8 +56,8 @@ _GROUPS = {
     "leader": ("leader", ""),
     "note": ("how it was fitted", ""),
 }
-# Rows of tables of differences.
-_MOST = 40
+# Rows of tables of differences, and judges whose changed taste is drawn.
+_MOST, _TASTES = 40, 3
 
 
 def groups_section(
@@ -144,7 +144,10 @@ def _content(
             _DIFFERENCES,
         ),
         "judges": _optional(
-            told["judges"][:_MOST], "judge", "Sensitivities are relative to the other judges of a group", _JUDGES
+            told["judges"][:_MOST],
+            "judge",
+            "Sensitivities and tastes are relative to the other judges of a group",
+            _JUDGES,
         ),
         "groups": table(groups, f"Groups; model of all: {told['model']}", _GROUPS, "group"),
     }
@@ -208,6 +211,14 @@ def _pictures(plots: GroupPlots) -> list[tuple[str, Picture]]:
         ("group-differences", plots.differences, "Above (orange) or below (blue) the scores in all other groups."),
         ("group-position", partial(plots.judges, "position"), "Position effects: above zero, whatever is shown first."),
         ("group-gamma", partial(plots.judges, "gamma"), "Sensitivities: above one, sharper than the average judge."),
+        *(
+            (
+                f"group-taste-{place}",
+                partial(plots.taste, judge),
+                f"What {judge} prefers more (orange) or less (blue) than in all groups.",
+            )
+            for place, judge in enumerate(plots.tastes_changed[:_TASTES])
+        ),
     ):
         try:
             made.append((name, picture(draw, caption, name)))
