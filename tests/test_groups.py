@@ -358,3 +358,20 @@ def test_a_row_of_weight_three_is_three_verdicts(drifting):
     assert np.allclose(one.tests["p_value"], other.tests["p_value"], atol=0.05)
     pairs = [found.differences.set_index(["item", "group"]).sort_index() for found in (one, other)]
     assert np.allclose(pairs[0]["std_err"], pairs[1]["std_err"], rtol=0.1)
+
+
+def test_one_of_many_judges_that_changes_is_found_after_adjustment_for_all():
+    """2,000 draws cannot tell a p-value that is small enough for 180 tests: of the clearest there are more."""
+    rng = np.random.default_rng(1)
+    n_judges, n, n_items = 60, 150, 6
+    mu, judge = np.linspace(-1.0, 1.0, n_items), np.repeat(np.arange(n_judges), n)
+    month = np.tile(np.arange(n) * 4 // n, n_judges)
+    first = rng.integers(n_items, size=len(judge))
+    second = (first + rng.integers(1, n_items, size=len(judge))) % n_items
+    wins = rng.random(len(judge)) < expit(mu[first] - mu[second] + 2.5 * ((judge == 3) & (month > 1)))
+    names = ([f"j{k:02d}" for k in judge], [f"i{i}" for i in first], [f"i{i}" for i in second])
+    data = with_group(hja.Comparisons.from_arrays(*names, wins.astype(float)), month)
+    found = hja.by_group(data, "group", model="ja", position="judge").judge_tests
+    changed = found[found["p_holm"] < 0.05]
+    assert list(zip(changed["judge"], changed["kind"], strict=True)) == [("j03", "position")]
+    assert len(found) == 3 * n_judges

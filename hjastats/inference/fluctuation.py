@@ -14,7 +14,8 @@ where Wald tests fail.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -80,13 +81,21 @@ class Drawn:
             max(self.n_clusters, other.n_clusters),
         )
 
+    def with_more(self, others: Iterable[Drawn]) -> Drawn:
+        """The same statistic with the draws of others of it, too."""
+        return replace(self, drawn=np.concatenate([self.drawn, *(other.drawn for other in others)]))
+
+    @property
+    def as_large(self) -> int:
+        """Number of draws that are."""
+        return int((self.drawn >= self.statistic * (1.0 - 1e-9)).sum())
+
     @property
     def test(self) -> FluctuationTest:
         """How often draws are as large."""
         if not self.df:
             return FluctuationTest(np.nan, 0, np.nan, 0)
-        as_large = (self.drawn >= self.statistic * (1.0 - 1e-9)).sum()
-        p_value = float((1.0 + as_large) / (1.0 + len(self.drawn)))
+        p_value = (1.0 + self.as_large) / (1.0 + len(self.drawn))
         return FluctuationTest(self.statistic, self.df, p_value, self.n_clusters)
 
 
@@ -287,7 +296,7 @@ class Fluctuation:
         """Whether every cluster has rows in one group only."""
         return self.n_clusters == len(self.cluster)
 
-    def signs(self, seed: int = 0) -> np.ndarray:
+    def signs(self, seed: int | tuple[int, ...] = 0) -> np.ndarray:
         """Random signs of the clusters, shape (n_draws, n_clusters)."""
         drawn = np.random.default_rng(seed).integers(0, 2, (limits.SIGNS, self.n_clusters), dtype=np.int8)
         return 2.0 * drawn - 1.0

@@ -13,6 +13,8 @@ from ..model.tangent import centred_basis, in_centred_basis
 from .fluctuation import Drawn, Fluctuation, FluctuationTest, Movements, movements_of
 from .tastes import Tastes
 
+# Level of the adjusted tests.
+LEVEL = 0.05
 # What is tested, in words.
 QUESTIONS = {
     "consensus": "scores of the items",
@@ -115,7 +117,7 @@ class GroupTests:
             "position": self._position(),
         }
         table = {name: self._line(found) for name, found in kinds.items() if found is not None}
-        if some := [made for made in self._of_tastes["taste"].values() if made[0].df]:
+        if some := [made for _, made in self._of_tastes["taste"].values() if made[0].df]:
             table["taste"] = self._told(*(_total(list(each)) for each in zip(*some, strict=True)))
         frame = pd.DataFrame.from_dict(table, orient="index").rename_axis("question")
         return frame[frame["df"] > 0] if len(frame) else frame
@@ -131,10 +133,18 @@ class GroupTests:
         told = zip(made, ("", "trend_"), strict=False)
         return {name: value for one, prefix in told for name, value in _told(one.test, prefix).items()}
 
+    def _of_one(self, found: Movements, of: Fluctuation, made: tuple[Drawn, ...]) -> dict[str, float]:
+        """Of one of many judges: where no draw is as large, more of them, so that adjustment for all judges leaves something."""
+        n_tests = len(OF_JUDGES) * len(self.found.fit.layout.judges)
+        if n_tests > LEVEL * limits.SIGNS / 2 and any(one.df and not one.as_large for one in made):
+            more = [self._drawn(found, of.signs((self.seed, again))) for again in range(1, limits.MORE_SIGNS)]
+            made = tuple(one.with_more(others) for one, *others in zip(made, *more, strict=True))
+        return self._told(*made)
+
     @cached_property
-    def _of_tastes(self) -> dict[str, dict[int, tuple[Drawn, ...]]]:
+    def _of_tastes(self) -> dict[str, dict[int, tuple[Movements, tuple[Drawn, ...]]]]:
         """Of every judge that can be tested: its taste in all directions, and along those of the fit."""
-        made: dict[str, dict[int, tuple[Drawn, ...]]] = {"taste": {}, "loadings": {}}
+        made: dict[str, dict[int, tuple[Movements, tuple[Drawn, ...]]]] = {"taste": {}, "loadings": {}}
         if self.tastes is None:
             return made
         signs = self.tastes.found.signs(self.seed)
@@ -144,7 +154,7 @@ class GroupTests:
                 ("loadings", self.tastes.along_directions(place)),
             ):
                 if found is not None:
-                    made[kind][judge] = self._drawn(found, signs)
+                    made[kind][judge] = found, self._drawn(found, signs)
         return made
 
     def items(self) -> pd.DataFrame:
@@ -180,7 +190,8 @@ class GroupTests:
         labels = fit.layout.judges
         if kind in self._of_tastes:
             some = self._of_tastes[kind]
-            lines = [self._told(*made) for made in some.values()]
+            of = self.found if self.tastes is None else self.tastes.found
+            lines = [self._of_one(found, of, made) for found, made in some.values()]
             return pd.DataFrame(lines, pd.Index([labels[k] for k in some], name="judge"))
         if kind == "position" and fit.layout.terms.scope("position") != "judge":
             return pd.DataFrame()
@@ -191,7 +202,8 @@ class GroupTests:
             self._relative(np.array([k])) if rows is None else self.found.movements(rows[[k]])
             for k in range(len(labels))
         )
-        return pd.DataFrame(map(self._line, made), pd.Index(labels, name="judge"))
+        lines = [self._of_one(found, self.found, self._drawn(found, self._signs)) for found in made]
+        return pd.DataFrame(lines, pd.Index(labels, name="judge"))
 
 
 def _total(parts: list[Drawn]) -> Drawn:
