@@ -115,7 +115,7 @@ def test_a_taste_that_turns_is_named_with_what_it_changed_to(turning):
 def test_a_taste_that_turns_is_drawn_on_the_page(turning):
     assert turning.plot.tastes_changed == ["j0"]
     assert "What j0 prefers more (orange) or less (blue) than in all groups." in turning.report()
-    assert turning.plot.taste("j0").get_title().startswith("What j0 prefers more")
+    assert turning.plot.taste("j0").get_title(loc="left").startswith("What j0 prefers more")
     plt.close("all")
 
 
