@@ -50,6 +50,8 @@ _SCALE_TOLD = {
     "sides": "grades are given more freely to one side, and thresholds are between those of both.",
     "steps": "strong verdicts follow the items more, or less, than mild ones, and scores are between those of both.",
 }
+# Below so many verdicts for each parameter, or so many in all, estimates hang on single ones and errors are those of many.
+FEW_FOR_EACH, FEW = 2, 10
 # Standard errors of bias worth a warning: 95% intervals then cover 92% and less.
 BIASED = 0.5
 
@@ -98,6 +100,7 @@ def find(fit: Fit, observed: Observations) -> Findings:
         _convergence(fit),
         Finding("optima", len(fit.search.values) != 1 or is_below_supremum(fit), optima_text(fit)),
         *([Finding("errors", True, _sentence(fit.why_no_errors))] if fit.why_no_errors else []),
+        *_few(fit),
         _connectivity(fit, data),
         *_position(fit, observed),
         *together,
@@ -179,6 +182,17 @@ def _weakest(fit: Fit, text: str) -> str:
         return text.format(quoted(fit.weakest_direction(), 4))
     except SizeError:
         return ""
+
+
+def _few(fit: Fit) -> list[Finding]:
+    n, free = fit.n_comparisons, fit.n_moving
+    if n >= max(FEW, FEW_FOR_EACH * free):
+        return []
+    text = (
+        f"There are {counted(n, 'verdict')} for {counted(free, 'parameter')}: scores hang on single verdicts, and errors and "
+        "places, which are those of many, say too little."
+    )
+    return [Finding("few verdicts", True, text)]
 
 
 def _connectivity(fit: Fit, data: Comparisons) -> Finding:
@@ -585,6 +599,8 @@ def _bias(fit: Fit) -> list[Finding]:
         if fit.layout.rank
         else "If select_rank(criterion='cv') takes no rank above 0, fit_regularized(penalty='firth') takes that bias away."
     )
+    if n_judges >= limits.SMALL_SAMPLE:
+        cure = f"hja.fit(..., judges='sample') asks what judges like these say instead. {cure}"
     text = f"{crowd}, every one with parameters of its own, push the scores apart{by}: intervals cover less than they say. {cure}"
     return [Finding("bias", True, text)]
 

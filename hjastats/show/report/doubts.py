@@ -41,6 +41,7 @@ TO_DO: dict[str, tuple[str, str | Callable[[Fit], str]]] = {
         "The data do not determine the answer.",
         "Ask for more verdicts, or fit with fewer parameters, or with fit_regularized().",
     ),
+    "few verdicts": ("There are next to no verdicts.", "Ask for more verdicts before you rank."),
     "convergence": ("The search did not finish.", "Do not use these numbers: fit again from more starts, n_starts=20."),
     "reading": ("The file may have been misread.", "Say how the file is to be read, and rank again."),
     "errors": (
