@@ -459,7 +459,10 @@ class GroupBoards(Shown):
                 True,
                 f"Scores taken together are not seen to differ between groups ({told}), but one by one do {clearest}.",
             )
-        return True, f"Groups differ in their scores ({told}). The clearest: {clearest}."
+        return (
+            True,
+            f"Groups differ in their scores ({told}). The clearest, relative to the mean of the items: {clearest}.",
+        )
 
     def _about_trends(self) -> list[tuple[bool, str]]:
         if "trend_p_holm" not in self.item_tests:
@@ -670,6 +673,8 @@ class RankingMoves(Shown):
         What both have in common; empty where they are taken to be independent.
     only_old, only_new : list of str
         Items of one of them, which are not compared.
+    without : pandas.Series
+        For each item the p-value of the test that the *others* did not move against each other.
     """
 
     table: pd.DataFrame
@@ -679,6 +684,7 @@ class RankingMoves(Shown):
     paired_by: str
     only_old: list[str]
     only_new: list[str]
+    without: pd.Series
 
     @property
     def moved(self) -> list[str]:
@@ -707,7 +713,19 @@ class RankingMoves(Shown):
             for which, items in (("old", self.only_old), ("new", self.only_new))
             if items
         ]
-        return [told, how, *rest]
+        return [told, *self._relative(), how, *rest]
+
+    def _relative(self) -> list[str]:
+        """Of scores about their mean all others rise where one falls."""
+        if len(self.moved) < 2:
+            return []
+        told = "Scores are relative to the mean of the items: where one falls, the others rise"
+        alone, p = str(self.without.idxmax()), float(self.without.max())
+        if len(self.table) == 2 or p < LEVEL:
+            return [f"{told}; differences of two items are free of that."]
+        return [
+            f"{told}. {alone!r} alone can explain it: the others are not seen to move against each other ({told_p(p)})."
+        ]
 
     def _shown(self) -> list[Piece]:
         shown = self.table.head(limits.PRINTED_ITEMS)
@@ -765,7 +783,9 @@ def compare_rankings(
     )
     table = _moves_table(items, sides[0][0], sides[1][0], found)
     only = [sorted(set(a.model.items) - set(b.model.items)) for a, b in ((old, new), (new, old))]
-    return RankingMoves(table, found.statistic, found.df, found.joint_p_value, "" if ways is None else ways[2], *only)
+    without = pd.Series(found.without, pd.Index(items, name="item"))
+    in_common = "" if ways is None else ways[2]
+    return RankingMoves(table, found.statistic, found.df, found.joint_p_value, in_common, *only, without)
 
 
 def _on_items(fit: Fit, items: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

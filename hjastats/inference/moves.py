@@ -19,6 +19,9 @@ class Moves:
         Of the test that none moved.
     df : int
     joint_p_value : float
+    without : ndarray, shape (n_items,)
+        Of the test that none of the others moved against each other, each item left out; differences of the others do not hang on
+        the zero of the scores, which an item that falls raises for all others.
     """
 
     difference: np.ndarray
@@ -28,6 +31,7 @@ class Moves:
     statistic: float
     df: int
     joint_p_value: float
+    without: np.ndarray
 
 
 def moves(
@@ -48,22 +52,31 @@ def moves(
     >>> found.difference.round(2), found.df, found.joint_p_value < 0.001
     (array([-0.33, -0.33,  0.67]), 2, True)
     """
-    n = len(old)
-    centre = np.eye(n) - 1.0 / n
-    difference = centre @ (new - old)
     variance = old_errors + new_errors
     if between is not None:
         variance = variance - between - between.T
-    variance = centre @ variance @ centre
+    n, change = len(old), new - old
+    difference, variance = _centred(change, variance)
     error = np.sqrt(np.maximum(np.diag(variance), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(error > 1e-9 * error.max(initial=0.0), difference / error, np.nan)
+    statistic, p, joint = _none_moved(difference, variance, df)
+    others = [np.arange(n) != i for i in range(n)]
+    without = np.array([_none_moved(*_centred(change[rest], variance[np.ix_(rest, rest)]), df)[2] for rest in others])
+    return Moves(difference, error, z, 2.0 * stats.t.sf(np.abs(z), df), statistic, p, joint, without)
+
+
+def _centred(change: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    centre = np.eye(len(change)) - 1.0 / len(change)
+    return centre @ change, centre @ variance @ centre
+
+
+def _none_moved(difference: np.ndarray, variance: np.ndarray, df: float) -> tuple[float, int, float]:
+    """Statistic, degrees of freedom and p-value of the test that all differences are zero."""
     values, vectors = np.linalg.eigh(variance)
     some = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
     statistic = float(np.sum((vectors[:, some].T @ difference) ** 2 / values[some]))
     p = int(some.sum())
     if np.isinf(df) or p == 0:
-        p_value = float(stats.chi2.sf(statistic, p)) if p else 1.0
-    else:
-        p_value = float(stats.f.sf(statistic / p, p, df))
-    return Moves(difference, error, z, 2.0 * stats.t.sf(np.abs(z), df), statistic, p, p_value)
+        return statistic, p, float(stats.chi2.sf(statistic, p)) if p else 1.0
+    return statistic, p, float(stats.f.sf(statistic / p, p, df))
