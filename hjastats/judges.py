@@ -103,12 +103,12 @@ class JudgeQuestions(Menu):
           comparisons    400, 0.0% ties, 0.0% unusable
           sensitivity    0.23 (se 0.08, average judge 1)
           position       +0.03 (se 0.10), first in 50.2% of decided verdicts
-          flips          no pair judged in both orders
+          flips          no pair in both orders on one prompt by this judge
           cycles         23.7% of triples go round (coins: 25%)
           infit, outfit  1.00, 1.00 (1 is expected)
           disagreement   h = 0.05, 0.09 times its consensus part
           information    1.0% of that about the consensus
-          judges like    judge-first (1.00), judge-2 (0.97)
+          fitted scores  most like judge-first (1.00), judge-2 (0.97)
         """
         return judge_card(self._fit, self._model.observations, judge)
 

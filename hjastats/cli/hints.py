@@ -13,6 +13,7 @@ OTHER_NAMES = {
     "cov_type='HC0'": ("robust", ""),
     "cov_type='cluster'": ("cluster", " COLUMN"),
     "fit(cov_type='cluster', cov_kwds={'groups': 'row'})": ("cluster", " row"),
+    "hja.fit(..., judges='sample')": ("judges", " sample"),
     "fit_regularized()": ("ridge", " 0.1"),
     "fit_regularized(terms=True)": ("ridge", " 0.1"),
     "data.with_metadata(items=table)": ("item_metadata", " FILE"),

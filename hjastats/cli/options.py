@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from .. import limits
 from ..data.comparisons import Comparisons
 from ..data.files import FORMATS
 from ..data.shapes import PAIRS, SHAPES
@@ -388,9 +389,12 @@ def advice(result: HJAResults) -> list[str]:
     warned = {finding.topic for finding in result.findings if finding.is_warning}
     found = []
     if not result.converged:
-        found.append(
-            "--ridge 0.1 fits with shrinkage, --judges pooled joins light judges, --without-judges NAME leaves one out"
+        light = (
+            "--judges sample takes judges for a sample"
+            if len(result.model.judges) >= limits.SMALL_SAMPLE
+            else "--judges pooled joins light judges"
         )
+        found.append(f"--ridge 0.1 fits with shrinkage, {light}, --without-judges NAME leaves one out")
     if "ties" in warned:
         found.append("--robust, or --cluster COLUMN, gives standard errors that hold for ties and soft preferences")
     if "redundancy" in warned and result.cov_type != "cluster":

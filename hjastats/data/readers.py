@@ -140,7 +140,7 @@ def read_comparisons(
     -----
     Outcome labels are compared without regard to case and surrounding spaces: model_a, a, left, x, first, win, A>B,
     [[A]], Assistant A, ... are a win of the first item, model_b, b, right, ... of the second, and tie, c, draw, A=B, both_good are
-    ties (the page on data lists all labels). Beside A>>B, A>B is 0.75: strength is kept, as a soft preference. A label may also be
+    ties (the page on data lists all labels). Beside A>>B, A>B is 0.75: strength is kept, as grades. A label may also be
     exactly the name of one of the two items in its row.
     Judges and items are compared as text, as they stand in the file; in .csv and .tsv files an empty field and NA, NaN,
     null, None and the like are missing values.

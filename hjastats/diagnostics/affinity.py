@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import ContrastError, IdentificationError
+from ..errors import ContrastError, Hint, IdentificationError
 from ..fitted import Fit
 from ..inference.contrast_results import Contrast
 from ..inference.hypotheses import wald_statistic
@@ -136,7 +136,9 @@ def affinity(
         When no judge has both own-family and other items.
     """
     if (not fit.layout.rank and fit.layout.structure.has_sensitivities) or not fit.layout.structure.judges_differ:
-        raise ContrastError("the model has rank 0, so there is no disagreement to contrast: fit HJAModel with rank 1.")
+        raise ContrastError(
+            "the model has rank 0, so there is no disagreement to contrast: fit again with ", Hint("rank", 1), "."
+        )
     if fit.is_withheld("U") or fit.separation is not None:
         raise IdentificationError("some scores run to infinity, so disagreement is withheld: use fit_regularized().")
     quantities, covariance = fit.quantities, fit.covariance

@@ -157,7 +157,7 @@ class JudgeCard(Shown):
 
     def _shown(self) -> list[Piece]:
         facts = self.facts
-        unswapped = "no pair judged in both orders"
+        unswapped = "no pair in both orders on one prompt by this judge"
         told = [
             ("comparisons", f"{facts['comparisons']:,.0f}, {_tied(facts)}, {facts['dropped_rate']:.1%} unusable"),
             ("sensitivity", _with_error(facts["sensitivity"], facts["sensitivity_se"])),
@@ -173,8 +173,9 @@ class JudgeCard(Shown):
             ("information", _information(facts["information_share"])),
         ]
         near = ", ".join(f"{shortened(name, 20)} ({r:.2f})" for name, r in self.nearest[:2])
+        near = f"most like {near}" if near else ""
         otherwise = "withheld" if np.isnan(facts["h"]) else "all judges rank alike in this model"
-        told.append(("judges like", near or otherwise))
+        told.append(("fitted scores", near or otherwise))
         sentence = textwrap.fill(self.sentence, LINE_WIDTH, max_lines=4, placeholder=" …")
         return [Title(shortened(self.judge, LINE_WIDTH)), sentence, "", Facts(told, width=15, is_cut=True)]
 

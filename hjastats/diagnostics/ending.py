@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
+from .. import limits
 from ..data.graph import Connectivity
 from ..errors import CovarianceWarning, Hint, LocalOptimaWarning, SeparationWarning
 from ..fitted import Fit
@@ -70,8 +71,8 @@ def properties_text(fit: Fit) -> str:
     who, verb = ("covariate", "is a property") if len(names) == 1 else ("covariates", "are properties")
     return (
         f"The {who} {quoted(names)} {verb} of the items (in every comparison the difference of a value of the two items): the "
-        "items' scores, which are free, take it up, and no coefficient is left. Leave it out and regress the scores on it, "
-        "contrast_formula('mu ~ ...', metadata of the items)."
+        "items' scores, which are free, take it up, and no coefficient is left. Leave it out, and make the scores follow from it, "
+        "items='~ ...', or regress them on it, contrast_formula('mu ~ ...', metadata of the items)."
     )
 
 
@@ -166,6 +167,12 @@ def _light_judges(fit: Fit) -> list[object]:
     if not len(light) or len(light) == len(layout.judges):
         return []
     who = f"judge {layout.judges[light[0]]!r} gave only {counted(verdicts[light[0]], 'verdict')}"
+    if len(layout.judges) >= limits.SMALL_SAMPLE:
+        return [
+            f", and since {who}, ",
+            Hint("hja.fit", "..., judges='sample'", is_call=True),
+            " estimates the population of judges",
+        ]
     return [
         f", and since {who}, ",
         Hint("data.pool_rare_judges", len(layout.items), is_call=True),

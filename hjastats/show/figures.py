@@ -77,7 +77,7 @@ class FitPlots(Menu):
     ) -> Axes:
         """Items, best first: scores with their own intervals, and the places that cannot be ruled out, jointly for all items.
 
-        Where the bars of two items do not overlap, their order is certain at this level, as in
+        Where the bars of two items do not overlap, their order is known, for all such pairs at once at this level, as in
         :meth:`hjastats.HJAResults.ranking`.
 
         Parameters

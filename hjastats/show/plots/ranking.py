@@ -28,7 +28,7 @@ def plot_ranking(
 ) -> Axes:
     """Items, best first, with the intervals of their scores, and beside them the places that cannot be ruled out.
 
-    Lines are intervals of single scores. Bars are joint: where those of two items do not overlap, their order is certain.
+    Lines are intervals of single scores. Bars are joint: where those of two items do not overlap, their order is known.
 
     Parameters
     ----------

@@ -58,10 +58,10 @@ def leadership(ranking: pd.DataFrame) -> str:
 
 
 def resolution(standing: Standing) -> str:
-    """How many places are certain."""
+    """How many orders and places are known."""
     n = len(standing.items)
-    certain = int((standing.table["place_lower"] == standing.table["place_upper"]).sum())
-    return f"pairs of items in a certain order; {certain:,} of {n:,} places certain"
+    known = int((standing.table["place_lower"] == standing.table["place_upper"]).sum())
+    return f"pairs of items in a known order, all at once with 95%; {known:,} of {n:,} places known"
 
 
 def runner_up(fit: Fit, standing: Standing) -> HeadToHead | None:

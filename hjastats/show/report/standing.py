@@ -81,7 +81,7 @@ class Standing:
 
     @property
     def undecided(self) -> tuple[str, str] | None:
-        """The first two neighbours whose order is not certain, each pair taken by itself."""
+        """The first two neighbours whose order is not known, each pair taken by itself."""
         z = np.diagonal(self.pairs.z, 1)
         open_places = np.flatnonzero(np.abs(z) < 1.96)
         return None if not len(open_places) else (self.items[open_places[0]], self.items[open_places[0] + 1])
