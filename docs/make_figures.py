@@ -15,4 +15,5 @@ if __name__ == "__main__":
     for name, width in (("ranking.svg", None), ("ranking-narrow.svg", 3.9)):
         with paper(width=width):
             figure = result.plot.ranking().get_figure()
-            figure.savefig(Path(__file__).with_name(name), metadata={"Date": None})
+            # That of the site stands on the page's own ground, light or dark.
+            figure.savefig(Path(__file__).with_name(name), metadata={"Date": None}, transparent=width is not None)

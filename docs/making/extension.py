@@ -47,7 +47,9 @@ def on_read(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def on_page(app: Sphinx, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """A corner of a table without words is no heading: nobody should hear of it."""
+    """A corner of a table without words is no heading: nobody should hear of it. The first page is named once in its tab."""
+    if name == "index":
+        context["docstitle"] = ""
     if "body" in context:
         context["body"] = re.sub(r'<th class="head[^>]*><p></p></th>', "<td></td>", context["body"])
 
