@@ -10,6 +10,8 @@ from .registry import Share
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how_well.md"
 BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
+# Stands by a band that the share has left, be it by Monte-Carlo error.
+OUTSIDE = "†"
 HEAD = "| | claim and design | kind | share | wanted | replications |\n|---|---|---|---|---|---|"
 
 
@@ -17,7 +19,8 @@ def line(share: Share) -> str:
     what = share.claim
     low, high = what.band
     told = f"{share.share:.3f} ± {share.error:.3f}"
-    return f"| {what.finding} | {what.text} | {what.kind} | {told} | {low:g} to {high:g} | {share.n:,} |"
+    outside = "" if low <= round(share.share, 3) <= high else f" {OUTSIDE}"
+    return f"| {what.finding} | {what.text} | {what.kind} | {told} | {low:g} to {high:g}{outside} | {share.n:,} |"
 
 
 def main() -> None:
