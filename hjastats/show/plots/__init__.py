@@ -38,4 +38,8 @@ def __getattr__(name: str) -> Any:
     known = FIGURES | OTHERS
     if name not in known:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        import_module("matplotlib")
+    except ImportError:
+        raise ImportError("plots need matplotlib: pip install 'hjastats[plots]'") from None
     return getattr(import_module(f".{known[name]}", __name__), name)

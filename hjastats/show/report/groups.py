@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from importlib import resources
+from importlib import import_module, resources
 from typing import Any
 
 import pandas as pd
@@ -82,6 +82,7 @@ def groups_section(
         When jinja2 or matplotlib are missing.
     """
     try:
+        import_module("matplotlib")
         from jinja2 import Environment, StrictUndefined
     except ImportError:
         raise ImportError("reports need jinja2 and matplotlib: pip install 'hjastats[report]'.") from None

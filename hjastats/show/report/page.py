@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from importlib import metadata, resources
+from importlib import import_module, metadata, resources
 from typing import Any, Protocol
 
 import pandas as pd
@@ -109,6 +109,7 @@ def render(subject: Subject, title: str | None = None) -> str:
         When jinja2 or matplotlib are missing.
     """
     try:
+        import_module("matplotlib")
         from jinja2 import Environment, StrictUndefined
     except ImportError:
         raise ImportError("reports need jinja2 and matplotlib: pip install 'hjastats[report]'.") from None
