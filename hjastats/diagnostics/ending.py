@@ -159,15 +159,16 @@ def _moving_scores(fit: Fit) -> str:
 
 
 def _light_judges(fit: Fit) -> list[object]:
-    """Advice for judges that gave fewer verdicts than there are items to score."""
+    """Advice for judges that gave too few verdicts to score the items: those of a sample need none of their own."""
     layout, design, found = fit.layout, fit.design, fit.separation
     assert found is not None
     verdicts = np.bincount(design.judge, design.n, minlength=design.n_judges)
-    light = found.judges[verdicts[found.judges] < len(layout.items)]
+    are_many = len(layout.judges) >= limits.SMALL_SAMPLE
+    light = found.judges[verdicts[found.judges] < (limits.LIGHT_JUDGE if are_many else len(layout.items))]
     if not len(light) or len(light) == len(layout.judges):
         return []
     who = f"judge {layout.judges[light[0]]!r} gave only {counted(verdicts[light[0]], 'verdict')}"
-    if len(layout.judges) >= limits.SMALL_SAMPLE:
+    if are_many:
         return [
             f", and since {who}, ",
             Hint("hja.fit", "..., judges='sample'", is_call=True),

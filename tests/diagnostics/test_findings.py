@@ -190,6 +190,27 @@ def test_many_judges_with_few_verdicts_are_said_to_push_the_scores_apart():
     assert not any(found.topic == "bias" for found in reduced.findings)
 
 
+def test_next_to_no_verdicts_are_warned_of_until_there_are_more():
+    rows = [("a", "b"), ("b", "c"), ("c", "a"), ("b", "a")]
+    few = hja.read_comparisons({"winner": [w for w, _ in rows], "loser": [x for _, x in rows]}, single_judge="j")
+    found = finding(hja.BTLModel.from_comparisons(few).fit(), "few verdicts")
+    assert found.is_warning
+    assert "4 verdicts for 2 parameters" in found.text
+    many = hja.read_comparisons(
+        {"winner": [w for w, _ in rows * 3], "loser": [x for _, x in rows * 3]}, single_judge="j"
+    )
+    assert not any(found.topic == "few verdicts" for found in hja.BTLModel.from_comparisons(many).fit().findings)
+
+
+def test_light_judges_are_pooled_or_of_twenty_a_sample():
+    """What the warning of separation advises has an estimate."""
+    for n_judges, advised in ((6, "data.pool_rare_judges(6)"), (60, "hja.fit(..., judges='sample')")):
+        with pytest.warns(hja.SeparationWarning) as caught:
+            hja.JAModel.from_comparisons(crowd(n_judges, 5)).fit()
+        assert advised in str(caught[0].message)
+    assert hja.fit(crowd(60, 5), judges="sample").converged
+
+
 def test_crowds_too_large_to_work_it_out_are_still_said_to_push_the_scores_apart(set_limits):
     set_limits(MANY_FREE=50)
     text = finding(hja.JAModel.from_comparisons(crowd(100, 15)).fit_regularized(), "bias").text
