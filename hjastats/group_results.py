@@ -782,10 +782,10 @@ def compare_rankings(
         sides[0][0], sides[1][0], sides[0][1], sides[1][1], between, df=sum(counts) if ways is None else min(counts)
     )
     table = _moves_table(items, sides[0][0], sides[1][0], found)
-    only = [sorted(set(a.model.items) - set(b.model.items)) for a, b in ((old, new), (new, old))]
+    only_old, only_new = (sorted(set(a.model.items) - set(b.model.items)) for a, b in ((old, new), (new, old)))
     without = pd.Series(found.without, pd.Index(items, name="item"))
     in_common = "" if ways is None else ways[2]
-    return RankingMoves(table, found.statistic, found.df, found.joint_p_value, in_common, *only, without)
+    return RankingMoves(table, found.statistic, found.df, found.joint_p_value, in_common, only_old, only_new, without)
 
 
 def _on_items(fit: Fit, items: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ import pytest
 from scipy.special import expit
 
 import hjastats as hja
+from hjastats.inference.moves import moves
 
 CATEGORIES = ["writing", "roleplay", "reasoning", "math", "coding", "extraction", "stem", "humanities"]
 
@@ -375,3 +376,11 @@ def test_one_of_many_judges_that_changes_is_found_after_adjustment_for_all():
     changed = found[found["p_holm"] < 0.05]
     assert list(zip(changed["judge"], changed["kind"], strict=True)) == [("j03", "position")]
     assert len(found) == 3 * n_judges
+
+
+def test_one_item_that_falls_alone_explains_that_the_others_rise():
+    old, new = np.zeros(6), np.array([-2.0, 0.02, -0.03, 0.01, 0.0, 0.0])
+    found = moves(old - old.mean(), new - new.mean(), 0.005 * np.eye(6), 0.005 * np.eye(6))
+    assert (found.p_value < 0.01).all()
+    assert found.without[0] > 0.9
+    assert (found.without[1:] < 1e-6).all()
