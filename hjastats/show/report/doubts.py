@@ -42,7 +42,10 @@ TO_DO: dict[str, tuple[str, str | Callable[[Fit], str]]] = {
         "Ask for more verdicts, or fit with fewer parameters, or with fit_regularized().",
     ),
     "few verdicts": ("There are next to no verdicts.", "Ask for more verdicts before you rank."),
-    "convergence": ("The search did not finish.", "Do not use these numbers: fit again from more starts, n_starts=20."),
+    "convergence": (
+        "The search did not finish.",
+        "Do not use these numbers: result.model.fit(n_random=20) tries more starts.",
+    ),
     "reading": ("The file may have been misread.", "Say how the file is to be read, and rank again."),
     "errors": (
         "There are no standard errors.",
@@ -91,7 +94,7 @@ TO_DO: dict[str, tuple[str, str | Callable[[Fit], str]]] = {
     "order": ("Items were not shown in both orders.", _BOTH_ORDERS),
     "optima": (
         "There may be a better solution.",
-        "Fit again from more starts, n_starts=20, and see whether the best optimum comes back.",
+        "See whether result.model.fit(n_random=20), from more starts, comes back to the best optimum.",
     ),
     "rectified": (
         "The target and the others disagree.",

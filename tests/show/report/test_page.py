@@ -1,4 +1,5 @@
 import html
+import inspect
 import io
 import json
 import re
@@ -440,3 +441,15 @@ def test_importing_the_package_loads_neither_figures_nor_templates():
     code = "import sys, hjastats; print([m for m in ('matplotlib', 'jinja2', 'selenium') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_arguments_that_the_page_advises_are_arguments():
+    """What is written name=value, or as a call, is one of the methods that are named, or of the door."""
+    known = {
+        name
+        for call in (hja.fit, hja.HJAModel.fit, hja.HJAModel.fit_regularized, hja.HJAModel.from_comparisons)
+        for name in inspect.signature(call).parameters
+    }
+    for _, action in TO_DO.values():
+        if isinstance(action, str):
+            assert set(re.findall(r"\b([a-z_]+)=", action)) <= known, action
