@@ -405,7 +405,11 @@ class GroupBoards(Shown):
         """
         tastes = self._tests.tastes
         known = [] if tastes is None else [self._working.fit.layout.judges[k] for k in tastes.judges]
-        made = None if tastes is None or judge not in known else tastes.changes(known.index(judge))
+        made = (
+            tastes.changes(known.index(judge))
+            if tastes is not None and isinstance(judge, str) and judge in known
+            else None
+        )
         if made is None:
             tested = list(self._tests.judges("taste").index)
             raise OptionError(f"the taste of {judge!r} is not tested; that of {quoted(tested, 12) or 'nobody'} is.")

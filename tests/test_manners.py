@@ -131,6 +131,10 @@ CALLS = {
         fit.model.comparisons, np.arange(fit.model.comparisons.n_rows), breaks="a, b"
     ),
     "there is no contrast to evaluate": lambda fit: fit.plot.profile([]),
+    "entries beyond": lambda fit: fit.wald_test(np.full((1, len(fit.params)), 1e308)),
+    "the taste of": lambda fit: hja.by_group(
+        fit.model.comparisons, np.arange(fit.model.comparisons.n_rows) % 2
+    ).taste_changes(pd.Series([1.0])),
     "unknown item": lambda fit: fit.predict(judge="judge-1", item_a={}, item_b="*"),
     "progress must be True or False": lambda fit: hja.fit(fit.model.comparisons, progress=pd.Series([True, False])),
     "method must be the name of a method, got DataFrame": lambda fit: fit.model.fit(method=pd.DataFrame()),

@@ -148,7 +148,8 @@ def _values(data: Comparisons, by: Any) -> tuple[pd.Series, str]:
     """A value for each row, and what these are called."""
     if isinstance(by, str):
         return _named(data, by), by
-    is_sequence = isinstance(by, pd.Series | np.ndarray | list | tuple | pd.Categorical | pd.Index) and np.ndim(by) > 0
+    is_sequence = isinstance(by, pd.Series | np.ndarray | list | tuple | pd.Categorical | pd.Index)
+    is_sequence = is_sequence and getattr(by, "ndim", 1) > 0
     if is_sequence and len(by) == data.n_rows:
         check_rows("by", by, data)
         name = str(by.name) if isinstance(by, pd.Series) and by.name is not None else "group"

@@ -13,7 +13,7 @@ from patsy import DesignInfo, PatsyError
 from statsmodels.stats.contrast import ContrastResults
 
 from .. import limits
-from ..data.arrays import numbers
+from ..data.arrays import LARGEST, numbers
 from ..errors import ContrastError
 from ..fitted import Fit
 from ..looks import LinearTest
@@ -58,6 +58,8 @@ def linear_hypotheses(hypothesis: Any, names: list[str]) -> tuple[np.ndarray, np
         raise ContrastError(f"the hypothesis has {matrix.shape[1]} columns but there are {len(names)} parameters.")
     if not np.isfinite(matrix).all() or not np.isfinite(values).all():
         raise ContrastError("the hypothesis has missing or infinite entries.")
+    if max(np.abs(matrix).max(initial=0.0), np.abs(values).max(initial=0.0)) > LARGEST:
+        raise ContrastError(f"the hypothesis has entries beyond {LARGEST:g}, whose squares overflow.")
     return matrix, values
 
 

@@ -132,7 +132,7 @@ def scalars(fit: Fit, spec: Any) -> list[Scalar]:
     ContrastError
     """
     names = [spec] if isinstance(spec, str) else spec
-    if isinstance(names, list) and names and set(names) <= set(fit.layout.names):
+    if isinstance(names, list) and names and all(name in fit.layout.names for name in names):
         return parameters(fit, np.array([fit.layout.names.index(name) for name in names]))
     stated = contrast_at(spec, fit.quantities, None)
     try:
