@@ -163,6 +163,12 @@ class Movements:
         information = np.where(some[:, None, None], self.information, 0.0)
         return Movements(self.parts * kept, self.held, self.variance * np.outer(kept, kept), information)
 
+    def combined(self, lines: np.ndarray) -> Movements:
+        """Combinations (m, n_groups * p) of them, as if each were a group with one movement."""
+        variance = lines @ self.variance @ lines.T
+        information = np.maximum(np.diag(variance), 0.0)[:, None, None]
+        return Movements(self.parts @ lines.T, self.held, variance, information)
+
     def trend(self, places: np.ndarray) -> Movements:
         """Of a line over places (n_groups,) of the groups, as if there were one group."""
         line = np.kron(places - places.mean(), np.eye(self.p))
@@ -331,6 +337,12 @@ class Fluctuation:
             share = np.bincount(self.cluster, self.weight) / self.weight.sum()
         return Movements(parts, 1.0 - share, 0.5 * (variance + variance.T), own)
 
+    def beside(self, rows: np.ndarray, others: np.ndarray) -> Movements:
+        """Of movements (p, n_free), while every group has others (m, n_free) for itself: their effective scores."""
+        if not len(others):
+            return self.movements(rows)
+        return self.movements(np.vstack([rows, others])).without(len(rows) + np.arange(len(others)))
+
 
 def _few(code: np.ndarray, group: np.ndarray, n_groups: int) -> np.ndarray:
     """Clusters, of which independent ones are put together where they are many; those within a group with others of it."""
@@ -363,8 +375,20 @@ def movements_of(fit: Fit, kind: str) -> tuple[tuple[str, ...], np.ndarray]:
     shared = [term.name for term in layout.terms.shared]
     if kind in shared:
         return (kind,), np.eye(1, layout.n_free, shared.index(kind))
-    places = [layout.free_position(kind, k) for k in range(n_judges)]
-    return layout.judges, np.eye(layout.n_free)[places]
+    held = {judge for judge, e in layout.terms.held if layout.terms.own_names[e] == kind}
+    rows = np.zeros((n_judges, layout.n_free))
+    for k in range(n_judges):
+        if k not in held:
+            rows[k, layout.free_position(kind, k)] = 1.0
+    return layout.judges, rows
+
+
+def terms_of(fit: Fit, n_most: int) -> np.ndarray:
+    """Movements of the linear terms, shape (m, n_free): of each judge, or where these are more than so many, of all judges at once."""
+    each = [movements_of(fit, term.name)[1] for term in fit.layout.terms]
+    if sum(map(len, each)) > n_most:
+        each = [rows.sum(axis=0, keepdims=True) for rows in each]
+    return np.vstack([np.zeros((0, fit.layout.n_free)), *each]) if sum(map(len, each)) <= n_most else each[0][:0]
 
 
 def _of_scores(fit: Fit, changes: list[np.ndarray]) -> np.ndarray:
