@@ -142,13 +142,15 @@ class GroupBoards(Shown):
         working: Working,
         members: list[Member],
         grouping: Grouping,
-        found: Fluctuation,
+        found: tuple[Fluctuation, Fluctuation],
         evidence: GroupScores,
         n_left_out: int,
         seed: int,
     ) -> None:
         self.overall, self.grouping, self.n_left_out = overall, grouping, n_left_out
-        self._working, self._members, self._found, self._evidence = working, members, found, evidence
+        self._working, self._members, self._evidence = working, members, evidence
+        # At the fit of all, and with the position effects of every group.
+        self._found, self._freed = found
         self._seed = seed
 
     # Who is in it
@@ -297,7 +299,7 @@ class GroupBoards(Shown):
         rows = Clusters(np.arange(len(group)), len(group)) if is_by_judge else working.clusters
         tastes = Tastes.of(working.fit, working.observed, group, rows)
         rare = seldom(working.observed, group)
-        return GroupTests(self._found, self.grouping.is_ordered, rare, self._seed, tastes)
+        return GroupTests(self._found, self._freed, self.grouping.is_ordered, rare, self._seed, tastes)
 
     @cached_property
     def tests(self) -> pd.DataFrame:
@@ -333,7 +335,7 @@ class GroupBoards(Shown):
             Columns item, group, place_all, place, difference (in log-odds), std_err, t, df, p_value and p_holm.
         """
         working = self._working
-        found = deviations(self._found, working.observed, _numbered(working.group), is_dispersed=working.is_dispersed)
+        found = deviations(self._freed, working.observed, _numbered(working.group), is_dispersed=working.is_dispersed)
         n_groups, n_items = found.estimate.shape
         names = [self.labels[g] for g in self._present]
         table = pd.DataFrame(

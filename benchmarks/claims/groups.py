@@ -13,6 +13,7 @@ from hjastats.diagnostics.adjusted import holm
 from hjastats.fitted import Observations
 from hjastats.inference.clusters import Clusters
 from hjastats.inference.fluctuation import Fluctuation
+from hjastats.inference.group_positions import with_own_positions
 from hjastats.inference.group_scores import deviations, group_scores, seldom
 from hjastats.inference.group_tests import GroupTests
 from hjastats.inference.tastes import Tastes
@@ -98,7 +99,8 @@ def _tests(
     clusters = Clusters.of("prompt" if is_repeated else np.arange(data.n_rows), data)
     found = Fluctuation.of(result.fit, observed, group, clusters)
     tastes = Tastes.of(result.fit, observed, group, clusters) if has_tastes else None
-    return GroupTests(found, True, seldom(observed, group), seed, tastes), observed, group
+    freed = Fluctuation.of(result.fit, with_own_positions(result.fit, observed, group), group, clusters)
+    return GroupTests(found, freed, True, seldom(observed, group), seed, tastes), observed, group
 
 
 def _rejects(panel: Callable[..., hja.Comparisons], question: str, column: str = "p_value") -> Draw:
@@ -159,7 +161,7 @@ def judges(rng: np.random.Generator) -> Told:
 def _p_values(data: hja.Comparisons) -> np.ndarray:
     """Of the differences of every item in every group."""
     tests, observed, group = _tests(data, 0)
-    found = deviations(tests.found, observed, group)
+    found = deviations(tests.freed, observed, group)
     return np.asarray(2.0 * t.sf(np.abs(found.estimate / found.std_err), found.df)).ravel()
 
 

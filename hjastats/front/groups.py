@@ -21,6 +21,7 @@ from ..fitted import Fit
 from ..group_results import GroupBoards, Member, Working
 from ..inference.clusters import Clusters
 from ..inference.fluctuation import Fluctuation
+from ..inference.group_positions import with_own_positions
 from ..inference.group_scores import Dispersion, Own, group_scores, held_scores, is_enough
 from ..model.structures import Sampled
 from ..model.terms import OPTIONS
@@ -363,7 +364,9 @@ def _boards(
         _held(member, working, g, dispersion) if member.note.endswith(_NO_MAXIMUM) and g in present else member
         for g, member in enumerate(members)
     ]
-    return GroupBoards(overall, working, members, grouping, found, evidence, n_left_out, seed)
+    beside = with_own_positions(working.fit, working.observed, _present(working.group))
+    freed = Fluctuation.of(working.fit, beside, _present(working.group), working.clusters)
+    return GroupBoards(overall, working, members, grouping, (found, freed), evidence, n_left_out, seed)
 
 
 def _held(member: Member, working: Working, group: int, dispersion: Dispersion | None) -> Member:

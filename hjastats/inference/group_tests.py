@@ -38,6 +38,9 @@ class GroupTests:
     Attributes
     ----------
     found : Fluctuation
+        At the fit of all rows.
+    freed : Fluctuation
+        The same with the position effects that every group has, from which scores and sensitivities are tested.
     is_ordered : bool
         Whether trends over the groups make sense.
     seldom : ndarray of bool, shape (n_groups, n_items)
@@ -49,6 +52,7 @@ class GroupTests:
     """
 
     found: Fluctuation
+    freed: Fluctuation
     is_ordered: bool
     seldom: np.ndarray
     seed: int = 0
@@ -87,7 +91,7 @@ class GroupTests:
     @cached_property
     def _consensus(self) -> Movements | None:
         rows = self._rows("mu")
-        return None if len(rows) * self.found.n_groups > limits.STACKED else self.found.beside(rows, self._terms)
+        return None if len(rows) * self.found.n_groups > limits.STACKED else self.freed.beside(rows, self._terms)
 
     def _proportional(self) -> Movements | None:
         """Contrasts of scores that are no change of scale, which every group has for itself."""
@@ -97,10 +101,10 @@ class GroupTests:
             return None
         others = np.linalg.qr(np.column_stack([mu, np.eye(len(mu))]))[0][:, 1:]
         stacked = np.vstack([others.T @ along, mu[None] @ along])
-        return self.found.beside(stacked[:-1], np.vstack([stacked[-1:], self._terms]))
+        return self.freed.beside(stacked[:-1], np.vstack([stacked[-1:], self._terms]))
 
     def _scale(self) -> Movements | None:
-        return self.found.beside(self._rows("scale"), self._terms) if self.found.fit.has_consensus else None
+        return self.freed.beside(self._rows("scale"), self._terms) if self.found.fit.has_consensus else None
 
     @cached_property
     def _sensitivity(self) -> Movements | None:
@@ -108,7 +112,7 @@ class GroupTests:
         structure, n_judges = self.found.fit.layout.structure, len(self.found.fit.layout.judges)
         if not structure.judges_differ or n_judges * self.found.n_groups > limits.STACKED:
             return None
-        return self.found.beside(self._rows("gamma"), np.vstack([self._others, self._terms]))
+        return self.freed.beside(self._rows("gamma"), np.vstack([self._others, self._terms]))
 
     @cached_property
     def _position(self) -> Movements | None:
@@ -223,7 +227,7 @@ class GroupTests:
         n_some = max(limits.STACKED // n_groups, 1)
         for begin in range(0, n_judges, n_some):
             some = rows[begin : begin + n_some]
-            made = self.found.beside(some, others)
+            made = (self.found if kind == "position" else self.freed).beside(some, others)
             yield from (self._both(made.only(np.array([k]))) for k in range(len(some)))
 
 
