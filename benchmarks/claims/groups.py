@@ -13,7 +13,6 @@ from hjastats.diagnostics.adjusted import holm
 from hjastats.fitted import Observations
 from hjastats.inference.clusters import Clusters
 from hjastats.inference.fluctuation import Fluctuation
-from hjastats.inference.group_positions import with_own_positions
 from hjastats.inference.group_scores import deviations, group_scores, seldom
 from hjastats.inference.group_tests import GroupTests
 from hjastats.inference.tastes import Tastes
@@ -99,7 +98,7 @@ def _tests(
     clusters = Clusters.of("prompt" if is_repeated else np.arange(data.n_rows), data)
     found = Fluctuation.of(result.fit, observed, group, clusters)
     tastes = Tastes.of(result.fit, observed, group, clusters) if has_tastes else None
-    freed = Fluctuation.of(result.fit, with_own_positions(result.fit, observed, group), group, clusters)
+    freed = freed_positions(result.fit, observed, group, clusters)
     return GroupTests(found, freed, True, seldom(observed, group), seed, tastes), observed, group
 
 

@@ -250,6 +250,8 @@ class Fluctuation:
     information : ndarray, shape (n_groups, n_free, n_free)
     of_row : ndarray of int, shape (n_rows,)
         Cluster of every row.
+    kept : ndarray, shape (n_clusters,), or float
+        Share of the variance of a cluster that effects of its group, taken from the same rows, have left.
     """
 
     fit: Fit
@@ -260,6 +262,7 @@ class Fluctuation:
     n_clusters: int
     information: np.ndarray
     of_row: np.ndarray
+    kept: np.ndarray | float = 1.0
 
     @classmethod
     def of(
@@ -291,6 +294,11 @@ class Fluctuation:
             np.array([moving.information(collapse(take(rows, own))) for own in some]),
             of_unit[unit],
         )
+
+    def with_lost(self, lost: np.ndarray, weight: np.ndarray) -> Fluctuation:
+        """The same where effects of groups took so much (n_rows,) of the variance of each of the rows."""
+        taken = np.bincount(self.of_row, lost * weight) / np.bincount(self.of_row, weight)
+        return replace(self, kept=np.maximum(1.0 - taken, 0.5))
 
     @property
     def n_groups(self) -> int:
@@ -335,7 +343,7 @@ class Fluctuation:
             variance[some, some] += own[g]
         if share is None:
             share = np.bincount(self.cluster, self.weight) / self.weight.sum()
-        return Movements(parts, 1.0 - share, 0.5 * (variance + variance.T), own)
+        return Movements(parts, (1.0 - share) * np.sqrt(self.kept), 0.5 * (variance + variance.T), own)
 
     def beside(self, rows: np.ndarray, others: np.ndarray) -> Movements:
         """Of movements (p, n_free), while every group has others (m, n_free) for itself: their effective scores."""
@@ -384,7 +392,7 @@ def movements_of(fit: Fit, kind: str) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 def terms_of(fit: Fit, n_most: int) -> np.ndarray:
-    """Movements of the linear terms, shape (m, n_free): of each judge, or where these are more than so many, of all judges at once."""
+    """Movements of the linear terms, shape (m, n_free): of each judge, or beyond so many of all judges at once."""
     each = [movements_of(fit, term.name)[1] for term in fit.layout.terms]
     if sum(map(len, each)) > n_most:
         each = [rows.sum(axis=0, keepdims=True) for rows in each]

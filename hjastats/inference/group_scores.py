@@ -209,7 +209,7 @@ def held_scores(
             if np.abs(step).max() < 1e-8:
                 covariance = np.linalg.inv(information)
                 return board, covariance if dispersion is None else dispersion.of_errors(covariance), hold > 0.0
-    raise ComparisonError("these verdicts determine no scores, even with a ridge.")
+    raise ComparisonError("these verdicts determine no scores, even with a ridge")
 
 
 def _at(common: Fit, board: np.ndarray) -> Coefficients:
@@ -322,7 +322,8 @@ def deviations(
         few = count < limits.OWN_DISPERSION
         ratio = np.where(few[:, None], together, ratio)
         df = np.where(few, free.sum(), free)[:, None] * np.ones(n_items)
-    error = np.sqrt(ratio * variance)
+    variance = np.where(variance > 0.0, ratio * variance, np.nan)
+    error = np.sqrt(np.where(variance > 0.0, variance, np.nan))
     return Deviations(estimate, np.where(np.isnan(estimate), np.nan, error), df)
 
 

@@ -19,6 +19,8 @@ class Moves:
         Of the test that none moved.
     df : int
     joint_p_value : float
+    apart_p_value : float
+        Of the test that none moved but by a change of scale; 1 where no difference is left.
     """
 
     difference: np.ndarray
@@ -28,6 +30,7 @@ class Moves:
     statistic: float
     df: int
     joint_p_value: float
+    apart_p_value: float
 
 
 def moves(
@@ -60,10 +63,16 @@ def moves(
         z = np.where(error > 1e-9 * error.max(initial=0.0), difference / error, np.nan)
     values, vectors = np.linalg.eigh(variance)
     some = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
-    statistic = float(np.sum((vectors[:, some].T @ difference) ** 2 / values[some]))
-    p = int(some.sum())
-    if np.isinf(df) or p == 0:
-        p_value = float(stats.chi2.sf(statistic, p)) if p else 1.0
-    else:
-        p_value = float(stats.f.sf(statistic / p, p, df))
-    return Moves(difference, error, z, 2.0 * stats.t.sf(np.abs(z), df), statistic, p, p_value)
+    whitened = (vectors[:, some].T @ difference) / np.sqrt(values[some])
+    # The mean of both has no error in common with their difference if both are as precise.
+    scale = (vectors[:, some].T @ (centre @ (old + new))) / np.sqrt(values[some])
+    statistic, p = float(whitened @ whitened), int(some.sum())
+    along = float(whitened @ scale) ** 2 / max(float(scale @ scale), 1e-300)
+    chances = [_chance(statistic, p, df), _chance(statistic - along, p - 1, df)]
+    return Moves(difference, error, z, 2.0 * stats.t.sf(np.abs(z), df), statistic, p, *chances)
+
+
+def _chance(statistic: float, p: int, df: float) -> float:
+    if p < 1:
+        return 1.0
+    return float(stats.chi2.sf(statistic, p) if np.isinf(df) else stats.f.sf(statistic / p, p, df))
