@@ -13,6 +13,7 @@ from hjastats.diagnostics.adjusted import holm
 from hjastats.fitted import Observations
 from hjastats.inference.clusters import Clusters
 from hjastats.inference.fluctuation import Fluctuation
+from hjastats.inference.group_positions import freed_positions
 from hjastats.inference.group_scores import deviations, group_scores, seldom
 from hjastats.inference.group_tests import GroupTests
 from hjastats.inference.tastes import Tastes
