@@ -24,6 +24,7 @@ from .inference.covariances import influence
 from .inference.fluctuation import Fluctuation
 from .inference.group_scores import GroupScores, deviations, seldom
 from .inference.group_tests import OF_JUDGES, QUESTIONS, GroupTests
+from .inference.heterogeneity import LARGEST
 from .inference.moves import Moves, moves
 from .inference.ranks import ranking_table
 from .inference.tastes import Tastes
@@ -37,6 +38,8 @@ from .writing import text_or_file
 
 # Level at which groups, items and judges are said to differ, all of a kind together.
 LEVEL = 0.05
+# Share of the largest heterogeneity that is thought of beyond which an interval says that nothing is known of it.
+_EDGE = 0.95
 # Movers that are named.
 _NAMED = 5
 
@@ -107,11 +110,18 @@ class Spread(Shown):
     ci_upper: float
     mode: float
 
-    def _shown(self) -> list[Piece]:
-        return [
+    @property
+    def told(self) -> str:
+        """In words; that nothing can be said where numbers are withheld."""
+        if np.isnan(self.sd):
+            return "How far scores of an item differ between groups is not known: groups have too few verdicts."
+        return (
             f"Scores of an item differ between groups by a standard deviation of {self.sd:.2f} "
             f"(95% interval {self.ci_lower:.2f} to {self.ci_upper:.2f}), in log-odds, beyond the errors."
-        ]
+        )
+
+    def _shown(self) -> list[Piece]:
+        return [self.told]
 
 
 class GroupBoards(Shown):
@@ -142,13 +152,15 @@ class GroupBoards(Shown):
         working: Working,
         members: list[Member],
         grouping: Grouping,
-        found: Fluctuation,
+        found: tuple[Fluctuation, Fluctuation],
         evidence: GroupScores,
         n_left_out: int,
         seed: int,
     ) -> None:
         self.overall, self.grouping, self.n_left_out = overall, grouping, n_left_out
-        self._working, self._members, self._found, self._evidence = working, members, found, evidence
+        self._working, self._members, self._evidence = working, members, evidence
+        # At the fit of all, and with the position effects of every group.
+        self._found, self._freed = found
         self._seed = seed
 
     # Who is in it
@@ -169,12 +181,13 @@ class GroupBoards(Shown):
         lines = []
         for member in self._members:
             result = member.result
-            line: dict[str, Any] = {"verdicts": member.n_comparisons, "judges": 0, "items": 0}
+            n_verdicts, n_prompts = self._sizes.get(member.label, (0.0, 0))
+            line: dict[str, Any] = {"verdicts": n_verdicts, "judges": 0, "items": 0}
             if result is not None:
                 data = result.model.comparisons
-                line |= {"verdicts": data.n_comparisons, "judges": data.n_judges, "items": data.n_items}
+                line |= {"judges": data.n_judges, "items": data.n_items}
             if self._working.name == "prompts":
-                line["prompts"] = self._n_clusters.get(member.label, 0)
+                line["prompts"] = n_prompts
             placed = self.places[member.label].dropna() if member.label in self.places else pd.Series(dtype=float)
             line["leader"] = "" if placed.empty else str(placed.idxmin())
             line["model"] = "" if result is None else result.fit.layout.structure.name
@@ -182,10 +195,15 @@ class GroupBoards(Shown):
             lines.append(line)
         return pd.DataFrame(lines, pd.Index(self.labels, name="group"))
 
-    @property
-    def _n_clusters(self) -> dict[str, int]:
-        counts = np.bincount(self._found.group, minlength=self._found.n_groups)
-        return {self.labels[g]: int(counts[i]) for i, g in enumerate(self._present)}
+    @cached_property
+    def _sizes(self) -> dict[str, tuple[float, int]]:
+        """Verdicts and prompts of every group that is among those that are ranked."""
+        working, weight = self._working, self._working.observed.data.weight
+        return {
+            self.labels[g]: (float(weight[is_in].sum()), len(np.unique(working.clusters.code[is_in])))
+            for g in self._present
+            for is_in in [working.group == g]
+        }
 
     @cached_property
     def _present(self) -> np.ndarray:
@@ -297,7 +315,7 @@ class GroupBoards(Shown):
         rows = Clusters(np.arange(len(group)), len(group)) if is_by_judge else working.clusters
         tastes = Tastes.of(working.fit, working.observed, group, rows)
         rare = seldom(working.observed, group)
-        return GroupTests(self._found, self.grouping.is_ordered, rare, self._seed, tastes)
+        return GroupTests(self._found, self._freed, self.grouping.is_ordered, rare, self._seed, tastes)
 
     @cached_property
     def tests(self) -> pd.DataFrame:
@@ -333,7 +351,7 @@ class GroupBoards(Shown):
             Columns item, group, place_all, place, difference (in log-odds), std_err, t, df, p_value and p_holm.
         """
         working = self._working
-        found = deviations(self._found, working.observed, _numbered(working.group), is_dispersed=working.is_dispersed)
+        found = deviations(self._freed, working.observed, _numbered(working.group), is_dispersed=working.is_dispersed)
         n_groups, n_items = found.estimate.shape
         names = [self.labels[g] for g in self._present]
         table = pd.DataFrame(
@@ -359,8 +377,10 @@ class GroupBoards(Shown):
 
     @cached_property
     def heterogeneity(self) -> Spread:
-        """How far the scores of an item differ between groups beyond the errors."""
+        """How far the scores of an item differ between groups beyond the errors; not a number where that is not known."""
         found = self._evidence.shrunken
+        if len(self._present) < 2 or found.interval()[1] > _EDGE * LARGEST:
+            return Spread(*[np.nan] * 4)
         return Spread(found.sd, *found.interval(), found.mode)
 
     def judge_effects(self, kind: str) -> pd.DataFrame:
@@ -418,7 +438,9 @@ class GroupBoards(Shown):
         table["change"], table["std_err"] = (values.ravel() for values in made)
         table["z"] = table["change"] / table["std_err"]
         table["p_value"] = 2.0 * stats.norm.sf(table["z"].abs())
-        table["p_holm"] = holm(table["p_value"].to_numpy())
+        # Of two groups one is the mirror of the other.
+        n_apart = len(items) if len(names) == 2 else len(table)
+        table["p_holm"] = np.resize(holm(table["p_value"].to_numpy()[:n_apart]), len(table))
         return table.sort_values("p_value", kind="stable").reset_index(drop=True)
 
     # In words
@@ -430,7 +452,7 @@ class GroupBoards(Shown):
 
     @cached_property
     def _found_in_words(self) -> list[tuple[bool, str]]:
-        told = [self._about_consensus(), *self._about_trends(), *self._about_judges()]
+        told = [self._about_consensus(), *self._about_trends(), *self._about_judges(), *self._about_boards()]
         if "items" in self.overall.choices.index:
             told.append(
                 (True, f"Of all items {self.overall.choices['chosen']['items']} are ranked: see .overall.choices.")
@@ -444,6 +466,11 @@ class GroupBoards(Shown):
         return told
 
     def _about_consensus(self) -> tuple[bool, str]:
+        if "consensus" not in self.tests.index and (len(self.items) - 1) * len(self._present) > limits.STACKED:
+            return (
+                False,
+                f"There are too many items and groups to test whether scores differ: {limits.STACKED:,} are the most.",
+            )
         if "consensus" not in self.tests.index:
             return False, "Nothing can be said of whether groups differ: they have no items and judges in common."
         p, moved = float(self.tests["p_value"]["consensus"]), self.moved
@@ -476,7 +503,23 @@ class GroupBoards(Shown):
         if rows.empty:
             return [(False, "No item is seen to rise or fall from the first group to the last.")]
         first, last = self.labels[self._present[0]], self.labels[self._present[-1]]
-        return [(True, f"From {first} to {last} the scores of {quoted(rows.index, _NAMED)} rise or fall.")]
+        slopes = self._slopes.reindex(rows.index)
+        ways = [
+            f"{'that' if len(some) == 1 else 'those'} of {quoted(some, _NAMED)} {verb if len(some) > 1 else verb + 's'}"
+            for verb, some in (("rise", rows.index[slopes > 0]), ("fall", rows.index[slopes <= 0]))
+            if len(some)
+        ]
+        return [(True, f"Scores from {first} to {last}: {', '.join(ways)}.")]
+
+    @property
+    def _slopes(self) -> pd.Series:
+        """Of a line through the differences of every item over the groups."""
+        table = self.differences.pivot_table("difference", "item", "group")
+        table = table.reindex(columns=[self.labels[g] for g in self._present])
+        known = table.notna().to_numpy()
+        place = np.where(known, np.arange(table.shape[1]), np.nan)
+        place = place - np.nanmean(place, axis=1, keepdims=True)
+        return pd.Series(np.nansum(place * table.to_numpy(), axis=1), table.index)
 
     def _about_judges(self) -> list[tuple[bool, str]]:
         table = self.judge_tests
@@ -486,17 +529,64 @@ class GroupBoards(Shown):
         if changed.empty:
             words = {"sensitivity": "sensitivity", "position": "position effect", "taste": "taste"}
             tested = set(table.loc[table["p_value"].notna(), "kind"])
+            joint = [kind for kind in words if kind in tested and kind in self.tests.index]
+            rejected = {kind: p for kind in joint if (p := float(self.tests["p_value"][kind])) < LEVEL}
+            if rejected:
+                plural = {"sensitivity": "sensitivities", "position": "position effects", "taste": "tastes"}
+                what = " and ".join(f"{plural[kind]} ({told_p(p)})" for kind, p in rejected.items())
+                near = table[table["kind"].isin(rejected)].iloc[0]
+                return [
+                    (
+                        True,
+                        f"Taken together the {what} of judges differ between groups, but those of no single judge do so after "
+                        f"adjustment; nearest: {near['kind']} of {near['judge']!r} ({told_p(near['p_holm'])}).",
+                    )
+                ]
             *begin, last = [told for kind, told in words.items() if kind in tested]
             what = f"{', '.join(begin)} or {last}" if begin else last
             return [(False, f"No judge is seen to change its {what} between groups.")]
         lines = zip(changed["kind"], changed["judge"], changed["p_holm"], strict=True)
-        named = [f"{kind} of {judge!r} ({told_p(p)})" for kind, judge, p in lines]
+        named = [f"{kind} of {judge!r} ({self._change_of(judge, kind)}{told_p(p)})" for kind, judge, p in lines]
         return [(True, f"Judges that are not the same in all groups: {and_more(named, _NAMED)}.")]
+
+    def _change_of(self, judge: str, kind: str) -> str:
+        """From what to what a number of a judge changed: from the first group to the last, or between the extremes."""
+        name = {"sensitivity": "gamma"}.get(kind, kind)
+        if name not in ("gamma", "position"):
+            return ""
+        try:
+            table = self.judge_effects(name)
+        except OptionError:
+            return ""
+        own = table[(table["judge"] == judge) & np.isfinite(table["std_err"])]
+        if len(own) < 2:
+            return ""
+        own = own if self.grouping.is_ordered else own.sort_values("estimate")
+        (start, begin), (end, last) = own[["group", "estimate"]].iloc[[0, -1]].itertuples(index=False)
+        return f"{begin:.2f} in {start}, {last:.2f} in {end}; "
+
+    def _about_boards(self) -> list[tuple[bool, str]]:
+        """Of boards whose judges are taken from all groups, where judges differ between groups."""
+        held = [member.label for member in self._members if member.held is not None]
+        words = {"sensitivity": "sensitivities", "position": "position effects", "taste": "tastes"}
+        apart = [words[kind] for kind in words if kind in self.tests.index and self.tests["p_value"][kind] < LEVEL]
+        if not held or not apart:
+            return []
+        board, its = ("Boards", "their") if len(held) > 1 else ("The board", "its")
+        return [
+            (
+                True,
+                f"{board} of {and_more(held, _NAMED)} take judges as in all groups, although {' and '.join(apart)} differ: what "
+                f"differs there is in {its} scores.",
+            )
+        ]
 
     def _shown(self) -> list[Piece]:
         n = len(self.labels)
         title = f"{counted(len(self.items), 'item')} in {counted(n, 'group')} by {self.grouping.by!r}"
         pieces: list[Piece] = [Title(title), self._model_told, self._table_of_places()]
+        if n > limits.PRINTED_GROUPS:
+            pieces.append(f"{counted(n - limits.PRINTED_GROUPS, 'further group')} in .places and .groups.")
         if len(self.tests):
             pieces += [Title("Are the groups alike?"), self._table_of_tests()]
         pieces += self.heterogeneity._shown()
@@ -505,7 +595,7 @@ class GroupBoards(Shown):
         for member in self._members:
             if member.note:
                 notes.setdefault(member.note, []).append(member.label)
-        pieces += [f"{and_more(some, _NAMED)}: {note}." for note, some in notes.items()]
+        pieces += [f"{and_more(some, _NAMED)}: {note.rstrip('.')}." for note, some in notes.items()]
         return [*pieces, ".board(group), .shrunken, .differences, .item_tests, .judge_tests, .plot, .report()"]
 
     @property
@@ -522,8 +612,10 @@ class GroupBoards(Shown):
                 "-" if pd.isna(place) else f"{place}*" if (item, column) in moved else f"{place}"
                 for item, place in frame[column].items()
             ]
-        frame.columns = _short(columns, max((LINE_WIDTH - limits.ITEM_LETTERS) // len(columns) - 1, 4))
         frame.index = pd.Index(shortened_apart(list(frame.index), limits.ITEM_LETTERS), name="place (* differs)")
+        room = LINE_WIDTH - max(len(str(name)) for name in [frame.index.name, *frame.index])
+        widths = [width for width in range(4, LINE_WIDTH) if sum(min(len(name), width) + 1 for name in columns) <= room]
+        frame.columns = _short(columns, max(widths, default=4))
         return Table(frame)
 
     def _table_of_tests(self) -> Table:
@@ -559,9 +651,10 @@ class GroupBoards(Shown):
             "scores": _records(self.scores, "item"),
             "shrunken": _records(self.shrunken, "item"),
             "heterogeneity": {
-                "sd": self.heterogeneity.sd,
-                "ci_lower": self.heterogeneity.ci_lower,
-                "ci_upper": self.heterogeneity.ci_upper,
+                "sd": _plain(self.heterogeneity.sd),
+                "ci_lower": _plain(self.heterogeneity.ci_lower),
+                "ci_upper": _plain(self.heterogeneity.ci_upper),
+                "told": self.heterogeneity.told,
             },
             "tests": _records(self.tests, "question"),
             "items": _records(self.item_tests, "item"),
@@ -679,6 +772,10 @@ class RankingMoves(Shown):
         Items of one of them, which are not compared.
     without : pandas.Series
         For each item the p-value of the test that the *others* did not move against each other.
+    apart_p_value : float
+        Of the test that no item moved but for a change of the scale of all scores.
+    unlike : str
+        What makes the scales differ: judges, models, or both; empty where nothing does.
     """
 
     table: pd.DataFrame
@@ -689,6 +786,8 @@ class RankingMoves(Shown):
     only_old: list[str]
     only_new: list[str]
     without: pd.Series
+    apart_p_value: float = np.nan
+    unlike: str = ""
 
     @property
     def moved(self) -> list[str]:
@@ -701,7 +800,11 @@ class RankingMoves(Shown):
         joint = f"Wald statistic {self.statistic:.1f} for {self.df} differences, {told_p(self.p_value)}"
         shifted = int((self.table["old_place"] != self.table["new_place"]).sum())
         where = f"{shifted} of {len(self.table)} items change their place"
-        if self.moved:
+        if not shifted:
+            where = "No item changes its place"
+        if not shifted and not self.moved and self.p_value >= LEVEL:
+            told = f"{where}, and nobody is seen to have moved ({joint})."
+        elif self.moved:
             told = f"{where}; beyond chance moved {quoted(self.moved, _NAMED)} ({joint} that none did)."
         elif self.p_value < LEVEL:
             told = f"{where}; something moved ({joint}), but no single item did so clearly."
@@ -717,7 +820,12 @@ class RankingMoves(Shown):
             for which, items in (("old", self.only_old), ("new", self.only_new))
             if items
         ]
-        return [told, *self._relative(), how, *rest]
+        scale = [
+            f"The two differ in their {self.unlike}, and with these in the scale of the scores: apart from a change of scale "
+            + ("something moved" if self.apart_p_value < LEVEL else "nobody is seen to have moved")
+            + f" ({told_p(self.apart_p_value)})."
+        ]
+        return [told, *self._relative(), *(scale if self.unlike else []), how, *rest]
 
     def _relative(self) -> list[str]:
         """Of scores about their mean all others rise where one falls."""
@@ -786,10 +894,25 @@ def compare_rankings(
         sides[0][0], sides[1][0], sides[0][1], sides[1][1], between, df=sum(counts) if ways is None else min(counts)
     )
     table = _moves_table(items, sides[0][0], sides[1][0], found)
-    only_old, only_new = (sorted(set(a.model.items) - set(b.model.items)) for a, b in ((old, new), (new, old)))
-    without = pd.Series(found.without, pd.Index(items, name="item"))
-    in_common = "" if ways is None else ways[2]
-    return RankingMoves(table, found.statistic, found.df, found.joint_p_value, in_common, only_old, only_new, without)
+    only = [sorted(set(a.model.items) - set(b.model.items)) for a, b in ((old, new), (new, old))]
+    told = {
+        "judges": set(old.model.judges) != set(new.model.judges),
+        "models": old.fit.layout.structure.name != new.fit.layout.structure.name,
+    }
+    unlike = " and ".join(name for name, differ in told.items() if differ)
+    paired_by = "" if ways is None else ways[2]
+    return RankingMoves(
+        table,
+        found.statistic,
+        found.df,
+        found.joint_p_value,
+        paired_by,
+        only_old=only[0],
+        only_new=only[1],
+        without=pd.Series(found.without, pd.Index(items, name="item")),
+        apart_p_value=found.apart_p_value,
+        unlike=unlike,
+    )
 
 
 def _on_items(fit: Fit, items: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

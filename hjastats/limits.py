@@ -177,6 +177,8 @@ OWN_PER_PARAMETER = 10
 OWN_DISPERSION = 20
 # Parameters of a kind in all groups up to which they are tested together: the covariance of 2,000 takes a second.
 STACKED = 2000
+# Parameters of other kinds that every group has for itself where it is tested whether something else differs.
+FREED = 1000
 # Verdicts of a judge in a group, for every direction of its taste, from which a change there is tested.
 TASTE_PER_DIRECTION = 3
 # Scores and terms of judges, each with its own, up to which their tastes are tested; of more, those with the most verdicts.

@@ -81,7 +81,7 @@ def test_drift_is_named_by_month_judge_and_item(months):
     assert clearest["item"] == "i5"
     text = str(months)
     assert "position of 'j0'" in text
-    assert "From 2024-01 to 2024-04 the scores of 'i5'" in text
+    assert re.search(r"Scores from 2024-01 to 2024-04: .*that of 'i5' falls\.", " ".join(text.split()))
 
 
 @pytest.fixture(scope="module")
@@ -340,8 +340,61 @@ def test_mt_bench_by_category_answers_for_all_eight(shared_data):
     assert found.to_dict()["clusters"] == {"what": "prompts", "number": 80}
     assert found.groups["prompts"].tolist() == [10] * 8
     assert 0.001 < found.tests["p_value"]["consensus"] < 0.03
-    assert found.moved[["item", "group"]].to_numpy().tolist() == [["gpt-4", "reasoning"]]
+    assert found.moved.empty
+    assert found.tests["p_value"]["position"] < 0.005
     assert 0.2 < found.heterogeneity.sd < 0.5
+
+
+def first_of_the_alphabet(rng, scores, bonus, n=8000, n_judges=10):
+    """Two months; the item shown first is always the one that is first in the alphabet, ``bonus`` (n_judges,) in the second."""
+    n_items, judge, month = scores.shape[1], rng.integers(n_judges, size=n), np.arange(n) * 2 // n
+    one = rng.integers(n_items, size=n)
+    other = (one + rng.integers(1, n_items, size=n)) % n_items
+    first, second = np.minimum(one, other), np.maximum(one, other)
+    eta = scores[month, first] - scores[month, second] + bonus[judge] * (month == 1)
+    names = [np.array([f"{x}{c:02d}" for c in codes]) for x, codes in zip("jii", (judge, first, second), strict=True)]
+    return with_group(hja.Comparisons.from_arrays(*names, (rng.random(n) < expit(eta)).astype(float)), month)
+
+
+def test_a_group_in_which_nobody_ties_has_a_board():
+    rng = np.random.default_rng(0)
+    scores, first = np.linspace(-1.0, 1.0, 5), rng.integers(5, size=1200)
+    second = (first + rng.integers(1, 5, size=1200)) % 5
+    wins, group = rng.random(1200) < expit(scores[first] - scores[second]), np.arange(1200) % 3
+    outcome = np.where((rng.random(1200) < 0.2) & (group > 0), 0.5, wins)
+    names = [np.array([f"i{c}" for c in codes]) for codes in (first, second)]
+    data = with_group(hja.Comparisons.from_arrays("j", *names, outcome), group)
+    found = hja.by_group(data, "group", ties="davidson")
+    assert found.places["0"].notna().all()
+    assert "nobody ties here" in found.groups["note"]["0"]
+
+
+def test_items_are_not_blamed_for_position_effects_that_change():
+    rng = np.random.default_rng(4)
+    scores = np.tile(rng.permutation(np.linspace(-1.0, 1.0, 20)), (2, 1))
+    found = hja.by_group(first_of_the_alphabet(rng, scores, np.full(10, 1.5)), "group", position="judge", model="ja")
+    assert found.tests["p_value"]["position"] < 0.001
+    assert (found.tests["p_value"][["consensus", "proportionality", "scale", "sensitivity"]] > 0.01).all()
+    assert found.moved.empty
+    assert (found.item_tests["p_holm"] > 0.05).all()
+
+
+def test_neither_judges_nor_positions_are_blamed_for_items_that_change():
+    rng = np.random.default_rng(5)
+    scores = np.tile(np.linspace(-1.0, 1.0, 8), (2, 1))
+    scores[1, [0, 7]] += [1.0, -1.0]
+    found = hja.by_group(first_of_the_alphabet(rng, scores, np.zeros(10)), "group", position="judge", model="ja")
+    assert found.tests["p_value"]["consensus"] < 0.001
+    assert found.tests["p_value"]["position"] > 0.01
+    assert (found.judge_tests["p_holm"] > 0.05).all()
+
+
+def test_judges_are_not_blamed_for_the_position_effects_of_others():
+    rng = np.random.default_rng(6)
+    scores = np.tile(rng.permutation(np.linspace(-1.0, 1.0, 6)), (2, 1))
+    data = first_of_the_alphabet(rng, scores, np.where(np.arange(10) < 5, 1.5, 0.0))
+    table = hja.by_group(data, "group", position="judge", model="ja").judge_tests
+    assert set(table.loc[table["p_holm"] < 0.05, "judge"]) == {f"j{k:02d}" for k in range(5)}
 
 
 def test_a_row_of_weight_three_is_three_verdicts(drifting):
@@ -356,7 +409,7 @@ def test_a_row_of_weight_three_is_three_verdicts(drifting):
     one, other = (hja.by_group(data, "month", model="ja", position="judge") for data in (plain, counted))
     assert other.to_dict()["clusters"]["number"] == 4000
     assert np.allclose(one.tests["statistic"], other.tests["statistic"], rtol=1e-4)
-    assert np.allclose(one.tests["p_value"], other.tests["p_value"], atol=0.05)
+    assert np.allclose(one.tests["p_value"], other.tests["p_value"], atol=0.1)  # 4,000 verdicts in 2,000 bundles
     pairs = [found.differences.set_index(["item", "group"]).sort_index() for found in (one, other)]
     assert np.allclose(pairs[0]["std_err"], pairs[1]["std_err"], rtol=0.1)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 
 from ..errors import Hint, Message, spelled
 from ..words import visible
@@ -89,12 +89,12 @@ def as_option(hint: Hint, options: Container[str]) -> str:
     return f"{option}={value}" if value.startswith("-") else f"{option} {value}"
 
 
-def _beginning(option: str, values: list[str], example: str) -> str:
+def _beginning(option: str, values: Sequence[object], example: str) -> str:
     """An option with the first of its values, in quotes even where they need none: the next ones may."""
     given = " ".join(map(_quoted, values)) or example
     # A value that begins with a dash looks like another option unless it is tied to its own.
     return f"{option}={given} {option} ..." if given.startswith("'-") else f"{option} {given} ..."
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\"'\"'") + "'"
+def _quoted(value: object) -> str:
+    return "'" + str(value).replace("'", "'\"'\"'") + "'"

@@ -253,7 +253,11 @@ def _cut(values: np.ndarray, name: str, breaks: Any, quantiles: Any, labels: Any
         ends = ends[ends > finite.min()]
         how = f"{counted(len(ends) + 1, 'part')} of about as many rows"
     else:
-        ends = np.unique(numbers("breaks", breaks))
+        ends = numbers("breaks", breaks)
+        if (np.diff(ends) <= 0).any():
+            raise OptionError(
+                f"breaks must rise, got {np.ravel(ends).tolist()}: labels name the groups between them in order."
+            )
         how = ""
     if not len(ends) or not np.isfinite(ends).all():
         raise OptionError(f"{name!r} cannot be cut at {np.ravel(ends).tolist()}: pass finite numbers within its range.")

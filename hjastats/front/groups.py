@@ -21,6 +21,7 @@ from ..fitted import Fit
 from ..group_results import GroupBoards, Member, Working
 from ..inference.clusters import Clusters
 from ..inference.fluctuation import Fluctuation
+from ..inference.group_positions import freed_positions
 from ..inference.group_scores import Dispersion, Own, group_scores, held_scores, is_enough
 from ..model.structures import Sampled
 from ..model.terms import OPTIONS
@@ -37,6 +38,7 @@ from .standard_errors import with_errors
 # Columns that say of the rows of a fit which group and which cluster they are in.
 _GROUP, _CLUSTER = "<group>", "<cluster>"
 _NO_MAXIMUM = "judges are as in all groups, since not all of their parameters have a finite estimate here"
+_NO_TIES = "nobody ties here, so that ties have no parameter"
 # Arguments of the front door; all others are about reading.
 _DOOR = frozenset(inspect.signature(fit).parameters) - {"source", "progress", "reading"} | set(OPTIONS)
 
@@ -110,7 +112,7 @@ def by_group(
     model-I    1  1  1  1
     model-H    2  2  2  2
     >>> found.tests["p_value"].round(2).to_dict()["consensus"]
-    0.64
+    0.66
     """
     check_type("model", model, (str, type(None)), "'auto', 'btl', 'ja' or 'hja'")
     check_flag("progress", progress)
@@ -205,7 +207,7 @@ def _member(overall: HJAResults, label: str, group: int, groups: Any, cov_type: 
     try:
         result, note = _fitted(overall, mask, some)
     except InputError as error:
-        return Member(label, None, some.n_comparisons, str(error))
+        return Member(label, None, some.n_comparisons, str(error).rstrip("."))
     told = [*notes, *([note] if note else [])]
     asked = Asked(groups=groups if isinstance(groups, str) else None, cov_type=cov_type)
     chosen = Chosen()
@@ -226,18 +228,31 @@ def _largest(data: Comparisons, mask: np.ndarray, some: Comparisons) -> tuple[np
 
 def _fitted(overall: HJAResults, mask: np.ndarray, some: Comparisons) -> tuple[HJAResults, str]:
     """The model of all groups; where it has no estimate, with light judges as one, and then with a ridge."""
-    same, note = _same_model(overall.model, mask)
+    if list(overall.model.response.verdicts) == ["first", "tie", "second"] and not (some.outcome == 0.5).any():
+        half = _with_half_ties(overall.model)
+        result, note = _fitted_with(half, None, mask, some)
+        return result, "; ".join(filter(None, [_NO_TIES, note]))
+    return _fitted_with(overall.model, overall.fit, mask, some)
+
+
+def _with_half_ties(model: HJAModel) -> HJAModel:
+    """The model with ties as half wins, which is the same where nobody ties."""
+    return type(model)(**{**model._same_data(), **model._own_rank(), "ties": "half", "tie": "common"})
+
+
+def _fitted_with(model: HJAModel, like: Fit | None, mask: np.ndarray, some: Comparisons) -> tuple[HJAResults, str]:
+    same, note = _same_model(model, mask)
     if note:
         result = _tried(same)
         return (result, note) if result is not None else (_with_ridge(same), f"{note}, ridge {RIDGE:g}")
-    if overall.fit.penalty is not None:
-        return same.fit_like(overall.fit), ""
+    if like is not None and like.penalty is not None:
+        return same.fit_like(like), ""
     result = _tried(same)
     if result is not None:
         return result, ""
     pooled = ENTER["pooled"](some)
     n_light = some.n_judges - pooled.n_judges + 1
-    if n_light > 1 and overall.fit.layout.has_judge_parameters and pooled.n_judges > 1:
+    if n_light > 1 and same.layout.has_judge_parameters and pooled.n_judges > 1:
         options = same._same_data() | same._own_rank() | {"comparisons": pooled}
         result = _tried(type(same)(**options))
         if result is not None:
@@ -254,7 +269,7 @@ def _same_model(model: HJAModel, mask: np.ndarray) -> tuple[HJAModel, str]:
             continue
         if len(made.judges) > 1 or not made.layout.structure.judges_differ:
             return made, "" if smaller is model else made.layout.structure.name
-    raise ComparisonError("these verdicts determine no scores.")
+    raise ComparisonError("these verdicts determine no scores")
 
 
 def _with_ridge(same: HJAModel) -> HJAResults:
@@ -263,7 +278,7 @@ def _with_ridge(same: HJAModel) -> HJAResults:
             return model.fit_regularized(RIDGE, terms=True, warn_convergence=False)
         except InputError:
             continue
-    raise ComparisonError("these verdicts determine no scores, even with a ridge.")
+    raise ComparisonError("these verdicts determine no scores, even with a ridge")
 
 
 def _tried(model: HJAModel) -> HJAResults | None:
@@ -363,7 +378,8 @@ def _boards(
         _held(member, working, g, dispersion) if member.note.endswith(_NO_MAXIMUM) and g in present else member
         for g, member in enumerate(members)
     ]
-    return GroupBoards(overall, working, members, grouping, found, evidence, n_left_out, seed)
+    freed = freed_positions(working.fit, working.observed, _present(working.group), working.clusters)
+    return GroupBoards(overall, working, members, grouping, (found, freed), evidence, n_left_out, seed)
 
 
 def _held(member: Member, working: Working, group: int, dispersion: Dispersion | None) -> Member:

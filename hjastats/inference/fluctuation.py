@@ -163,6 +163,12 @@ class Movements:
         information = np.where(some[:, None, None], self.information, 0.0)
         return Movements(self.parts * kept, self.held, self.variance * np.outer(kept, kept), information)
 
+    def combined(self, lines: np.ndarray) -> Movements:
+        """Combinations (m, n_groups * p) of them, as if each were a group with one movement."""
+        variance = lines @ self.variance @ lines.T
+        information = np.maximum(np.diag(variance), 0.0)[:, None, None]
+        return Movements(self.parts @ lines.T, self.held, variance, information)
+
     def trend(self, places: np.ndarray) -> Movements:
         """Of a line over places (n_groups,) of the groups, as if there were one group."""
         line = np.kron(places - places.mean(), np.eye(self.p))
@@ -244,6 +250,8 @@ class Fluctuation:
     information : ndarray, shape (n_groups, n_free, n_free)
     of_row : ndarray of int, shape (n_rows,)
         Cluster of every row.
+    kept : ndarray, shape (n_clusters,), or float
+        Share of the variance of a cluster that effects of its group, taken from the same rows, have left.
     """
 
     fit: Fit
@@ -254,6 +262,7 @@ class Fluctuation:
     n_clusters: int
     information: np.ndarray
     of_row: np.ndarray
+    kept: np.ndarray | float = 1.0
 
     @classmethod
     def of(
@@ -285,6 +294,11 @@ class Fluctuation:
             np.array([moving.information(collapse(take(rows, own))) for own in some]),
             of_unit[unit],
         )
+
+    def with_lost(self, lost: np.ndarray, weight: np.ndarray) -> Fluctuation:
+        """The same where effects of groups took so much (n_rows,) of the variance of each of the rows."""
+        taken = np.bincount(self.of_row, lost * weight) / np.bincount(self.of_row, weight)
+        return replace(self, kept=np.maximum(1.0 - taken, 0.5))
 
     @property
     def n_groups(self) -> int:
@@ -329,7 +343,13 @@ class Fluctuation:
             variance[some, some] += own[g]
         if share is None:
             share = np.bincount(self.cluster, self.weight) / self.weight.sum()
-        return Movements(parts, 1.0 - share, 0.5 * (variance + variance.T), own)
+        return Movements(parts, (1.0 - share) * np.sqrt(self.kept), 0.5 * (variance + variance.T), own)
+
+    def beside(self, rows: np.ndarray, others: np.ndarray) -> Movements:
+        """Of movements (p, n_free), while every group has others (m, n_free) for itself: their effective scores."""
+        if not len(others):
+            return self.movements(rows)
+        return self.movements(np.vstack([rows, others])).without(len(rows) + np.arange(len(others)))
 
 
 def _few(code: np.ndarray, group: np.ndarray, n_groups: int) -> np.ndarray:
@@ -363,8 +383,20 @@ def movements_of(fit: Fit, kind: str) -> tuple[tuple[str, ...], np.ndarray]:
     shared = [term.name for term in layout.terms.shared]
     if kind in shared:
         return (kind,), np.eye(1, layout.n_free, shared.index(kind))
-    places = [layout.free_position(kind, k) for k in range(n_judges)]
-    return layout.judges, np.eye(layout.n_free)[places]
+    held = {judge for judge, e in layout.terms.held if layout.terms.own_names[e] == kind}
+    rows = np.zeros((n_judges, layout.n_free))
+    for k in range(n_judges):
+        if k not in held:
+            rows[k, layout.free_position(kind, k)] = 1.0
+    return layout.judges, rows
+
+
+def terms_of(fit: Fit, n_most: int) -> np.ndarray:
+    """Movements of the linear terms, shape (m, n_free): of each judge, or beyond so many of all judges at once."""
+    each = [movements_of(fit, term.name)[1] for term in fit.layout.terms]
+    if sum(map(len, each)) > n_most:
+        each = [rows.sum(axis=0, keepdims=True) for rows in each]
+    return np.vstack([np.zeros((0, fit.layout.n_free)), *each]) if sum(map(len, each)) <= n_most else each[0][:0]
 
 
 def _of_scores(fit: Fit, changes: list[np.ndarray]) -> np.ndarray:

@@ -22,7 +22,7 @@ from ..model.response import typical
 from ..model.tangent import from_centred_basis, in_centred_basis
 from .clusters import Clusters
 from .covariances import influence
-from .fluctuation import Fluctuation, movements_of
+from .fluctuation import Fluctuation, movements_of, terms_of
 from .heterogeneity import Heterogeneity, shrunken
 
 # Nodes and weights of an average over a normal variable.
@@ -31,6 +31,8 @@ _NODES = ((-np.sqrt(3.0), 1.0 / 6.0), (0.0, 4.0 / 6.0), (np.sqrt(3.0), 1.0 / 6.0
 _BARELY = 1e-4
 # The longest Newton step to a group's own scores, and the information below which one of these runs to infinity.
 _STRIDE, _OPEN = 2.0, 1e-2
+# Share of a direction's information that must be left by terms of the group, and of a score that may be lost to them.
+_LEFT, _LOST = 1e-6, 1e-3
 # The largest change of a score, in log-odds, that ends the turns.
 _SETTLED = 3e-3
 
@@ -207,7 +209,7 @@ def held_scores(
             if np.abs(step).max() < 1e-8:
                 covariance = np.linalg.inv(information)
                 return board, covariance if dispersion is None else dispersion.of_errors(covariance), hold > 0.0
-    raise ComparisonError("these verdicts determine no scores, even with a ridge.")
+    raise ComparisonError("these verdicts determine no scores, even with a ridge")
 
 
 def _at(common: Fit, board: np.ndarray) -> Coefficients:
@@ -283,24 +285,29 @@ def deviations(
     Clusters that lie in one group each give the dispersion: of the group, or of all where the group has few. Clusters with rows in
     several groups give the variance of the difference itself. Without dispersion it is that of the model.
     """
-    rows = movements_of(found.fit, "mu")[1]
-    mu, n_groups = found.movements(rows), found.n_groups
+    rows, terms = movements_of(found.fit, "mu")[1], terms_of(found.fit, limits.FREED // found.n_groups)
+    mu, n_groups = found.beside(rows, terms), found.n_groups
     p, n_items = mu.p, len(found.fit.layout.items)
-    raw = found.parts @ rows.T
+    basis = in_centred_basis(np.eye(n_items))
     estimate, variance, ratio = np.full((3, n_groups, n_items), np.nan)
     count = np.bincount(found.group, minlength=n_groups)
     for g in range(n_groups):
         some = slice(g * p, (g + 1) * p)
         own = mu.variance[some, some]
-        movement = from_centred_basis(np.linalg.pinv(own, rcond=1e-6, hermitian=True)).T
+        inverse = np.linalg.pinv(own, rcond=_LEFT, hermitian=True)
+        movement = from_centred_basis(inverse).T
         estimate[g] = movement @ mu.sums[g]
         variance[g] = np.einsum("ip,pq,iq->i", movement, own, movement)
+        # What terms of the group explain as well is nobody's.
+        is_lost = np.abs(basis - movement @ own).max(axis=1) > _LOST
+        estimate[g, is_lost] = np.nan
         is_in = found.group == g
         if found.is_nested:
-            share = found.weight[is_in] / found.weight[is_in].sum()
-            left = raw[is_in] - np.outer(share, raw[is_in].sum(axis=0))
+            effective = _beside_terms(rows, terms, found.information[g])
+            raw, share = found.parts[is_in] @ effective.T, found.weight[is_in] / found.weight[is_in].sum()
+            left = raw - np.outer(share, raw.sum(axis=0))
             squares = np.square(left @ movement.T).sum(axis=0) * (count[g] / max(count[g] - 1.0, 1.0))
-            of_model = np.einsum("ip,pq,iq->i", movement, mu.information[g], movement)
+            of_model = np.einsum("ip,pq,iq->i", movement, effective @ found.information[g] @ effective.T, movement)
             ratio[g] = squares / np.where(of_model > 0, of_model, np.nan)
         else:
             squares = np.square(mu.parts[:, some] @ movement.T).sum(axis=0)
@@ -315,8 +322,15 @@ def deviations(
         few = count < limits.OWN_DISPERSION
         ratio = np.where(few[:, None], together, ratio)
         df = np.where(few, free.sum(), free)[:, None] * np.ones(n_items)
-    error = np.sqrt(ratio * variance)
+    variance = np.where(variance > 0.0, ratio * variance, np.nan)
+    error = np.sqrt(np.where(variance > 0.0, variance, np.nan))
     return Deviations(estimate, np.where(np.isnan(estimate), np.nan, error), df)
+
+
+def _beside_terms(rows: np.ndarray, terms: np.ndarray, information: np.ndarray) -> np.ndarray:
+    """Movements (p, n_free) of a group less what moving its terms (m, n_free) explains of them."""
+    along = information @ terms.T
+    return rows - (rows @ along) @ np.linalg.pinv(terms @ along, rcond=_LEFT, hermitian=True) @ terms
 
 
 def seldom(observed: Observations, group: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,11 +11,13 @@ import pandas as pd
 
 from .. import limits
 from ..model.tangent import centred_basis, in_centred_basis
-from .fluctuation import Drawn, Fluctuation, FluctuationTest, Movements, movements_of
+from .fluctuation import Drawn, Fluctuation, FluctuationTest, Movements, movements_of, terms_of
 from .tastes import Tastes
 
 # Level of the adjusted tests.
 LEVEL = 0.05
+# Share of the largest information below which a direction has none, and of a score that may lie there.
+_LEFT, _LOST = 1e-9, 1e-6
 # What is tested, in words.
 QUESTIONS = {
     "consensus": "scores of the items",
@@ -35,6 +38,9 @@ class GroupTests:
     Attributes
     ----------
     found : Fluctuation
+        At the fit of all rows.
+    freed : Fluctuation
+        The same with the position effects that every group has, from which scores and sensitivities are tested.
     is_ordered : bool
         Whether trends over the groups make sense.
     seldom : ndarray of bool, shape (n_groups, n_items)
@@ -46,6 +52,7 @@ class GroupTests:
     """
 
     found: Fluctuation
+    freed: Fluctuation
     is_ordered: bool
     seldom: np.ndarray
     seed: int = 0
@@ -59,13 +66,32 @@ class GroupTests:
     def _places(self) -> np.ndarray:
         return np.arange(self.found.n_groups, dtype=float)
 
+    @property
+    def _trend_places(self) -> np.ndarray | None:
+        return self._places if self.is_ordered else None
+
     def _rows(self, kind: str) -> np.ndarray:
         return movements_of(self.found.fit, kind)[1]
 
     @cached_property
+    def _terms(self) -> np.ndarray:
+        """Movements of position effects and other terms, shape (m, n_free), which tests of scores leave to every group."""
+        return terms_of(self.found.fit, self._n_freed)
+
+    @property
+    def _n_freed(self) -> int:
+        return limits.FREED // self.found.n_groups
+
+    @cached_property
+    def _others(self) -> np.ndarray:
+        """What tests of judges leave to every group: its scores, or of many items their scale."""
+        rows = self._rows("mu")
+        return rows if len(rows) <= self._n_freed else self._rows("scale")
+
+    @cached_property
     def _consensus(self) -> Movements | None:
-        p = len(self.found.fit.layout.items) - 1
-        return None if p * self.found.n_groups > limits.STACKED else self.found.movements(self._rows("mu"))
+        rows = self._rows("mu")
+        return None if len(rows) * self.found.n_groups > limits.STACKED else self.freed.beside(rows, self._terms)
 
     def _proportional(self) -> Movements | None:
         """Contrasts of scores that are no change of scale, which every group has for itself."""
@@ -75,27 +101,27 @@ class GroupTests:
             return None
         others = np.linalg.qr(np.column_stack([mu, np.eye(len(mu))]))[0][:, 1:]
         stacked = np.vstack([others.T @ along, mu[None] @ along])
-        return self.found.movements(stacked).without(np.array([len(mu) - 1]))
+        return self.freed.beside(stacked[:-1], np.vstack([stacked[-1:], self._terms]))
 
     def _scale(self) -> Movements | None:
-        return self.found.movements(self._rows("scale")) if self.found.fit.has_consensus else None
+        return self.freed.beside(self._rows("scale"), self._terms) if self.found.fit.has_consensus else None
 
+    @cached_property
     def _sensitivity(self) -> Movements | None:
+        """Sensitivities of judges, where every group has its own scores and position effects."""
         structure, n_judges = self.found.fit.layout.structure, len(self.found.fit.layout.judges)
         if not structure.judges_differ or n_judges * self.found.n_groups > limits.STACKED:
             return None
-        return self._relative(np.arange(n_judges))
+        return self.freed.beside(self._rows("gamma"), np.vstack([self._others, self._terms]))
 
-    def _relative(self, some: np.ndarray) -> Movements:
-        """Sensitivities of some judges, where every group has its own scale."""
-        rows = np.vstack([self._rows("gamma")[some], self._rows("scale")])
-        return self.found.movements(rows).without(np.array([len(some)]))
-
+    @cached_property
     def _position(self) -> Movements | None:
+        """Position effects, where every group has its own scores."""
         if not self._has_position:
             return None
         rows = self._rows("position")
-        return None if len(rows) * self.found.n_groups > limits.STACKED else self.found.movements(rows)
+        is_large = len(rows) * self.found.n_groups > limits.STACKED
+        return None if is_large else self.found.beside(rows, self._others)
 
     @property
     def _has_position(self) -> bool:
@@ -113,8 +139,8 @@ class GroupTests:
             "consensus": self._consensus,
             "proportionality": self._proportional(),
             "scale": self._scale(),
-            "sensitivity": self._sensitivity(),
-            "position": self._position(),
+            "sensitivity": self._sensitivity,
+            "position": self._position,
         }
         table = {name: self._line(found) for name, found in kinds.items() if found is not None}
         if some := [made for _, made in self._of_tastes["taste"].values() if made[0].df]:
@@ -123,17 +149,20 @@ class GroupTests:
         return frame[frame["df"] > 0] if len(frame) else frame
 
     def _line(self, found: Movements) -> dict[str, float]:
-        return self._told(*self._drawn(found, self._signs))
+        return self._told(*self._drawn(self._both(found), self._signs))
 
-    def _drawn(self, found: Movements, signs: np.ndarray) -> tuple[Drawn, ...]:
-        """Of any change, and of ordered groups of a trend."""
-        return tuple(made.drawn(signs) for made in (found, *([found.trend(self._places)] if self.is_ordered else [])))
+    def _both(self, found: Movements) -> tuple[Movements, ...]:
+        """Any change, and of ordered groups a trend."""
+        return (found, found.trend(self._places)) if self.is_ordered else (found,)
+
+    def _drawn(self, found: tuple[Movements, ...], signs: np.ndarray) -> tuple[Drawn, ...]:
+        return tuple(made.drawn(signs) for made in found)
 
     def _told(self, *made: Drawn) -> dict[str, float]:
         told = zip(made, ("", "trend_"), strict=False)
         return {name: value for one, prefix in told for name, value in _told(one.test, prefix).items()}
 
-    def _of_one(self, found: Movements, of: Fluctuation, made: tuple[Drawn, ...]) -> dict[str, float]:
+    def _of_one(self, found: tuple[Movements, ...], of: Fluctuation, made: tuple[Drawn, ...]) -> dict[str, float]:
         """Of one of many judges: where no draw is as large, more of them, so that adjustment for all judges leaves something."""
         n_tests = len(OF_JUDGES) * len(self.found.fit.layout.judges)
         if n_tests > LEVEL * limits.SIGNS / 2 and any(one.df and not one.as_large for one in made):
@@ -142,9 +171,9 @@ class GroupTests:
         return self._told(*made)
 
     @cached_property
-    def _of_tastes(self) -> dict[str, dict[int, tuple[Movements, tuple[Drawn, ...]]]]:
+    def _of_tastes(self) -> dict[str, dict[int, tuple[tuple[Movements, ...], tuple[Drawn, ...]]]]:
         """Of every judge that can be tested: its taste in all directions, and along those of the fit."""
-        made: dict[str, dict[int, tuple[Movements, tuple[Drawn, ...]]]] = {"taste": {}, "loadings": {}}
+        made: dict[str, dict[int, tuple[tuple[Movements, ...], tuple[Drawn, ...]]]] = {"taste": {}, "loadings": {}}
         if self.tastes is None:
             return made
         signs = self.tastes.found.signs(self.seed)
@@ -154,7 +183,8 @@ class GroupTests:
                 ("loadings", self.tastes.along_directions(place)),
             ):
                 if found is not None:
-                    made[kind][judge] = found, self._drawn(found, signs)
+                    both = self._both(found)
+                    made[kind][judge] = both, self._drawn(both, signs)
         return made
 
     def items(self) -> pd.DataFrame:
@@ -162,26 +192,8 @@ class GroupTests:
         items, mu = self.found.fit.layout.items, self._consensus
         if mu is None:
             return pd.DataFrame(columns=["statistic", "df", "p_value"], index=pd.Index([], name="item"))
-        inverse = np.linalg.pinv(mu.variance, rcond=1e-9, hermitian=True)
-        basis, seldom = in_centred_basis(np.eye(len(items))), self.seldom
-        lines = []
-        for i in range(len(items)):
-            # Differences between groups that compare the item.
-            some = np.flatnonzero(~seldom[:, i])
-            apart = np.zeros((max(len(some) - 1, 0), mu.n_groups))
-            apart[:, some] = centred_basis(len(some)).T if len(some) > 1 else 0.0
-            along = np.kron(apart, basis[i]) @ inverse
-            along = np.vstack([along, np.zeros((mu.n_groups - len(along), along.shape[1]))])
-            variance = along @ mu.variance @ along.T
-            information = np.maximum(np.diag(variance), 0.0)[:, None, None]
-            line = _told(Movements(mu.parts @ along.T, mu.held, variance, information).test(self._signs), "")
-            if self.is_ordered and len(some) > 1:
-                places = np.where(seldom[:, i], 0.0, self._places - self._places[some].mean())
-                row = np.kron(places[None], basis[i]) @ inverse
-                own = row @ mu.variance @ row.T
-                trend = Movements(mu.parts @ row.T, mu.held, own, own[None]).test(self._signs)
-                line |= _told(trend, "trend_")
-            lines.append(line)
+        each = _one_by_one(mu, in_centred_basis(np.eye(len(items))), self.seldom, self._trend_places)
+        lines = [self._told(*self._drawn(found, self._signs)) for found in each]
         return pd.DataFrame(lines, pd.Index(items, name="item"))
 
     def judges(self, kind: str) -> pd.DataFrame:
@@ -197,13 +209,61 @@ class GroupTests:
             return pd.DataFrame()
         if kind == "sensitivity" and not (fit.layout.structure.judges_differ and fit.has_consensus):
             return pd.DataFrame()
-        rows = self._rows("position") if kind == "position" else None
-        made = (
-            self._relative(np.array([k])) if rows is None else self.found.movements(rows[[k]])
-            for k in range(len(labels))
-        )
-        lines = [self._of_one(found, self.found, self._drawn(found, self._signs)) for found in made]
+        every = self._of_each(kind)
+        lines = [self._of_one(found, self.found, self._drawn(found, self._signs)) for found in every]
         return pd.DataFrame(lines, pd.Index(labels, name="judge"))
+
+    def _of_each(self, kind: str) -> Iterator[tuple[Movements, ...]]:
+        """Change, and trend, of the position effect or sensitivity of every judge."""
+        n_judges, n_groups = len(self.found.fit.layout.judges), self.found.n_groups
+        if kind == "position" and self._position is not None:
+            # Where many judges changed, the scores of a group must not take up what the others did.
+            yield from _one_by_one(
+                self._position, np.eye(n_judges), np.zeros((n_groups, n_judges), dtype=bool), self._trend_places
+            )
+            return
+        rows = self._rows("position" if kind == "position" else "gamma")
+        others = self._others if kind == "position" else np.vstack([self._others, self._terms])
+        n_some = max(limits.STACKED // n_groups, 1)
+        for begin in range(0, n_judges, n_some):
+            some = rows[begin : begin + n_some]
+            made = (self.found if kind == "position" else self.freed).beside(some, others)
+            yield from (self._both(made.only(np.array([k]))) for k in range(len(some)))
+
+
+def _one_by_one(
+    found: Movements, basis: np.ndarray, seldom: np.ndarray, places: np.ndarray | None
+) -> Iterator[tuple[Movements, ...]]:
+    """Of each of n parameters (n, p) the change between groups, and a trend over places (n_groups,), all others left free.
+
+    Groups that say too little of a parameter, ``seldom`` (n_groups, n), are left out.
+    """
+    values, vectors = np.linalg.eigh(found.variance)
+    is_left = values > _LEFT * values.max(initial=1e-300)
+    inverse = (vectors[:, is_left] / values[is_left]) @ vectors[:, is_left].T
+    seldom = seldom | _is_lost(vectors[:, ~is_left], basis, found.n_groups)
+    for row, few in zip(basis, seldom.T, strict=True):
+        # Differences between groups that say something.
+        some = np.flatnonzero(~few)
+        apart = np.zeros((max(len(some) - 1, 0), found.n_groups))
+        apart[:, some] = centred_basis(len(some)).T if len(some) > 1 else 0.0
+        along = np.kron(apart, row) @ inverse
+        made = found.combined(np.vstack([along, np.zeros((found.n_groups - len(along), along.shape[1]))]))
+        if places is None:
+            yield (made,)
+            continue
+        line = np.where(few, 0.0, places - (places[some].mean() if len(some) else 0.0))
+        yield made, found.combined(np.kron(line[None] * (len(some) > 1), row) @ inverse)
+
+
+def _is_lost(open_: np.ndarray, basis: np.ndarray, n_groups: int) -> np.ndarray:
+    """Items (n_items, p) of which a group says nothing beyond its terms, shape (n_groups, n_items).
+
+    ``open_`` (n_groups * p, m) are the directions without information, among them those in which all groups move together.
+    """
+    by_group = open_.reshape(n_groups, basis.shape[1], -1)
+    apart = by_group - by_group.mean(axis=0)
+    return np.square(basis @ apart).sum(axis=2) > _LOST
 
 
 def _total(parts: list[Drawn]) -> Drawn:

@@ -22,6 +22,8 @@ class Moves:
     without : ndarray, shape (n_items,)
         Of the test that none of the others moved against each other, each item left out; differences of the others do not hang on
         the zero of the scores, which an item that falls raises for all others.
+    apart_p_value : float
+        Of the test that none moved but by a change of scale; 1 where no difference is left.
     """
 
     difference: np.ndarray
@@ -32,6 +34,7 @@ class Moves:
     df: int
     joint_p_value: float
     without: np.ndarray
+    apart_p_value: float
 
 
 def moves(
@@ -60,10 +63,15 @@ def moves(
     error = np.sqrt(np.maximum(np.diag(variance), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(error > 1e-9 * error.max(initial=0.0), difference / error, np.nan)
-    statistic, p, joint = _none_moved(difference, variance, df)
+    root = _root(variance)
+    # The mean of both has no error in common with their difference if both are as precise.
+    whitened, scale = difference @ root, (old + new - (old + new).mean()) @ root
+    statistic, p = float(whitened @ whitened), len(whitened)
+    along = float(whitened @ scale) ** 2 / max(float(scale @ scale), 1e-300)
     others = [np.arange(n) != i for i in range(n)]
-    without = np.array([_none_moved(*_centred(change[rest], variance[np.ix_(rest, rest)]), df)[2] for rest in others])
-    return Moves(difference, error, z, 2.0 * stats.t.sf(np.abs(z), df), statistic, p, joint, without)
+    without = np.array([_none_moved(*_centred(change[rest], variance[np.ix_(rest, rest)]), df) for rest in others])
+    joint, apart = _chance(statistic, p, df), _chance(statistic - along, p - 1, df)
+    return Moves(difference, error, z, 2.0 * stats.t.sf(np.abs(z), df), statistic, p, joint, without, apart)
 
 
 def _centred(change: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -71,12 +79,20 @@ def _centred(change: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.n
     return centre @ change, centre @ variance @ centre
 
 
-def _none_moved(difference: np.ndarray, variance: np.ndarray, df: float) -> tuple[float, int, float]:
-    """Statistic, degrees of freedom and p-value of the test that all differences are zero."""
+def _root(variance: np.ndarray) -> np.ndarray:
+    """A matrix R such that R R' inverts the variance along what varies."""
     values, vectors = np.linalg.eigh(variance)
     some = values > 1e-10 * max(values.max(initial=0.0), 1e-300)
-    statistic = float(np.sum((vectors[:, some].T @ difference) ** 2 / values[some]))
-    p = int(some.sum())
-    if np.isinf(df) or p == 0:
-        return statistic, p, float(stats.chi2.sf(statistic, p)) if p else 1.0
-    return statistic, p, float(stats.f.sf(statistic / p, p, df))
+    return vectors[:, some] / np.sqrt(values[some])
+
+
+def _none_moved(difference: np.ndarray, variance: np.ndarray, df: float) -> float:
+    """The p-value of the test that all differences are zero."""
+    whitened = difference @ _root(variance)
+    return _chance(float(whitened @ whitened), len(whitened), df)
+
+
+def _chance(statistic: float, p: int, df: float) -> float:
+    if p < 1:
+        return 1.0
+    return float(stats.chi2.sf(statistic, p) if np.isinf(df) else stats.f.sf(statistic / p, p, df))

@@ -50,6 +50,7 @@ def test_groups_as_json_and_shrunken(file, capsys):
     [
         (["--by", "nothing"], "--by nothing: no such column"),
         (["--by", "category", "--quantiles", "3"], "is cut as a number"),
+        (["--by", "category", "--labels", "x", "y"], "pass --breaks '0' ..., too."),
         (["--by", "category", "-o", "x.doc"], "--output must end in"),
         (["--by", "category", "--target", "judge-1"], "--target anchors one ranking"),
     ],

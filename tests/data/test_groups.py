@@ -124,3 +124,10 @@ def test_a_column_of_times_is_known_by_its_name():
     assert time_column(with_column("date", ["2024-01-01", "2024-01-02"])) == "date"
     assert time_column(with_column("date", ["soon", "later"])) is None
     assert time_column(with_column("date", ["2024-01-01", "2024-01-01"])) is None
+
+
+def test_breaks_that_do_not_rise_are_refused():
+    columns = pd.DataFrame({"length": [10, 250, 900]})
+    data = hja.Comparisons.from_arrays("j", list("aba"), list("bcc"), [1, 0, 1], columns=columns)
+    with pytest.raises(hja.OptionError, match="breaks must rise"):
+        group_rows(data, "length", breaks=[500, 100], labels=["a", "b", "c"])

@@ -119,7 +119,6 @@ def _content(
     plots: GroupPlots,
 ) -> dict[str, Any]:
     groups = _frame(told["groups"], "group")
-    spread = told["heterogeneity"]
     notes = dict(zip(groups.index, groups["note"], strict=True))
     clusters = f"by {told['clusters']['number']:,} {told['clusters']['what']}"
     return {
@@ -127,10 +126,7 @@ def _content(
         "findings": [
             {"told": text, "warns": warns} for text, warns in zip(told["findings"], told["warns"], strict=True)
         ],
-        "spread": (
-            f"Scores of an item differ between groups by a standard deviation of {spread['sd']:.2f} (95% interval "
-            f"{spread['ci_lower']:.2f} to {spread['ci_upper']:.2f}), in log-odds, beyond the errors."
-        ),
+        "spread": told["heterogeneity"]["told"],
         "tests": _optional(told["tests"], "question", f"Are the groups alike? Tests {clusters}", _TESTS),
         "places": _places(told, boards),
         "pictures": _pictures(plots),
