@@ -190,7 +190,7 @@ def _connectivity(fit: Fit, data: Comparisons) -> Finding:
     loose = data.connectivity.judge_groups
     if not loose:
         return Finding("connectivity", False, "Every judge links all items by its own comparisons.")
-    if not fit.layout.has_judge_parameters:
+    if not fit.layout.has_own_parameters:
         text = (
             f"{len(loose)} of {data.n_judges} judges link all items only together with others, as the model takes them."
         )

@@ -276,7 +276,7 @@ def _of_judges(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[
         del chosen.lines[lines:]
         chosen.say("judges", SAMPLE, "parameters of their own have no finite estimate: the population is estimated")
         return SampleSearch(data, asked, step).best(chosen)
-    if few is data or result.fit.layout.has_judge_parameters:
+    if few is data or result.fit.layout.has_own_parameters:
         return result
     # Judges that the model takes to be alike need no pooling, and errors may be clustered by all of them.
     options = {name: value for name, value in result.model.options.items() if name != "rank"}

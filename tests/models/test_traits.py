@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy import stats
 from scipy.special import expit
 
 import hjastats as hja
@@ -332,7 +333,7 @@ def test_an_editor_offers_no_more_names_than_of_other_results(panel_with_traits)
     result = hja.BTLModel.from_comparisons(panel_with_traits, items="~ size").fit()
     names = dir(result)
     assert {"traits", "predict_item", "spread"} <= set(names)
-    assert len(names) <= 45
+    assert len(names) <= 46
 
 
 def test_the_summary_and_the_page_show_the_traits(panel_with_traits):
@@ -464,3 +465,93 @@ def test_random_effects_refuse_what_does_not_fit_them(panel_with_traits):
         model.fit_regularized()
     with pytest.raises(hja.ComparisonError, match="do not compare"):
         model.fit().compare_lr_test(hja.BTLModel.from_comparisons(panel_with_traits, items="~ size").fit())
+
+
+# Judges who hang together with themselves
+
+
+@pytest.fixture(scope="module")
+def students(shared_data):
+    data = hja.read_comparisons(str(shared_data / "cems_students" / "verdicts.csv"))
+    return data.with_metadata(judges=pd.read_csv(shared_data / "cems_students" / "judges.csv", index_col=0))
+
+
+def shuffled(data, rng):
+    return data.with_metadata(judges=pd.DataFrame({"x": rng.permutation(data.judge_metadata["italian"])}, data.judges))
+
+
+def test_the_front_door_clusters_interactions_by_judge(students):
+    result = hja.fit(students, interactions="~ italian")
+    assert result.choices.loc["errors", "chosen"] == "cluster"
+    assert "errors of interactions up to" in result.choices.loc["errors", "reason"]
+    assert not any("hang together" in text for text in result.findings.warnings)
+    plain = hja.BTLModel.from_comparisons(students, interactions="~ italian").fit()
+    assert any("hang together" in text for text in plain.findings.warnings)
+    with pytest.warns(hja.NonRegularWarning, match="does not count judge"):
+        plain.compare_lr_test(hja.BTLModel.from_comparisons(students).fit())
+
+
+def test_a_trait_that_was_shuffled_is_found_in_a_twentieth_of_all_cases(students):
+    """The coefficients of a shuffle hang together: of 100 shuffles the share has a standard error of 0.012."""
+    rng, coefficients, ratios, terms = np.random.default_rng(1), [], [], []
+    alike = hja.BTLModel.from_comparisons(students).fit()
+    for _ in range(100):
+        model = hja.BTLModel.from_comparisons(shuffled(students, rng), interactions="~ x")
+        result = model.fit(cov_type="cluster", cov_kwds={"groups": "judge"})
+        coefficients.append((result.traits["p_value"] < 0.05).mean())
+        ratios.append(result.compare_lr_test(alike).pvalue < 0.05)
+        terms.append(result.wald_test_terms().table.loc["x", "pvalue"] < 0.05)
+    assert 0.02 < np.mean(coefficients) < 0.09
+    assert np.mean(ratios) < 0.12
+    assert np.mean(terms) < 0.12
+
+
+def test_a_trait_of_one_judge_alone_has_no_clustered_variance(students):
+    judges = pd.DataFrame({"x": ["only", *["others"] * 302]}, students.judges)
+    model = hja.BTLModel.from_comparisons(students.with_metadata(judges=judges), interactions="~ x")
+    with pytest.raises(hja.IdentificationError, match="no other judge has"):
+        model.fit(cov_type="cluster", cov_kwds={"groups": "judge"})
+    result = hja.fit(students.with_metadata(judges=judges), interactions="~ x")
+    assert result.choices.loc["errors", "chosen"] != "cluster"
+
+
+def test_a_likelihood_ratio_of_interactions_is_that_of_logits_however_weak_the_consensus():
+    rng = np.random.default_rng(0)
+    judge, first = np.repeat(np.arange(8), 30), rng.integers(0, 5, 240)
+    second = (first + rng.integers(1, 5, 240)) % 5
+    data = hja.Comparisons.from_arrays(judge, first, second, rng.integers(0, 2, 240).astype(float))
+    data = data.with_metadata(judges=pd.DataFrame({"kind": list("aabbabab")}, data.judges))
+    small = hja.BTLModel.from_comparisons(data).fit()
+    row = hja.compare(small, hja.BTLModel.from_comparisons(data, interactions="~ kind").fit()).iloc[1]
+    assert row["note"] == ""
+    assert row["p_value"] == stats.chi2.sf(row["lr"], 4)
+
+
+def test_terms_of_traits_are_tested_jointly(panel_with_traits):
+    result = hja.BTLModel.from_comparisons(
+        panel_with_traits, items="~ size + open", interactions="~ kind + C(topic)"
+    ).fit(cov_type="HC0")
+    table = result.wald_test_terms().table
+    assert table["df_constraint"].to_dict() == {"open": 1, "size": 1, "kind": 2, "C(topic)": 4}
+    size = result.traits.loc[("", "size"), "z"]
+    assert table.loc["size", "statistic"] == pytest.approx(size**2)
+    names = [f"B[kind[T.strict],{on}]" for on in ("open[T.yes]", "size")]
+    assert table.loc["kind", "statistic"] == pytest.approx(result.wald_test(dict.fromkeys(names, 0.0)).statistic)
+    drawn = hja.BTLModel.from_comparisons(panel_with_traits, items="~ size", random="items").fit()
+    assert drawn.wald_test_terms().table.loc["size", "statistic"] == pytest.approx(drawn.traits.loc["size", "z"] ** 2)
+
+
+@pytest.mark.parametrize("whose", [{"italian": "good"}, "italian=good"])
+def test_judges_with_a_trait_have_a_ranking(students, whose):
+    result = hja.BTLModel.from_comparisons(students, interactions="~ italian").fit()
+    some = students.judge_metadata["italian"].to_numpy() == "good"
+    expected = result.scores.to_numpy()[some].mean(axis=0)
+    found = result.ranking(consensus=whose)["score"].loc[list(students.items)]
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    assert "italian=good" in str(result.leaderboard(consensus=whose))
+    with pytest.raises(hja.ComparisonError, match=r"which of them\? Say"):
+        result.ranking(consensus="good")
+    with pytest.raises(hja.ComparisonError, match="no judge has 'god' in 'italian'; there are 'poor', 'good'"):
+        result.ranking(consensus={"italian": "god"})
+    with pytest.raises(hja.ComparisonError, match="no trait of the judges is called 'italien'"):
+        result.ranking(consensus={"italien": "good"})

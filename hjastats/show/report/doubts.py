@@ -26,7 +26,7 @@ def _swaps(fit: Fit) -> str:
 
 
 def _connectivity(fit: Fit) -> str:
-    if fit.layout.has_judge_parameters:
+    if fit.layout.has_own_parameters:
         return "Ask these judges about more pairs, or take judges as a sample: judges='sample'."
     return "Ask for verdicts that link the groups of items; until then compare within a group only."
 
