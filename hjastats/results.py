@@ -46,7 +46,7 @@ from .inference.formula_contrasts import FormulaContrast, contrast_formula, stor
 from .inference.hypotheses import t_test, wald_test, wald_test_kinds
 from .inference.likelihood_ratio import compare_lr_test, comparison_table, drop_table, likelihood_ratio
 from .inference.nesting import Candidate, check_nested
-from .inference.pairs import pairwise
+from .inference.pairs import are_apart, pairwise
 from .inference.predictions import predictions
 from .inference.profiles import parameters, profile_limits, scalars
 from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
@@ -1665,7 +1665,8 @@ class HJAResults(GenericLikelihoodModelResults):
             # Verdicts without any consensus have no sensitivities to it.
             with suppress(IdentificationError):
                 fitted.append(relative.fit(warn_convergence=False))
-        return compare(*fitted)
+        # Nor have items that nothing links.
+        return compare(*fitted) if len(fitted) > 1 else None
 
     @overload
     def to_json(self, path: None = None) -> str: ...
@@ -1826,8 +1827,7 @@ def _in_three_lines(results: HJAResults) -> str:
     told = {0: "no warnings", 1: "1 warning"}.get(n_warnings, f"{n_warnings} warnings")
     errors = fit.choice.description.split(". The ")[0].rstrip(".")
     errors = errors[:1].lower() + errors[1:]
-    return (
-        f"{fit}\n"
-        f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
-        f"{errors}; {results._look}"
-    )
+    leading = f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}"
+    if are_apart(fit):
+        leading = f"{len(layout.structure.groups)} groups of items, each with a zero of its own: .ranking(items=[...]) ranks one"
+    return f"{fit}\n{leading}; {told} (see .findings)\n{errors}; {results._look}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ import pandas as pd
 from ..errors import ComparisonError
 from ..words import quoted
 from .labels import label_text
+
+# Rows of other labels that are named beside a label without a row; tables that serve many data sets have more of them.
+_FEW_STRANGERS = 3
 
 
 def aligned_metadata(frame: Any, role: str, labels: Sequence[str]) -> pd.DataFrame:
@@ -57,7 +61,12 @@ def aligned_metadata(frame: Any, role: str, labels: Sequence[str]) -> pd.DataFra
     frame = frame.set_axis(index, axis=0).set_axis(names, axis=1)
     absent = [label for label in labels if label not in index]
     if absent:
-        raise ComparisonError(f"metadata has no row for {role} {quoted(absent)}.{_hint(frame, role, labels)}")
+        strangers = [label for label in index if label not in labels]
+        meant = [(near[0], label) for label in absent[:1] if (near := difflib.get_close_matches(label, strangers, n=1))]
+        told = "".join(f" The row {stranger!r} fits no {role}: did you mean {label!r}?" for stranger, label in meant)
+        if not told and 0 < len(strangers) <= _FEW_STRANGERS:
+            told = f" Rows that fit no {role}: {quoted(strangers)}."
+        raise ComparisonError(f"metadata has no row for {role} {quoted(absent)}.{told or _hint(frame, role, labels)}")
     several = [label for label in labels if label in index[index.duplicated()]]
     if several:
         raise ComparisonError(f"metadata has several rows for {role} {quoted(several)}: keep one of each.")

@@ -187,7 +187,7 @@ def compare_lr_test(large: Candidate, restricted: Candidate) -> CompareLRTestRes
             stacklevel=3,
         )
     elif ratio.note.startswith(NOT_COUNTED):
-        told = f"the p-value {ratio.note}, which inflate the likelihood ratio: use cov_type='cluster'."
+        told = f"the p-value {ratio.note}, which inflate the likelihood ratio: use with_covariance('cluster', {{'groups': ...}})."
         warnings.warn(told, NonRegularWarning, stacklevel=3)
     return CompareLRTestResult(ratio.statistic, ratio.p_value, ratio.df)
 

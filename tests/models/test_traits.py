@@ -13,6 +13,7 @@ from scipy import stats
 from scipy.special import expit
 
 import hjastats as hja
+from hjastats.diagnostics.restriction import free_scores_test
 
 # As required by the specification.
 ORACLE = 1e-6
@@ -555,3 +556,94 @@ def test_judges_with_a_trait_have_a_ranking(students, whose):
         result.ranking(consensus={"italian": "god"})
     with pytest.raises(hja.ComparisonError, match="no trait of the judges is called 'italien'"):
         result.ranking(consensus={"italien": "good"})
+
+
+# What is said of such fits
+
+
+def test_items_that_are_more_than_their_traits_are_a_warning_whose_advice_helps(panel_with_traits):
+    result = hja.fit(panel_with_traits, items="~ size + open")
+    (text,) = [text for text in result.findings.warnings if "more than their traits" in text]
+    assert "random='items'" in text
+    assert not any("taste that the rank" in finding.text for finding in result.findings)
+    drawn = hja.fit(panel_with_traits, items="~ size + open", random="items")
+    assert drawn.choices.loc["model", "reason"].startswith("random effects are those of judges who are alike")
+    assert not any("more than their traits" in finding.text for finding in drawn.findings)
+    new = {"size": 20.0, "open": "yes"}
+    assert drawn.predict_item(new)["std_err"].iloc[0] > 2 * result.predict_item(new)["std_err"].iloc[0]
+
+
+def test_the_score_test_of_free_scores_is_close_to_their_likelihood_ratio(panel_with_traits):
+    traits = panel_with_traits.item_metadata.assign(**{f"x{i}": np.eye(10)[i] for i in range(6)})
+    result = hja.BTLModel.from_comparisons(
+        panel_with_traits.with_metadata(items=traits), items="~ size + x0 + x1 + x2 + x3 + x4"
+    ).fit()
+    ratio = hja.BTLModel.from_comparisons(panel_with_traits).fit().compare_lr_test(result)
+    found = free_scores_test(result.fit, result.model.observations)
+    assert found.df == ratio.df_diff
+    assert found.statistic == pytest.approx(ratio.statistic, rel=0.15)
+    weighed = hja.JAModel.from_comparisons(result.model.comparisons, items="~ size + open").fit()
+    assert free_scores_test(weighed.fit, weighed.model.observations).df == 7
+    assert free_scores_test(weighed.model.update(items=None).fit().fit, weighed.model.observations) is None
+
+
+def test_groups_that_are_apart_are_ranked_each_by_itself_only(panel):
+    apart = panel.subset((panel.first_index < 4) == (panel.second_index < 4))
+    with pytest.warns(hja.CovarianceWarning, match="2 groups"):
+        result = hja.fit(apart, unlinked="apart")
+    assert "traits" not in result.choices.index
+    assert "leads" not in repr(result)
+    assert " leads: " not in result.report()
+    for ask in (
+        lambda: result.head_to_head("model-A", "model-J"),
+        lambda: result.pairwise(),
+        lambda: result.leaderboard(),
+        lambda: result.places(),
+        lambda: result.ranking(),
+    ):
+        with pytest.raises(hja.IdentificationError, match="each has a zero of its own"):
+            ask()
+    some = list(panel.items[:4])
+    assert len(result.ranking(items=some)) == len(result.pairwise(labels=some)) - 2 == 4
+    assert 0 < result.head_to_head("model-A", "model-B").probability < 1
+    linked = hja.fit(panel, unlinked="apart")
+    assert "has no effect" in linked.choices.loc["items", "reason"]
+
+
+def test_traits_that_a_formula_makes_infinite_are_named(panel_with_traits):
+    size = panel_with_traits.item_metadata[["size"]] + 1
+    data = panel_with_traits.with_metadata(items=size)
+    result = hja.BTLModel.from_comparisons(data, items="~ np.log(size)").fit()
+    with pytest.raises(hja.ComparisonError, match=r"'np.log\(size\)' is infinite or no number for 'new'"):
+        result.predict_item(pd.DataFrame({"size": [0.0]}, ["new"]))
+    with pytest.raises(hja.ComparisonError, match="is infinite or no number for 'model-A'"):
+        hja.BTLModel.from_comparisons(data.with_metadata(items=size - 1), items="~ np.log(size)")
+
+
+def test_misspelt_names_are_told_from_what_there_is(students, panel_with_traits):
+    with pytest.raises(hja.ComparisonError, match=r"'italien'; there are 'study', .* Did you mean 'italian'"):
+        hja.fit(students, interactions="~ italien")
+    with pytest.raises(hja.ComparisonError, match=r"there are 'size', 'open', 'gap'\. Did you mean 'size'"):
+        hja.fit(panel_with_traits, items="~ sise")
+    table = panel_with_traits.item_metadata
+    with pytest.raises(hja.ComparisonError, match="The row 'modelA' fits no item: did you mean 'model-A'"):
+        panel_with_traits.with_metadata(items=table.rename(index={"model-A": "modelA"}))
+    with pytest.raises(hja.ComparisonError, match="Rows that fit no item: 'x'"):
+        panel_with_traits.with_metadata(items=table.rename(index={"model-A": "x"}))
+
+
+def test_advice_about_errors_is_followed_as_it_stands(students):
+    result = hja.BTLModel.from_comparisons(students, ties="davidson").fit()
+    (text,) = [text for text in result.findings.warnings if "hang together" in text]
+    assert "result.with_covariance('cluster', {'groups': 'judge'})" in text
+    clustered = result.with_covariance("cluster", {"groups": "judge"})
+    assert not any("hang together" in text or "propensity" in text for text in clustered.findings.warnings)
+    assert not any("tie='judge'" in finding.text for finding in result.findings)
+    assert hja.fit(students, model="btl", ties="davidson", groups="judge").model.tie == "common"
+    with pytest.raises(TypeError, match="groups is an entry of cov_kwds"):
+        result.model.fit(cov_type="cluster", groups="judge")
+    drawn = hja.BTLModel.from_comparisons(students, interactions="~ italian", random="interactions").fit()
+    (text,) = [text for text in drawn.findings.warnings if "hang together" in text]
+    advised = "result.model.update(random=None).fit(cov_type='cluster', cov_kwds={'groups': 'judge'})"
+    assert advised in text
+    assert eval(advised, {"result": drawn}).fit.choice.kind == "cluster"
