@@ -55,6 +55,10 @@ TO_DO: dict[str, tuple[str, str | Callable[[Fit], str]]] = {
     "prompts": ("There are few prompts.", "Ask about more prompts, rather than more often about the same."),
     "sample": ("There are few judges.", "Ask further judges, rather than the same ones again."),
     "position test": ("Judges go by the order of showing.", _POSITION),
+    "traits": (
+        "Items are more than their traits.",
+        "Let every item have an effect of its own, random='items': intervals are wider, and hold for new items.",
+    ),
     "camps": ("The judges fall into camps.", "Rank each camp by itself; one ranking for all may please nobody."),
     "bias": ("The intervals are too short.", "Ask fewer judges more often, or take them as a sample: judges='sample'."),
     "redundancy": (
