@@ -31,7 +31,7 @@ from .diagnostics.worth import JudgePanel, Panels, choose_panel, judge_panel, ju
 from .errors import OptionError
 from .fitted import Fit
 from .inference import estimates as tables
-from .inference.instability import has_own_parameters, instability_tests
+from .inference.instability import instability_tests
 from .inference.planning import read_prices
 from .inference.traits import trait_weights
 from .looks import Menu
@@ -55,7 +55,7 @@ class JudgeQuestions(Menu):
         self._model, self._fit = model, fit
 
     def __dir__(self) -> list[str]:
-        hidden = {"instability"} if has_own_parameters(self._fit) else set()
+        hidden = {"instability"} if self._fit.layout.has_own_parameters else set()
         hidden |= {"trait_weights"} if self._model.traits is None else set()
         return [name for name in super().__dir__() if name not in hidden]
 

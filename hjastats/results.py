@@ -25,7 +25,7 @@ from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 
 from .data.arrays import check_alpha, check_option, check_type
 from .data.formulas import SAFE_NAMES, refuse_code
-from .data.metadata import judges_labelled
+from .data.metadata import is_trait, judges_labelled
 from .diagnostics.diagnosis import Diagnosis, judge_facts
 from .diagnostics.findings import Findings, find
 from .diagnostics.fragility import Fragility, fragility
@@ -46,7 +46,7 @@ from .inference.formula_contrasts import FormulaContrast, contrast_formula, stor
 from .inference.hypotheses import t_test, wald_test, wald_test_kinds
 from .inference.likelihood_ratio import compare_lr_test, comparison_table, drop_table, likelihood_ratio
 from .inference.nesting import Candidate, check_nested
-from .inference.pairs import pairwise
+from .inference.pairs import are_apart, pairwise
 from .inference.predictions import predictions
 from .inference.profiles import parameters, profile_limits, scalars
 from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
@@ -553,7 +553,7 @@ class HJAResults(GenericLikelihoodModelResults):
         rng: int | np.random.Generator | None = 0,
         items: Sequence[str] | None = None,
         *,
-        consensus: str | Mapping[str, float] | None = None,
+        consensus: str | Mapping[str, Any] | None = None,
     ) -> pd.DataFrame:
         """Places with intervals and tied groups, of the consensus or of one judge.
 
@@ -569,7 +569,8 @@ class HJAResults(GenericLikelihoodModelResults):
         items : sequence of str, optional
             Rank these among themselves; all items by default.
         consensus : str or mapping, optional
-            Whose consensus: that of the judges who have this label in their metadata, ``"humans"``, or of judges with weights.
+            Whose consensus: that of the judges who have this label in their metadata, ``"humans"``, in one column of it,
+            ``{"kind": "humans"}`` or ``"kind=humans"``, or of judges with weights.
 
         Returns
         -------
@@ -640,7 +641,7 @@ class HJAResults(GenericLikelihoodModelResults):
         scale: str = "log-odds",
         *,
         judge: str | None = None,
-        consensus: str | Mapping[str, float] | None = None,
+        consensus: str | Mapping[str, Any] | None = None,
         anchor: str | None = None,
         top: int = 3,
         level: float = 0.95,
@@ -700,19 +701,21 @@ class HJAResults(GenericLikelihoodModelResults):
             prior=prior,
             rng=rng,
         )
+        data = self.model.comparisons
+        known = None if data is None else data.judge_metadata
         named = f"the consensus of {consensus}" if isinstance(consensus, str) else "a weighted consensus"
+        if isinstance(consensus, Mapping) and is_trait(consensus, self.model.judges, known):
+            named = "the consensus of " + "=".join(map(str, *consensus.items()))
         return Leaderboard(table, scale, judge if consensus is None else named, anchor, level, prior)
 
     def _whose(
-        self, judge: str | Mapping[str, float] | None, consensus: str | Mapping[str, float] | None
+        self, judge: str | Mapping[str, float] | None, consensus: str | Mapping[str, Any] | None
     ) -> str | Mapping[str, float] | None:
         """The judge, or the weights of judges, whose scores are ranked; None for the consensus of all."""
         if consensus is None:
             return judge
         if judge is not None:
             raise OptionError("pass a judge, or whose consensus it is to be, not both.")
-        if isinstance(consensus, Mapping):
-            return consensus
         data = self.model.comparisons
         return judges_labelled(consensus, self.model.judges, None if data is None else data.judge_metadata)
 
@@ -1662,7 +1665,8 @@ class HJAResults(GenericLikelihoodModelResults):
             # Verdicts without any consensus have no sensitivities to it.
             with suppress(IdentificationError):
                 fitted.append(relative.fit(warn_convergence=False))
-        return compare(*fitted)
+        # Nor have items that nothing links.
+        return compare(*fitted) if len(fitted) > 1 else None
 
     @overload
     def to_json(self, path: None = None) -> str: ...
@@ -1823,8 +1827,7 @@ def _in_three_lines(results: HJAResults) -> str:
     told = {0: "no warnings", 1: "1 warning"}.get(n_warnings, f"{n_warnings} warnings")
     errors = fit.choice.description.split(". The ")[0].rstrip(".")
     errors = errors[:1].lower() + errors[1:]
-    return (
-        f"{fit}\n"
-        f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}; {told} (see .findings)\n"
-        f"{errors}; {results._look}"
-    )
+    leading = f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}"
+    if are_apart(fit):
+        leading = f"{len(layout.structure.groups)} groups of items, each with a zero of its own: .ranking(items=[...]) ranks one"
+    return f"{fit}\n{leading}; {told} (see .findings)\n{errors}; {results._look}"

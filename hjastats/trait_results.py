@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .data.arrays import check_alpha
-from .errors import OptionError
-from .inference.traits import new_items, slopes, trait_table
+from .data.traits import Interactions
+from .errors import ContrastError, OptionError
+from .inference.traits import TraitCoefficients, new_items, slopes, trait_table, trait_tests
+from .looks import TermTests
 from .mixed import MixedFit
 from .results import HJAResults
 from .words import quoted
@@ -65,6 +67,43 @@ class TraitResults(HJAResults):
         {'model-A': 0.27, 'model-B': -0.02, 'model-C': -0.43}
         """
         return trait_table(self.fit, self.model.traits, self.model.categories)
+
+    def wald_test_terms(self, skip_single: bool = False, *args: Any, **kwargs: Any) -> TermTests:
+        """Joint tests by term and kind of parameter, and of what a term of ``items`` or ``interactions`` says: which traits matter?
+
+        A term has a coefficient for each column that the formula makes of it, of interactions for each item. Tests have the
+        covariance of the fit. Random effects are not tested: their standard deviations say what there is of them.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> people = pd.DataFrame({"kind": ["strict", "lax"] * 4, "age": [20, 35, 50, 28, 61, 44, 39, 70]}, index=data.judges)
+        >>> result = hja.BTLModel.from_comparisons(data.with_metadata(judges=people), interactions="~ kind + age").fit()
+        >>> result.wald_test_terms().table.astype(float).round(3)
+              statistic  pvalue  df_constraint
+        kind     68.219     0.0            9.0
+        age      99.014     0.0            9.0
+        mu      436.551     0.0            9.0
+        """
+        made = [f"{name} {by}" for name in self.model.categories for by in ("by item", "by trait")]
+        try:
+            others = super().wald_test_terms(skip_single, *args, **kwargs).table.drop(index=made, errors="ignore")
+        except ContrastError:
+            others = None
+        found = TraitCoefficients.of(self.fit, self.model.traits, self.model.categories)
+        of_items = {} if self.model.traits is None else self.model.traits.formula.terms
+        table = trait_tests(self.fit, found, of_items, self._interaction_terms())
+        table = table[table["df_constraint"] > 1] if skip_single else table
+        return TermTests(None, "chi2", None, table=table if others is None else pd.concat([table, others]))
+
+    def _interaction_terms(self) -> dict[str, list[str]]:
+        """Columns that scores differ by, and that are not drawn from a distribution, by the term that made them."""
+        options = self.model.options
+        if options.get("interactions") is None or "interactions" in (options["random"] or ()):
+            return {}
+        return Interactions.of(options["interactions"], self.model.observations.data).formula.terms
 
     def predict_item(self, traits: Any, against: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
         """Scores of items that were never compared, by what they are.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import keyword
 import pickle
@@ -201,8 +202,10 @@ class CovariateFormula:
     frame: pd.DataFrame | None = None
 
     @classmethod
-    def of(cls, text: str, frame: pd.DataFrame, names: Names = Names(), called: str = "") -> CovariateFormula:
-        """The design of a right side on some data; errors say what it is ``called``.
+    def of(
+        cls, text: str, frame: pd.DataFrame, names: Names = Names(), called: str = "", others: Sequence[str] = ()
+    ) -> CovariateFormula:
+        """The design of a right side on some data; errors say what it is ``called``, and name ``others`` beside the columns.
 
         Raises
         ------
@@ -210,7 +213,7 @@ class CovariateFormula:
             For what cannot be read, mentions an unknown column, or has missing values.
         """
         mentioned = frame[[name for name in frame.columns if mentions(text, name)]]
-        return cls(text, _design(text, frame, names, called), names, mentioned)
+        return cls(text, _design(text, frame, names, called, others=others), names, mentioned)
 
     @property
     def terms(self) -> dict[str, list[str]]:
@@ -277,13 +280,27 @@ class CovariateFormula:
             object.__setattr__(self, name, value)
 
 
-def _design(text: str, frame: pd.DataFrame, names: Names, called: str = "", missing: str = "raise") -> Any:
+def _design(
+    text: str, frame: pd.DataFrame, names: Names, called: str = "", missing: str = "raise", others: Sequence[str] = ()
+) -> Any:
     manager = FormulaManager()
     try:
         manager.get_matrices(text, frame, eval_env=dict(names.values), na_action=manager.get_na_action(missing))
     except (*UNREADABLE, NameError, ValueError) as error:
-        raise ComparisonError(f"cannot build {called}{text!r}: {str(error).splitlines()[0]}") from None
+        raise ComparisonError(f"cannot build {called}{text!r}: {_why(error, [*others, *frame.columns])}") from None
     return manager.spec
+
+
+def _why(error: Exception, known: Sequence[Any]) -> str:
+    """The first line of an error; of an unknown name, which there are, and what it was probably meant to be."""
+    told = str(error).splitlines()[0]
+    unknown = re.search(r"name '(\w+)' is not defined", str(error))
+    if not unknown:
+        return told
+    names = list(dict.fromkeys(map(str, known)))
+    near = difflib.get_close_matches(unknown[1], names, n=1)
+    meant = f" Did you mean {near[0]!r}?" if near else ""
+    return f"nothing is called {unknown[1]!r}; there are {quoted(names, 12) or 'no columns'}.{meant}"
 
 
 def design_of(formula: str, frame: pd.DataFrame, names: Names) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,6 +11,9 @@ import pandas as pd
 from ..errors import ComparisonError
 from ..words import quoted
 from .labels import label_text
+
+# Rows of other labels that are named beside a label without a row; tables that serve many data sets have more of them.
+_FEW_STRANGERS = 3
 
 
 def aligned_metadata(frame: Any, role: str, labels: Sequence[str]) -> pd.DataFrame:
@@ -57,7 +61,12 @@ def aligned_metadata(frame: Any, role: str, labels: Sequence[str]) -> pd.DataFra
     frame = frame.set_axis(index, axis=0).set_axis(names, axis=1)
     absent = [label for label in labels if label not in index]
     if absent:
-        raise ComparisonError(f"metadata has no row for {role} {quoted(absent)}.{_hint(frame, role, labels)}")
+        strangers = [label for label in index if label not in labels]
+        meant = [(near[0], label) for label in absent[:1] if (near := difflib.get_close_matches(label, strangers, n=1))]
+        told = "".join(f" The row {stranger!r} fits no {role}: did you mean {label!r}?" for stranger, label in meant)
+        if not told and 0 < len(strangers) <= _FEW_STRANGERS:
+            told = f" Rows that fit no {role}: {quoted(strangers)}."
+        raise ComparisonError(f"metadata has no row for {role} {quoted(absent)}.{told or _hint(frame, role, labels)}")
     several = [label for label in labels if label in index[index.duplicated()]]
     if several:
         raise ComparisonError(f"metadata has several rows for {role} {quoted(several)}: keep one of each.")
@@ -84,17 +93,62 @@ def judges_labelled(label: Any, judges: Sequence[str], metadata: pd.DataFrame | 
     >>> known = pd.DataFrame({"kind": ["humans", "LLM", "humans"]}, index=["ann", "gpt", "bob"])
     >>> judges_labelled("humans", known.index, known)
     {'ann': 1.0, 'bob': 1.0}
+    >>> judges_labelled({"kind": "LLM"}, known.index, known), judges_labelled("kind=LLM", known.index, known)
+    ({'gpt': 1.0}, {'gpt': 1.0})
     """
     if isinstance(label, str) and label in judges:
         return {label: 1.0}
     columns = pd.DataFrame(index=list(judges)) if metadata is None else metadata
+    if isinstance(label, Mapping):
+        if not is_trait(label, judges, columns):
+            return dict(label)
+        ((column, label),) = label.items()
+        return _of_column(str(column), label, columns)
+    name, is_given, value = str(label).partition("=")
+    if is_given and name.strip() in columns.columns:
+        return _of_column(name.strip(), value.strip(), columns)
     # As Python's texts: those of pyarrow cannot be compared with half a surrogate pair.
     named = columns.map(str).astype(object) == str(label)
     found = list(columns.columns[named.any()])
     if len(found) != 1:
-        why = "no judge, and no label of their metadata" if not found else f"a label of {quoted(found)}: which of them?"
-        raise ComparisonError(f"{label!r} is {why}. Give weights by name instead, {{judge: weight}}.")
+        if found:
+            raise ComparisonError(
+                f"{label!r} is a label of {quoted(found)}: which of them? Say {{{str(found[0])!r}: {label!r}}}."
+            )
+        raise ComparisonError(
+            f"{label!r} is no judge, and no label of their metadata. Give weights by name instead, {{judge: weight}}."
+        )
     return dict.fromkeys([str(name) for name in columns.index[named[found[0]]]], 1.0)
+
+
+def is_trait(whose: Any, judges: Sequence[str], metadata: pd.DataFrame | None) -> bool:
+    """Whether a mapping is a column of the judges' metadata with a label, rather than judges with weights.
+
+    Examples
+    --------
+    >>> known = pd.DataFrame({"kind": ["humans", "LLM"]}, index=["ann", "gpt"])
+    >>> is_trait({"kind": "LLM"}, known.index, known), is_trait({"gpt": 2.0}, known.index, known)
+    (True, False)
+    """
+    if not isinstance(whose, Mapping) or len(whose) != 1:
+        return False
+    ((name, value),) = whose.items()
+    is_column = metadata is not None and str(name) in metadata.columns
+    return name not in judges and (is_column or isinstance(value, str))
+
+
+def _of_column(name: str, label: Any, columns: pd.DataFrame) -> dict[str, float]:
+    """The judges with a label in one column."""
+    if name not in columns.columns:
+        known = quoted(columns.columns) if columns.shape[1] else "none, pass them with data.with_metadata(judges=table)"
+        raise ComparisonError(f"no trait of the judges is called {name!r}; there are {known}.")
+    own = columns[name]
+    found = columns.index[own.map(str).astype(object) == str(label)]
+    if not len(found):
+        raise ComparisonError(
+            f"no judge has {label!r} in {name!r}; there are {quoted(own.dropna().map(str).unique(), 10)}."
+        )
+    return dict.fromkeys(map(str, found), 1.0)
 
 
 def restricted_metadata(frame: pd.DataFrame | None, role: str, labels: Sequence[str]) -> pd.DataFrame | None:

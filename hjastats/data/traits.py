@@ -61,8 +61,10 @@ class ItemTraits:
             )
         right = right_side(text, "items")
         check_known(right, frame, "items=")
-        formula = CovariateFormula.of(right, frame, Names(SAFE_NAMES), "items=")
-        columns = formula.columns(frame).drop(columns="Intercept", errors="ignore")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            formula = CovariateFormula.of(right, frame, Names(SAFE_NAMES), "items=")
+            columns = formula.columns(frame).drop(columns="Intercept", errors="ignore")
+        check_finite(columns, "items=")
         check_varies(columns, "items=", "items")
         return cls(formula, columns.mean(), (columns - columns.mean()).to_numpy())
 
@@ -87,7 +89,10 @@ class ItemTraits:
         known = [] if self.formula.frame is None else list(self.formula.frame)
         if needed := [name for name in known if name not in frame.columns]:
             raise ComparisonError(f"traits of new items need the columns {quoted(known)}, {quoted(needed)} not found.")
-        return self.formula.columns(frame)[list(self.means.index)] - self.means
+        with np.errstate(divide="ignore", invalid="ignore"):
+            columns = self.formula.columns(frame)[list(self.means.index)]
+        check_finite(columns, "traits of new items")
+        return columns - self.means
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +137,8 @@ class Interactions:
             own = {str(name): known[name].to_numpy() for name in known.columns if mentions(right, name)}
             check_known(right, known, "interactions=")
             frame = frame.assign(**{name: values[data.judge_index] for name, values in own.items()})
-        formula = CovariateFormula.of(right, frame, Names(SAFE_NAMES), "interactions=")
+        others = [] if known is None else [str(name) for name in known.columns]
+        formula = CovariateFormula.of(right, frame, Names(SAFE_NAMES), "interactions=", others)
         columns = formula.columns(frame).drop(columns="Intercept", errors="ignore").reset_index(drop=True)
         check_varies(columns, "interactions=", "comparisons")
         values = columns.to_numpy()
@@ -219,6 +225,22 @@ def check_known(right: str, frame: pd.DataFrame, argument: str) -> None:
             raise ComparisonError(
                 f"{argument}: {str(name)!r} is missing for {quoted(gaps)}: fill it in, or leave out their comparisons."
             )
+
+
+def check_finite(columns: pd.DataFrame, argument: str) -> None:
+    """Refuse traits that are infinite, or no number, after what a formula does to them.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    bad = ~np.isfinite(columns.to_numpy())
+    if bad.any():
+        names, labels = columns.columns[bad.any(axis=0)], columns.index[bad.any(axis=1)]
+        raise ComparisonError(
+            f"{argument}: {quoted(names, 3)} is infinite or no number for {quoted(labels, 4)}: what a logarithm or a root is "
+            "taken of must be positive."
+        )
 
 
 def check_varies(columns: pd.DataFrame, argument: str, of: str) -> None:

@@ -13,7 +13,7 @@ from ..inference.clusters import Clusters
 from ..inference.covariances import clustered
 
 # Kinds of parameters whose errors are compared.
-KINDS = ("mu", "beta", "gamma", "position")
+KINDS = ("mu", "beta", "B", "gamma", "position")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def dependence(fit: Fit, observed: Observations, clusters: Clusters | None = Non
     """
     data = observed.data
     clusters = clusters or Clusters.of_prompts(data)
-    if clusters is None and not fit.layout.has_judge_parameters and data.n_judges >= limits.FEW_CLUSTERS:
+    if clusters is None and not fit.layout.has_own_parameters and data.n_judges >= limits.FEW_CLUSTERS:
         # Of judges that the model takes to be alike, each may still have a taste.
         clusters = Clusters.of("judge", data)
     if clusters is None or clusters.name is None or not clusters.has_repeats:
@@ -75,7 +75,7 @@ def dependence(fit: Fit, observed: Observations, clusters: Clusters | None = Non
         if where is None:
             continue
         positions = np.arange(where.start, where.stop)
-        if len(positions) == data.n_judges and kind not in ("mu", "beta"):
+        if len(positions) == data.n_judges and kind not in ("mu", "beta", "B"):
             positions = positions[in_prompts > 1]
         errors, model = together.errors(positions), plain.errors(positions)
         known = np.isfinite(errors) & (model > 0) & ~fit.is_separated[positions]

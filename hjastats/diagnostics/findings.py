@@ -18,6 +18,7 @@ from ..errors import SizeError, spelled
 from ..fitted import Fit, Observations
 from ..inference.estimates import leverage, sensitivity
 from ..looks import Piece, Shown, Warned
+from ..mixed import MixedFit
 from ..model.response import Response, is_soft
 from ..words import and_more, counted, quoted
 from .adjusted import holm
@@ -29,6 +30,7 @@ from .ending import apart_text, is_below_supremum, optima_text, properties_text,
 from .goodness import goodness_of_fit
 from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence
 from .redundancy import redundancy
+from .restriction import free_scores_test
 from .scales import NULLS, own_parameters_test, scale_tests
 from .stability import stability
 from .tie_rates import tie_rates
@@ -112,6 +114,7 @@ def find(fit: Fit, observed: Observations) -> Findings:
         *([Finding("camps", True, opposed)] if (opposed := camps_text(fit, data)) else []),
         *_bias(fit),
         *_leverages(fit),
+        *_restriction(fit, observed),
         *_misfit(fit, observed),
     ]
     return Findings(found)
@@ -126,6 +129,24 @@ def findings_of_data(data: Comparisons) -> list[Finding]:
     """What the data say, whatever the model."""
     doubts = [Finding("reading", True, f"When reading, {doubt}") for doubt in data.doubts]
     return [*doubts, *_collapsed(data), _dropped(data), *_swaps(data), *_uncounted(data), *_asked(data)]
+
+
+def _restriction(fit: Fit, observed: Observations) -> list[Finding]:
+    """Whether items are what their traits say, where scores are made of these alone."""
+    test = free_scores_test(fit, observed)
+    if test is None:
+        return []
+    if test.p_value >= LEVEL:
+        return [
+            Finding(
+                "traits", False, f"Items are not seen to differ by more than their traits (score test: {test.told})."
+            )
+        ]
+    text = (
+        f"Items differ by more than their traits say (score test of free scores: {test.told}): errors of beta, and intervals of "
+        "predict_item, leave out what items have for themselves and are far too narrow. Fit with random='items'."
+    )
+    return [Finding("traits", True, text)]
 
 
 def _misfit(fit: Fit, observed: Observations) -> list[Finding]:
@@ -204,7 +225,7 @@ def _connectivity(fit: Fit, data: Comparisons) -> Finding:
     loose = data.connectivity.judge_groups
     if not loose:
         return Finding("connectivity", False, "Every judge links all items by its own comparisons.")
-    if not fit.layout.has_judge_parameters:
+    if not fit.layout.has_own_parameters:
         text = (
             f"{len(loose)} of {data.n_judges} judges link all items only together with others, as the model takes them."
         )
@@ -330,9 +351,16 @@ def dependence_findings(fit: Fit, observed: Observations, found: Dependence | No
         text = f"Clustering by {by} would change standard errors by no more than chance, at most {found.largest:.1f} times."
         return [Finding("prompts", False, text)]
     few = ", and with so few of them so are those" if found.n_prompts < limits.FEW_CLUSTERS else ""
+    use = f"Use result.with_covariance('cluster', {{'groups': {found.column!r}}})"
+    if isinstance(fit, MixedFit):
+        without = "items=None, random=None" if "items" in fit.effects else "random=None"
+        use = (
+            f"Random effects have no such errors: result.model.update({without}).fit(cov_type='cluster', "
+            f"cov_kwds={{'groups': {found.column!r}}}) has them"
+        )
     text = (
-        f"Verdicts on the same {by} hang together: clustered by it, standard errors are larger, of {told}. Use "
-        f"cov_type='cluster' with groups={found.column!r}; those shown are too small{few}."
+        f"Verdicts on the same {by} hang together: clustered by it, standard errors are larger, of {told}. {use}; those shown "
+        f"are too small{few}."
     )
     return [Finding("prompts", True, text)]
 
@@ -343,7 +371,9 @@ def ties_finding(fit: Fit, observed: Observations, *, hangs_together: bool) -> F
     share = float(np.average(data.outcome == 0.5, weights=data.weight))
     soft = float(np.average(is_soft(fit.design.response, data.outcome), weights=data.weight))
     advice = " Use cov_type='cluster'." if hangs_together else " Use cov_type='HC0' or 'cluster'."
-    if fit.penalty is not None:
+    if isinstance(fit, MixedFit):
+        advice = " Robust ones are not available with random effects."
+    elif fit.penalty is not None:
         advice = (
             " Beside a ridge robust ones are too small where verdicts are all one way; elsewhere use cov_type='HC0'."
         )
@@ -407,19 +437,20 @@ def _tie_rates(fit: Fit, observed: Observations) -> list[Finding]:
         ends = np.bincount(data.judge_index, data.weight * np.isin(data.outcome, (0.0, 1.0)), data.n_judges)
         rates = ends / np.bincount(data.judge_index, data.weight, data.n_judges)
         seen = f"Judges go to the ends of the scale in {rates.min():.0%} to {rates.max():.0%} of their verdicts"
-        return _one_for_all(fit, seen, "one set of parameters for all")
+        return _one_for_all(fit, data, seen, "one set of parameters for all")
     found = tie_rates(data)
     if found is None:
         return []
     span = found.span
     if response.parameters:
-        return _one_for_all(fit, f"Judges tie in {span}", "one propensity for all")
+        return _one_for_all(fit, data, f"Judges tie in {span}", "one propensity for all")
     if not fit.layout.structure.has_sensitivities:
         return []
     if found.differ:
+        use = "" if _n_light(data) else "ties='davidson', tie='judge', or "
         text = (
             f"Judges tie in {span} ({found.test.told}): counted as half wins, ties make a judge look insensitive, and gamma says "
-            "who ties. Fit ties='davidson', tie='judge', or ties='drop'."
+            f"who ties. Fit {use}ties='drop'."
         )
         return [Finding("tie rates", True, text)]
     return [
@@ -427,7 +458,7 @@ def _tie_rates(fit: Fit, observed: Observations) -> list[Finding]:
     ]
 
 
-def _one_for_all(fit: Fit, seen: str, same: str) -> list[Finding]:
+def _one_for_all(fit: Fit, data: Comparisons, seen: str, same: str) -> list[Finding]:
     """Whether the own parameters of the response can be the same for all judges, where they are."""
     parameters = fit.design.response.parameters
     if fit.layout.terms.scope(parameters[0].name) != "common":
@@ -438,9 +469,19 @@ def _one_for_all(fit: Fit, seen: str, same: str) -> list[Finding]:
         return [Finding("tie rates", False, f"{seen}; {same} {told}.")]
     text = (
         f"{seen}, {same} does not do (score test: {test.told}): "
-        f"{'sensitivities' if fit.layout.structure.has_sensitivities else 'scores'} absorb the difference. Fit tie='judge'."
+        f"{'sensitivities' if fit.layout.structure.has_sensitivities else 'scores'} absorb the difference. "
     )
-    return [Finding("tie rates", True, text)]
+    if n_light := _n_light(data):
+        what = "" if _is_graded(fit.design.response) else " ties='drop' does without."
+        text += f"{n_light:,} judges have fewer than {limits.LIGHT_JUDGE} verdicts, too few for one each.{what}"
+        return [Finding("tie rates", fit.choice.kind != "cluster" or fit.layout.has_own_parameters, text)]
+    return [Finding("tie rates", True, text + "Fit tie='judge'.")]
+
+
+def _n_light(data: Comparisons) -> int:
+    """Number of judges with too few verdicts for parameters of their own; nothing for a single one."""
+    n_light = int((np.bincount(data.judge_index, data.weight, data.n_judges) < limits.LIGHT_JUDGE).sum())
+    return n_light if n_light > 1 else 0
 
 
 def _scale(fit: Fit, observed: Observations) -> list[Finding]:

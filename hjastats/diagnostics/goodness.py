@@ -21,6 +21,7 @@ from ..solve.precision import FreeCovariance, LargeCovariance
 from ..words import and_more, counted, p_value, told_p
 from .adjusted import holm
 from .order import has_order, without_penalty
+from .restriction import is_restricted
 
 # Level of the adjusted tests, at which false alarms stay below 5% also with few verdicts; and the share of ties from which half
 # wins vary visibly less than wins and losses.
@@ -199,7 +200,8 @@ def goodness_of_fit(fit: Fit, observed: Observations) -> Goodness:
     order = ["pairs", "dispersion", "p_value", "p_holm", "circular", "p_circular", "p_circular_holm"]
     is_lacking = has_order(observed.data) and fit.layout.terms.scope("position") != "judge"
     position = ", or a position effect that it lacks" if is_lacking else ""
-    return Goodness(table[order], lacking=f"a taste that the rank does not cover{position}")
+    what = "what items have beyond their traits" if is_restricted(fit) else "a taste that the rank does not cover"
+    return Goodness(table[order], lacking=f"{what}{position}")
 
 
 def _unavailable(fit: Fit, observed: Observations) -> str:

@@ -220,7 +220,7 @@ def _variance(
     """Variance of the slopes (m,) and its degrees of freedom: the model's, or as the data show where clustered, tied or soft."""
     data = observed.data
     clusters, each_row = Clusters.of_prompts(data), Clusters(np.arange(data.n_rows), data.n_rows)
-    if clusters is None and not fit.layout.structure.judges_differ:
+    if clusters is None and not fit.layout.has_own_scores:
         # Of judges that the model takes to be alike, each may still have a taste.
         clusters = Clusters.of("judge", data)
     is_clustered = clusters is not None and limits.FEW_CLUSTERS <= clusters.n < data.n_rows

@@ -144,6 +144,13 @@ class Asked:
         return bool(self.traits.keys() - {"items"})
 
     @property
+    def why_alike(self) -> str:
+        """What is only there where judges are alike but for their traits, in words; empty if nothing is."""
+        told = {"interactions": "interactions", "random": "random effects", "unlinked": "groups that are apart"}
+        named = [what for name, what in told.items() if name in self.traits]
+        return f"{' and '.join(named)} are those of judges who are alike but for their traits" if named else ""
+
+    @property
     def is_alike(self) -> bool:
         """Whether judges are alike by what was asked for."""
         return self.model == "btl" or self.needs_alike

@@ -250,7 +250,8 @@ def say_traits(result: HJAResults, asked: Asked, chosen: Chosen, step: Callable[
             less = result.bic - free.bic
             more = ": items differ by more than that" if less > 0 else ""
             told += f"; BIC of free scores is {'lower' if less > 0 else 'higher'} by {abs(less):,.4g}{more}"
-    chosen.say("traits", ", ".join(named) or "none", told, less)
+    if named:
+        chosen.say("traits", ", ".join(named), told, less)
 
 
 # Model
@@ -276,7 +277,7 @@ def _of_judges(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[
         del chosen.lines[lines:]
         chosen.say("judges", SAMPLE, "parameters of their own have no finite estimate: the population is estimated")
         return SampleSearch(data, asked, step).best(chosen)
-    if few is data or result.fit.layout.has_judge_parameters:
+    if few is data or result.fit.layout.has_own_parameters:
         return result
     # Judges that the model takes to be alike need no pooling, and errors may be clustered by all of them.
     options = {name: value for name, value in result.model.options.items() if name != "rank"}
@@ -285,7 +286,12 @@ def _of_judges(data: Comparisons, asked: Asked, chosen: Chosen, step: Callable[[
 
 def _ties_asked(data: Comparisons, asked: Asked) -> dict[str, str]:
     rates = tie_rates(data)
-    own = "judge" if rates is not None and rates.differ else "common"
+    number = np.bincount(data.judge_index, data.weight, data.n_judges)
+    # Light judges have no finite propensities of their own.
+    has_own = (
+        rates is not None and rates.differ and (number < limits.LIGHT_JUDGE).sum() <= 1 and asked.groups != "judge"
+    )
+    own = "judge" if has_own else "common"
     return {"ties": asked.ties, "tie": own if asked.tie == AUTO else asked.tie}
 
 

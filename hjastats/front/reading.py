@@ -100,6 +100,8 @@ def linked(data: Comparisons, chosen: Chosen, asked: Asked | None = None) -> Com
     """The comparisons of the largest group of items that hang together; all of them as a rule, or where traits link them."""
     links = data.connectivity
     if links.is_connected:
+        if asked is not None and asked.unlinked == "apart":
+            chosen.say("items", f"all {data.n_items}", "comparisons link them all: unlinked='apart' has no effect")
         return data
     if asked is not None and (why := _linked_by(asked)):
         n = len(links.pooled_groups)

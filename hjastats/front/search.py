@@ -178,8 +178,9 @@ class Search:
         if len(self._ranks) > 1:
             chosen.say("model", name, *self._against_next(by_criterion, best, 1))
         else:
-            is_asked = self.asked.model is not None or self.asked.rank != AUTO or self.asked.needs_alike
-            chosen.say("model", name, "asked for" if is_asked else "there is one judge, or one voice of all")
+            is_asked = self.asked.model is not None or self.asked.rank != AUTO
+            reason = self.asked.why_alike or "there is one judge, or one voice of all"
+            chosen.say("model", name, "asked for" if is_asked else reason)
 
     def _against_next(self, by_criterion: Candidate, best: Candidate, part: int) -> tuple[str, float]:
         """By how much the choice is ahead of the next that differs from it in position (0) or rank (1)."""

@@ -11,12 +11,15 @@ import numpy as np
 from .. import limits
 from ..data.comparisons import Comparisons
 from ..diagnostics.dependence import dependence
-from ..inference.clusters import Clusters
+from ..inference.clusters import Clusters, without_variance
 from ..mixed import MixedFit
 from ..model.response import is_verdict
 from ..model.structures import Sampled
 from ..results import HJAResults
 from .asked import AUTO, Asked, Chosen
+
+# Kinds of parameters whose errors are compared with those of the model, in words.
+_TOLD = {"mu": "scores", "beta": "traits", "B": "interactions"}
 
 
 def with_errors(result: HJAResults, asked: Asked, chosen: Chosen) -> HJAResults:
@@ -100,24 +103,25 @@ def _groups(clusters: Clusters, data: Comparisons) -> Any:
 
 def _ways(result: HJAResults, data: Comparisons) -> Iterator[Clusters]:
     """What rows may hang together by: prompts, rankings within them, and judges that the model takes to be alike."""
-    prompts, has_own = Clusters.of_prompts(data), result.fit.layout.has_judge_parameters
+    prompts, has_own = Clusters.of_prompts(data), result.fit.layout.has_own_parameters
     found = [] if prompts is None else [prompts]
     if prompts is not None and isinstance(data.cluster, str) and prompts.name != data.cluster:
         found.append(Clusters.of(data.cluster, data))
     for clusters in found:
-        if clusters.has_repeats and not (has_own and (clusters.per_judge(data) == 1).any()):
+        if clusters.has_repeats and not len(without_variance(clusters, data, result.fit)):
             yield clusters
-    if not has_own and (judges := Clusters.of("judge", data)).has_repeats:
+    judges = Clusters.of("judge", data)
+    if not has_own and judges.has_repeats and not len(without_variance(judges, data, result.fit)):
         yield judges
 
 
 def _clustered(result: HJAResults, clusters: Clusters, remark: str, chosen: Chosen) -> HJAResults:
     data = result.model.comparisons
     found = dependence(result.fit, result.model.observations, clusters)
-    reason, ratio = f"{clusters.n:,} {clusters.noun}", math.nan
-    known = {} if found is None else {kind: found.ratios[kind] for kind in ("mu", "beta") if kind in found.ratios}
+    reason, ratio = f"{clusters.n:,} {clusters.noun}", 0.0
+    known = {} if found is None else {kind: found.ratios[kind] for kind in _TOLD if kind in found.ratios}
     for kind, ratios in known.items():
-        ratio, what = float(ratios.max()), "scores" if kind == "mu" else "traits"
-        reason += f"; errors of {what} up to {ratio:.2f} times the model's, median {np.median(ratios):.2f}"
-    chosen.say("errors", "cluster", f"by {clusters.name!r}: {reason}{remark}", ratio)
+        ratio, what = max(float(ratios.max()), ratio), _TOLD[kind]
+        reason += f"; errors of {what} up to {ratios.max():.2f} times the model's, median {np.median(ratios):.2f}"
+    chosen.say("errors", "cluster", f"by {clusters.name!r}: {reason}{remark}", ratio or math.nan)
     return result.with_covariance("cluster", {"groups": _groups(clusters, data)})

@@ -194,7 +194,7 @@ def _source(
     if kind == "rows":
         return RowDraw.from_data(rows, data), Contributions.of_comparisons(rows, data, fit.at)
     clusters = Clusters.of(groups, data)
-    check_clusters(clusters, data, fit.layout.n_free, has_judge_parameters=fit.layout.has_judge_parameters)
+    check_clusters(clusters, data, fit)
     each = evaluate(single(rows, data.outcome), fit.at)
     return RowDraw.from_data(rows, data, clusters.code), Contributions.of_clusters(rows, data, each, clusters)
 

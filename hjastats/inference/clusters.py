@@ -16,10 +16,13 @@ from ..data.labels import grouped
 from ..data.roles import PROMPT_COLUMNS
 from ..data.swaps import prompt_column
 from ..errors import ComparisonError, CovarianceWarning, IdentificationError
+from ..fitted import Fit
 from ..words import counted, quoted
 
 # Clusters that go by a name although they are no column of the data.
 IMPLIED = ("judge", "pair", "row")
+# What rounding may leave of the share of a trait that is not one judge's own.
+_ALONE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,16 @@ def read_clusters(groups: Any, data: Comparisons) -> tuple[Clusters, ...]:
     return tuple(Clusters.of(way, data) for way in groups)
 
 
-def check_clusters(clusters: Clusters, data: Comparisons, n_free: int, *, has_judge_parameters: bool) -> None:
+def without_variance(clusters: Clusters, data: Comparisons, fit: Fit) -> np.ndarray:
+    """Judges to whom clusters would leave parameters without variance: each alone tells of them, within one cluster."""
+    tells = np.ones(data.n_judges, dtype=bool)
+    if not fit.layout.has_own_parameters:
+        # A trait that nobody else has.
+        tells = np.square(fit.tangent.shared_judges).sum(axis=1) > 1.0 - _ALONE
+    return np.flatnonzero(tells & (clusters.per_judge(data) == 1))
+
+
+def check_clusters(clusters: Clusters, data: Comparisons, fit: Fit) -> None:
     """Refuse clusters that leave a judge's parameters without variance, and warn of too few.
 
     Raises
@@ -174,14 +186,19 @@ def check_clusters(clusters: Clusters, data: Comparisons, n_free: int, *, has_ju
     """
     if clusters.n < 2:
         raise IdentificationError("clustering needs at least two clusters, got one.")
-    if has_judge_parameters:
-        in_clusters = clusters.per_judge(data)
-        if names := [data.judges[k] for k in np.flatnonzero(in_clusters == 1)]:
+    n_free, in_clusters = fit.layout.n_free, clusters.per_judge(data)
+    if names := [data.judges[k] for k in without_variance(clusters, data, fit)]:
+        if not fit.layout.has_own_parameters:
             raise IdentificationError(
-                f"all comparisons of {len(names)} judges ({quoted(names, 3)}) fall in one cluster each. At the estimate the "
-                "scores of a judge's own parameters sum to zero over the judge, so these clusters would leave them no "
-                "variance at all. Cluster by prompt instead, or leave these judges out."
+                f"of {quoted(names, 3)} a trait tells what no other judge has, and all comparisons fall in one cluster: at the "
+                "estimate scores sum to zero over such a judge, which would leave the trait no variance. Leave the trait out."
             )
+        raise IdentificationError(
+            f"all comparisons of {len(names)} judges ({quoted(names, 3)}) fall in one cluster each. At the estimate the "
+            "scores of a judge's own parameters sum to zero over the judge, so these clusters would leave them no "
+            "variance at all. Cluster by prompt instead, or leave these judges out."
+        )
+    if fit.layout.has_own_parameters:
         few = np.flatnonzero(in_clusters < limits.FEW_OF_A_JUDGE)
         if len(few) and clusters.n >= limits.FEW_CLUSTERS:
             names = [f"{data.judges[k]} ({in_clusters[k]})" for k in few]

@@ -122,10 +122,10 @@ def _of_comparisons(fit: Fit, observations: Observations | None, kind: str, corr
 
 def _of_clusters(fit: Fit, observations: Observations | None, options: dict[str, Any]) -> CovarianceChoice:
     assert observations is not None
-    data, n_free, has_own = observations.data, fit.layout.n_free, fit.layout.has_judge_parameters
+    data, n_free = observations.data, fit.layout.n_free
     ways = read_clusters(options.get("groups"), data)
     for way in ways:
-        check_clusters(way, data, n_free, has_judge_parameters=has_own)
+        check_clusters(way, data, fit)
     use_correction = options.get("use_correction", _default_correction(fit))
     if use_correction not in (True, False, "judge"):
         raise OptionError(f"use_correction must be True, False or 'judge', got {use_correction!r}.")
@@ -187,12 +187,12 @@ def influence(fit: Fit, observed: Observations, clusters: Clusters, jacobian: np
 
 
 def _default_correction(fit: Fit) -> bool | str:
-    return "judge" if fit.layout.has_judge_parameters else True
+    return "judge" if fit.layout.has_own_parameters else True
 
 
 def nearly_certain(fit: Fit) -> np.ndarray:
     """Judges whose verdicts the fit finds next to certain, so that few surprises are left to estimate a variance from."""
-    if not fit.layout.has_judge_parameters or not fit.model_covariance.is_finite:
+    if not fit.layout.has_own_parameters or not fit.model_covariance.is_finite:
         return np.zeros(0, dtype=int)
     design = fit.design
     return np.flatnonzero(

@@ -36,12 +36,6 @@ _OVERSHOOT = 0.5826
 _TAIL = 1e-9
 
 
-def has_own_parameters(fit: Fit) -> bool:
-    """Whether judges have parameters of their own, beyond what their traits say."""
-    structure = fit.layout.structure
-    return fit.layout.has_judge_parameters and (structure.has_sensitivities or not structure.own_kinds)
-
-
 def judge_scores(fit: Fit) -> np.ndarray:
     """Contribution of every judge to the gradient of the log-likelihood, in units in which they are uncorrelated.
 
@@ -55,7 +49,7 @@ def judge_scores(fit: Fit) -> np.ndarray:
     IdentificationError
         Where judges are too few, or parameters are each judge's own.
     """
-    if has_own_parameters(fit):
+    if fit.layout.has_own_parameters:
         raise IdentificationError(
             "tests of instability are about parameters that all judges share: fit BTLModel with position='common' or None "
             "and tie='common'."

@@ -87,7 +87,8 @@ def likelihood_ratio(small: Candidate, large: Candidate) -> Ratio:
 
 
 def _adds_sensitivities(small: Candidate, large: Candidate) -> bool:
-    return large.fit.layout.structure.judges_differ and not small.fit.layout.structure.judges_differ
+    # Scores that differ by traits alone make an ordinary logit.
+    return large.fit.layout.has_own_scores and not small.fit.layout.structure.judges_differ
 
 
 def _excess(fit: Fit) -> float:
@@ -125,6 +126,10 @@ def _not_counted(small: Candidate, large: Candidate, df: int) -> str:
     """What to say of a p-value that takes verdicts on one prompt for independent."""
     assert large.data is not None
     clusters = Clusters.of_prompts(large.data)
+    if clusters is None and not large.fit.layout.has_own_parameters:
+        # Of judges who are alike but for their traits, each may still have a taste.
+        judges = Clusters.of("judge", large.data)
+        clusters = judges if judges.n >= limits.FEW_CLUSTERS else None
     if clusters is None or not clusters.has_repeats or large.fit.layout.n_free > limits.LARGEST_SANDWICH:
         return ""
     inflation = _inflation(small, large, clusters, df)
@@ -182,7 +187,7 @@ def compare_lr_test(large: Candidate, restricted: Candidate) -> CompareLRTestRes
             stacklevel=3,
         )
     elif ratio.note.startswith(NOT_COUNTED):
-        told = f"the p-value {ratio.note}, which inflate the likelihood ratio: use cov_type='cluster'."
+        told = f"the p-value {ratio.note}, which inflate the likelihood ratio: use with_covariance('cluster', {{'groups': ...}})."
         warnings.warn(told, NonRegularWarning, stacklevel=3)
     return CompareLRTestResult(ratio.statistic, ratio.p_value, ratio.df)
 

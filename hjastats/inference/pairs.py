@@ -86,7 +86,36 @@ def compared_positions(fit: Fit, kind: str, labels: Sequence[str] | None) -> np.
     wanted = None if labels is None else [str(label) for label in listed("labels", labels, "names")]
     if wanted is not None and len(set(wanted)) < max(len(wanted), 2):
         raise ContrastError(f"expected two or more different labels to compare, got {labels!r}.")
-    return fit.positions(kind, wanted)
+    some = fit.positions(kind, wanted)
+    if kind == "mu":
+        check_one_scale(fit, some)
+    return some
+
+
+def check_one_scale(fit: Fit, some: np.ndarray) -> None:
+    """Refuse to compare items of groups that nobody compared, each of which has a zero of its own.
+
+    Raises
+    ------
+    IdentificationError
+    """
+    if not are_apart(fit):
+        return
+    group = {i: place for place, members in enumerate(fit.layout.structure.groups) for i in members}
+    first = some[0]
+    other = next((i for i in some if group[i] != group[first]), None)
+    if other is not None:
+        names = fit.layout.items
+        raise IdentificationError(
+            f"nobody compared the group of {names[first]!r} with that of {names[other]!r}: each has a zero of its own, and "
+            "differences between them mean nothing. Name items of one group, as ranking(items=[...]) and pairwise(labels=[...]) "
+            "take them."
+        )
+
+
+def are_apart(fit: Fit) -> bool:
+    """Whether scores are those of groups that nothing links, neither comparisons nor traits."""
+    return bool(fit.layout.structure.groups) and "beta" not in fit.layout.slices
 
 
 def check_pairs(n: int, what: str, of: str) -> None:

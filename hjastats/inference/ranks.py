@@ -15,7 +15,7 @@ from ..errors import Hint, IdentificationError, OptionError, SizeError
 from ..fitted import Fit
 from ..words import quoted
 from .auxiliary import weighted_scores
-from .pairs import check_pairs, compared_positions
+from .pairs import are_apart, check_pairs, compared_positions
 from .simultaneous import largest_differences, pairwise_differences
 
 
@@ -105,8 +105,8 @@ def _out_of_reach(fit: Fit) -> list[str]:
 
 
 def leading_places(fit: Fit) -> pd.DataFrame | None:
-    """Places of all items, or of the leading ones among themselves if there are too many; None if the fit has none."""
-    if not fit.converged or fit.why_no_errors:
+    """Places of all items, or of the leading ones among themselves if there are too many; None without any."""
+    if not fit.converged or fit.why_no_errors or are_apart(fit):
         return None
     return ranking_table(*leading_scores(fit))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..mixed import MixedFit
 from ..model.response import probability
 from ..solve.precision import score_rows
 from .contrast_results import two_sided
+from .hypotheses import wald_statistic
 
 _TESTED = ["estimate", "std_err", "z", "p_value", "ci_lower", "ci_upper"]
 
@@ -54,6 +56,56 @@ def slopes(fit: Fit, traits: ItemTraits) -> Slopes:
     return Slopes(traits.names, weights @ fit.parts.mu, fit.consensus_rows(weights), more, sd**2 * (1.0 + 1.0 / n))
 
 
+@dataclass(frozen=True)
+class TraitCoefficients:
+    """Coefficients of all traits.
+
+    Attributes
+    ----------
+    labels : list of tuple
+        Trait of judges or comparisons, or nothing, and trait of items or item.
+    values : ndarray, shape (m,)
+    gradient : ndarray, shape (m, n_free)
+    more : ndarray, shape (m, m)
+        Covariance beyond that of the free coordinates.
+    """
+
+    labels: list[tuple[str, str]]
+    values: np.ndarray
+    gradient: np.ndarray
+    more: np.ndarray
+
+    @classmethod
+    def of(cls, fit: Fit, traits: ItemTraits | None, categories: tuple[str, ...] = ()) -> TraitCoefficients:
+        """Those of a fit; ``categories`` are columns of the comparisons that have a coefficient for each item."""
+        labels: list[tuple[str, str]] = []
+        values, gradients, known = [np.zeros(0)], [np.zeros((0, fit.layout.n_free))], np.zeros((0, 0))
+        if traits is not None:
+            main = slopes(fit, traits)
+            labels += [("", name) for name in main.names]
+            values.append(main.values)
+            gradients.append(main.gradient)
+            known = main.more
+        if "B" in fit.layout.slices:
+            where, structure = fit.layout.slices["B"], fit.layout.structure
+            on = structure.own_labels["trait"] or fit.layout.items
+            labels += [(trait, label) for trait in structure.own_labels["judge trait"] for label in on]
+            values.append(fit.shown[where])
+            gradients.append(fit.rows(np.arange(where.start, where.stop)))
+        for name in categories:
+            is_free = "beta" not in fit.layout.slices
+            on = fit.layout.items if is_free or traits is None else traits.names
+            own = [fit.layout.slices[f"{name}:{label}"].start for label in (on[:-1] if is_free else on)]
+            # Coefficients of one column sum to zero over the items.
+            weights = np.vstack([np.eye(len(own)), -np.ones((int(is_free), len(own)))])
+            labels += [(name, label) for label in on]
+            values.append(weights @ fit.params[own])
+            gradients.append(weights @ fit.rows(np.array(own)))
+        more = np.zeros((len(labels), len(labels)))
+        more[: len(known), : len(known)] = known
+        return cls(labels, np.concatenate(values), np.concatenate(gradients), more)
+
+
 def trait_table(
     fit: Fit, traits: ItemTraits | None, categories: tuple[str, ...] = (), alpha: float = 0.05
 ) -> pd.DataFrame:
@@ -64,30 +116,40 @@ def trait_table(
     categories : tuple of str
         Columns of the comparisons that have a coefficient for each item.
     """
-    labels: list[tuple[str, str]] = []
-    values: list[float] = []
-    variances = [np.zeros(0)]
-    if traits is not None:
-        main = slopes(fit, traits)
-        labels += [("", name) for name in main.names]
-        values += main.values.tolist()
-        variances.append(fit.covariance.variances(main.gradient) + np.diag(main.more))
-    if "B" in fit.layout.slices:
-        where, structure = fit.layout.slices["B"], fit.layout.structure
-        on = structure.own_labels["trait"] or fit.layout.items
-        labels += [(trait, label) for trait in structure.own_labels["judge trait"] for label in on]
-        values += fit.shown[where].tolist()
-        variances.append(fit.covariance.variances(fit.rows(np.arange(where.start, where.stop))))
-    for name in categories:
-        is_free = "beta" not in fit.layout.slices
-        on = fit.layout.items if is_free or traits is None else traits.names
-        own = [fit.layout.slices[f"{name}:{label}"].start for label in (on[:-1] if is_free else on)]
-        # Coefficients of one column sum to zero over the items.
-        weights = np.vstack([np.eye(len(own)), -np.ones((int(is_free), len(own)))])
-        labels += [(name, label) for label in on]
-        values += (weights @ fit.params[own]).tolist()
-        variances.append(fit.covariance.variances(weights @ fit.rows(np.array(own))))
-    return tested(np.array(values), np.sqrt(np.concatenate(variances)), labels, alpha)
+    found = TraitCoefficients.of(fit, traits, categories)
+    error = np.sqrt(fit.covariance.variances(found.gradient) + np.diag(found.more))
+    return tested(found.values, error, found.labels, alpha)
+
+
+def trait_tests(
+    fit: Fit, found: TraitCoefficients, of_items: Mapping[str, list[str]], interactions: Mapping[str, list[str]]
+) -> pd.DataFrame:
+    """Joint tests that all coefficients of a term of the formulas are zero.
+
+    Parameters
+    ----------
+    of_items, interactions : mapping of str to list of str
+        Columns by the term that made them.
+    """
+    rows = {}
+    for place, terms in enumerate((of_items, interactions)):
+        for term, columns in terms.items():
+            # Of main effects nothing is named beside the trait of the items.
+            some = [
+                i for i, (by, on) in enumerate(found.labels) if (by if place else on) in columns and bool(by) == place
+            ]
+            if not some:
+                continue
+            gradient, names = found.gradient[some], [": ".join(filter(None, found.labels[i])) for i in some]
+            covariance = fit.covariance.of(gradient) + found.more[np.ix_(some, some)]
+            test = wald_statistic(gradient, covariance, found.values[some], names)
+            name = f"{term} (interactions)" if term in rows else term
+            rows[name] = {
+                "statistic": test.statistic,
+                "pvalue": float(test.pvalue),
+                "df_constraint": int(test.df_denom),
+            }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["statistic", "pvalue", "df_constraint"])
 
 
 def trait_weights(fit: Fit, traits: ItemTraits, alpha: float = 0.05) -> pd.DataFrame:

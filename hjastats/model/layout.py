@@ -75,6 +75,17 @@ class Layout:
         """Whether judges have scores or terms of their own."""
         return bool(self.terms.own) or self.structure.judges_differ
 
+    @property
+    def has_own_parameters(self) -> bool:
+        """Whether judges have parameters of their own, beyond what their traits say."""
+        return self.has_judge_parameters and (bool(self.terms.own) or self.has_own_scores)
+
+    @property
+    def has_own_scores(self) -> bool:
+        """Whether judges may have different scores, beyond what their traits say."""
+        structure = self.structure
+        return structure.judges_differ and (structure.has_sensitivities or not structure.own_kinds)
+
     @cached_property
     def blocks(self) -> dict[str, list[str]]:
         """Parameter names by kind, in order."""

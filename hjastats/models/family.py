@@ -424,6 +424,8 @@ class HJAModel(ComparisonModel):
         if method != "trust":
             choices = ", ".join(repr(name) for name in ("trust", "alternating", *STATSMODELS_METHODS))
             raise OptionError(f"method must be one of {choices}; got {method!r}.")
+        if "groups" in options:
+            raise TypeError(f"groups is an entry of cov_kwds: cov_kwds={{'groups': {options['groups']!r}}}.")
         if options:
             raise TypeError(f"method 'trust' takes no option called {quoted(options)}.")
         return starts, None

@@ -167,7 +167,7 @@ def test_models_without_a_formula_are_updated_too(tied_panel):
     assert updated.exog_names == ["C(prompt > 20)[False]", "C(prompt > 20)[True]", "length"]
     assert (updated.position, updated.ties) == ("judge", "davidson")
     assert model.update(position=None).position is None
-    with pytest.raises(ComparisonError, match="'nothing' is not defined"):
+    with pytest.raises(ComparisonError, match="nothing is called 'nothing'; there are 'judge'"):
         model.update("~ . + nothing")
     for change in ("outcome > 0 ~ .", "length"):
         with pytest.raises(OptionError, match="keeps the verdicts"):

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from scipy import stats
 from scipy.special import expit
 
 import hjastats as hja
+from hjastats.diagnostics.restriction import free_scores_test
 
 # As required by the specification.
 ORACLE = 1e-6
@@ -332,7 +334,7 @@ def test_an_editor_offers_no_more_names_than_of_other_results(panel_with_traits)
     result = hja.BTLModel.from_comparisons(panel_with_traits, items="~ size").fit()
     names = dir(result)
     assert {"traits", "predict_item", "spread"} <= set(names)
-    assert len(names) <= 45
+    assert len(names) <= 46
 
 
 def test_the_summary_and_the_page_show_the_traits(panel_with_traits):
@@ -464,3 +466,184 @@ def test_random_effects_refuse_what_does_not_fit_them(panel_with_traits):
         model.fit_regularized()
     with pytest.raises(hja.ComparisonError, match="do not compare"):
         model.fit().compare_lr_test(hja.BTLModel.from_comparisons(panel_with_traits, items="~ size").fit())
+
+
+# Judges who hang together with themselves
+
+
+@pytest.fixture(scope="module")
+def students(shared_data):
+    data = hja.read_comparisons(str(shared_data / "cems_students" / "verdicts.csv"))
+    return data.with_metadata(judges=pd.read_csv(shared_data / "cems_students" / "judges.csv", index_col=0))
+
+
+def shuffled(data, rng):
+    return data.with_metadata(judges=pd.DataFrame({"x": rng.permutation(data.judge_metadata["italian"])}, data.judges))
+
+
+def test_the_front_door_clusters_interactions_by_judge(students):
+    result = hja.fit(students, interactions="~ italian")
+    assert result.choices.loc["errors", "chosen"] == "cluster"
+    assert "errors of interactions up to" in result.choices.loc["errors", "reason"]
+    assert not any("hang together" in text for text in result.findings.warnings)
+    plain = hja.BTLModel.from_comparisons(students, interactions="~ italian").fit()
+    assert any("hang together" in text for text in plain.findings.warnings)
+    with pytest.warns(hja.NonRegularWarning, match="does not count judge"):
+        plain.compare_lr_test(hja.BTLModel.from_comparisons(students).fit())
+
+
+def test_a_trait_that_was_shuffled_is_found_in_a_twentieth_of_all_cases(students):
+    """The coefficients of a shuffle hang together: of 100 shuffles the share has a standard error of 0.012."""
+    rng, coefficients, ratios, terms = np.random.default_rng(1), [], [], []
+    alike = hja.BTLModel.from_comparisons(students).fit()
+    for _ in range(100):
+        model = hja.BTLModel.from_comparisons(shuffled(students, rng), interactions="~ x")
+        result = model.fit(cov_type="cluster", cov_kwds={"groups": "judge"})
+        coefficients.append((result.traits["p_value"] < 0.05).mean())
+        ratios.append(result.compare_lr_test(alike).pvalue < 0.05)
+        terms.append(result.wald_test_terms().table.loc["x", "pvalue"] < 0.05)
+    assert 0.02 < np.mean(coefficients) < 0.09
+    assert np.mean(ratios) < 0.12
+    assert np.mean(terms) < 0.12
+
+
+def test_a_trait_of_one_judge_alone_has_no_clustered_variance(students):
+    judges = pd.DataFrame({"x": ["only", *["others"] * 302]}, students.judges)
+    model = hja.BTLModel.from_comparisons(students.with_metadata(judges=judges), interactions="~ x")
+    with pytest.raises(hja.IdentificationError, match="no other judge has"):
+        model.fit(cov_type="cluster", cov_kwds={"groups": "judge"})
+    result = hja.fit(students.with_metadata(judges=judges), interactions="~ x")
+    assert result.choices.loc["errors", "chosen"] != "cluster"
+
+
+def test_a_likelihood_ratio_of_interactions_is_that_of_logits_however_weak_the_consensus():
+    rng = np.random.default_rng(0)
+    judge, first = np.repeat(np.arange(8), 30), rng.integers(0, 5, 240)
+    second = (first + rng.integers(1, 5, 240)) % 5
+    data = hja.Comparisons.from_arrays(judge, first, second, rng.integers(0, 2, 240).astype(float))
+    data = data.with_metadata(judges=pd.DataFrame({"kind": list("aabbabab")}, data.judges))
+    small = hja.BTLModel.from_comparisons(data).fit()
+    row = hja.compare(small, hja.BTLModel.from_comparisons(data, interactions="~ kind").fit()).iloc[1]
+    assert row["note"] == ""
+    assert row["p_value"] == stats.chi2.sf(row["lr"], 4)
+
+
+def test_terms_of_traits_are_tested_jointly(panel_with_traits):
+    result = hja.BTLModel.from_comparisons(
+        panel_with_traits, items="~ size + open", interactions="~ kind + C(topic)"
+    ).fit(cov_type="HC0")
+    table = result.wald_test_terms().table
+    assert table["df_constraint"].to_dict() == {"open": 1, "size": 1, "kind": 2, "C(topic)": 4}
+    size = result.traits.loc[("", "size"), "z"]
+    assert table.loc["size", "statistic"] == pytest.approx(size**2)
+    names = [f"B[kind[T.strict],{on}]" for on in ("open[T.yes]", "size")]
+    assert table.loc["kind", "statistic"] == pytest.approx(result.wald_test(dict.fromkeys(names, 0.0)).statistic)
+    drawn = hja.BTLModel.from_comparisons(panel_with_traits, items="~ size", random="items").fit()
+    assert drawn.wald_test_terms().table.loc["size", "statistic"] == pytest.approx(drawn.traits.loc["size", "z"] ** 2)
+
+
+@pytest.mark.parametrize("whose", [{"italian": "good"}, "italian=good"])
+def test_judges_with_a_trait_have_a_ranking(students, whose):
+    result = hja.BTLModel.from_comparisons(students, interactions="~ italian").fit()
+    some = students.judge_metadata["italian"].to_numpy() == "good"
+    expected = result.scores.to_numpy()[some].mean(axis=0)
+    found = result.ranking(consensus=whose)["score"].loc[list(students.items)]
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    assert "italian=good" in str(result.leaderboard(consensus=whose))
+    with pytest.raises(hja.ComparisonError, match=r"which of them\? Say"):
+        result.ranking(consensus="good")
+    with pytest.raises(hja.ComparisonError, match="no judge has 'god' in 'italian'; there are 'poor', 'good'"):
+        result.ranking(consensus={"italian": "god"})
+    with pytest.raises(hja.ComparisonError, match="no trait of the judges is called 'italien'"):
+        result.ranking(consensus={"italien": "good"})
+
+
+# What is said of such fits
+
+
+def test_items_that_are_more_than_their_traits_are_a_warning_whose_advice_helps(panel_with_traits):
+    result = hja.fit(panel_with_traits, items="~ size + open")
+    (text,) = [text for text in result.findings.warnings if "more than their traits" in text]
+    assert "random='items'" in text
+    assert not any("taste that the rank" in finding.text for finding in result.findings)
+    drawn = hja.fit(panel_with_traits, items="~ size + open", random="items")
+    assert drawn.choices.loc["model", "reason"].startswith("random effects are those of judges who are alike")
+    assert not any("more than their traits" in finding.text for finding in drawn.findings)
+    new = {"size": 20.0, "open": "yes"}
+    assert drawn.predict_item(new)["std_err"].iloc[0] > 2 * result.predict_item(new)["std_err"].iloc[0]
+
+
+def test_the_score_test_of_free_scores_is_close_to_their_likelihood_ratio(panel_with_traits):
+    traits = panel_with_traits.item_metadata.assign(**{f"x{i}": np.eye(10)[i] for i in range(6)})
+    result = hja.BTLModel.from_comparisons(
+        panel_with_traits.with_metadata(items=traits), items="~ size + x0 + x1 + x2 + x3 + x4"
+    ).fit()
+    ratio = hja.BTLModel.from_comparisons(panel_with_traits).fit().compare_lr_test(result)
+    found = free_scores_test(result.fit, result.model.observations)
+    assert found.df == ratio.df_diff
+    assert found.statistic == pytest.approx(ratio.statistic, rel=0.15)
+    weighed = hja.JAModel.from_comparisons(result.model.comparisons, items="~ size + open").fit()
+    assert free_scores_test(weighed.fit, weighed.model.observations).df == 7
+    assert free_scores_test(weighed.model.update(items=None).fit().fit, weighed.model.observations) is None
+
+
+def test_groups_that_are_apart_are_ranked_each_by_itself_only(panel):
+    apart = panel.subset((panel.first_index < 4) == (panel.second_index < 4))
+    with pytest.warns(hja.CovarianceWarning, match="2 groups"):
+        result = hja.fit(apart, unlinked="apart")
+    assert "traits" not in result.choices.index
+    assert "leads" not in repr(result)
+    assert " leads: " not in result.report()
+    for ask in (
+        lambda: result.head_to_head("model-A", "model-J"),
+        lambda: result.pairwise(),
+        lambda: result.leaderboard(),
+        lambda: result.places(),
+        lambda: result.ranking(),
+    ):
+        with pytest.raises(hja.IdentificationError, match="each has a zero of its own"):
+            ask()
+    some = list(panel.items[:4])
+    assert len(result.ranking(items=some)) == len(result.pairwise(labels=some)) - 2 == 4
+    assert 0 < result.head_to_head("model-A", "model-B").probability < 1
+    linked = hja.fit(panel, unlinked="apart")
+    assert "has no effect" in linked.choices.loc["items", "reason"]
+
+
+def test_traits_that_a_formula_makes_infinite_are_named(panel_with_traits):
+    size = panel_with_traits.item_metadata[["size"]] + 1
+    data = panel_with_traits.with_metadata(items=size)
+    result = hja.BTLModel.from_comparisons(data, items="~ np.log(size)").fit()
+    with pytest.raises(hja.ComparisonError, match=r"'np.log\(size\)' is infinite or no number for 'new'"):
+        result.predict_item(pd.DataFrame({"size": [0.0]}, ["new"]))
+    with pytest.raises(hja.ComparisonError, match="is infinite or no number for 'model-A'"):
+        hja.BTLModel.from_comparisons(data.with_metadata(items=size - 1), items="~ np.log(size)")
+
+
+def test_misspelt_names_are_told_from_what_there_is(students, panel_with_traits):
+    with pytest.raises(hja.ComparisonError, match=r"'italien'; there are 'study', .* Did you mean 'italian'"):
+        hja.fit(students, interactions="~ italien")
+    with pytest.raises(hja.ComparisonError, match=r"there are 'size', 'open', 'gap'\. Did you mean 'size'"):
+        hja.fit(panel_with_traits, items="~ sise")
+    table = panel_with_traits.item_metadata
+    with pytest.raises(hja.ComparisonError, match="The row 'modelA' fits no item: did you mean 'model-A'"):
+        panel_with_traits.with_metadata(items=table.rename(index={"model-A": "modelA"}))
+    with pytest.raises(hja.ComparisonError, match="Rows that fit no item: 'x'"):
+        panel_with_traits.with_metadata(items=table.rename(index={"model-A": "x"}))
+
+
+def test_advice_about_errors_is_followed_as_it_stands(students):
+    result = hja.BTLModel.from_comparisons(students, ties="davidson").fit()
+    (text,) = [text for text in result.findings.warnings if "hang together" in text]
+    assert "result.with_covariance('cluster', {'groups': 'judge'})" in text
+    clustered = result.with_covariance("cluster", {"groups": "judge"})
+    assert not any("hang together" in text or "propensity" in text for text in clustered.findings.warnings)
+    assert not any("tie='judge'" in finding.text for finding in result.findings)
+    assert hja.fit(students, model="btl", ties="davidson", groups="judge").model.tie == "common"
+    with pytest.raises(TypeError, match="groups is an entry of cov_kwds"):
+        result.model.fit(cov_type="cluster", groups="judge")
+    drawn = hja.BTLModel.from_comparisons(students, interactions="~ italian", random="interactions").fit()
+    (text,) = [text for text in drawn.findings.warnings if "hang together" in text]
+    advised = "result.model.update(random=None).fit(cov_type='cluster', cov_kwds={'groups': 'judge'})"
+    assert advised in text
+    assert eval(advised, {"result": drawn}).fit.choice.kind == "cluster"

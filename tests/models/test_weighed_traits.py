@@ -374,7 +374,8 @@ def test_the_summary_and_the_page_show_traits_and_judges(data):
         assert part in text
     assert "traits of items" in result.report()
     assert {"traits", "predict_item", "sensitivity", "rank_test"} <= set(dir(result))
-    assert set(dir(result)) - set(dir(hja.HJAModel.from_comparisons(data).fit())) == {"traits", "predict_item"}
+    own = {"traits", "predict_item", "wald_test_terms"}
+    assert set(dir(result)) - set(dir(hja.HJAModel.from_comparisons(data).fit())) == own
     assert "instability" not in dir(result.judges)
 
 

@@ -26,7 +26,7 @@ def _swaps(fit: Fit) -> str:
 
 
 def _connectivity(fit: Fit) -> str:
-    if fit.layout.has_judge_parameters:
+    if fit.layout.has_own_parameters:
         return "Ask these judges about more pairs, or take judges as a sample: judges='sample'."
     return "Ask for verdicts that link the groups of items; until then compare within a group only."
 
@@ -59,6 +59,10 @@ TO_DO: dict[str, tuple[str, str | Callable[[Fit], str]]] = {
     "prompts": ("There are few prompts.", "Ask about more prompts, rather than more often about the same."),
     "sample": ("There are few judges.", "Ask further judges, rather than the same ones again."),
     "position test": ("Judges go by the order of showing.", _POSITION),
+    "traits": (
+        "Items are more than their traits.",
+        "Let every item have an effect of its own, random='items': intervals are wider, and hold for new items.",
+    ),
     "camps": ("The judges fall into camps.", "Rank each camp by itself; one ranking for all may please nobody."),
     "bias": ("The intervals are too short.", "Ask fewer judges more often, or take them as a sample: judges='sample'."),
     "redundancy": (

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...fitted import Fit
 from ...inference.decisions import comparisons_of_items, places, scaled_scores
+from ...inference.pairs import are_apart
 from ...inference.ranks import joint_critical, leading_scores, ranking_table
 from ...inference.simultaneous import PairwiseDifferences, pairwise_differences
 from ...model.response import probability
@@ -43,7 +44,7 @@ class Standing:
     @classmethod
     def of(cls, fit: Fit) -> Standing | None:
         """The standing of all items, or of the leading ones among themselves if there are too many; None if there is none."""
-        if not fit.converged or fit.why_no_errors:
+        if not fit.converged or fit.why_no_errors or are_apart(fit):
             return None
         items, estimate, covariance = leading_scores(fit)
         # The same draws as those of the leaderboard.
