@@ -131,6 +131,12 @@ CALLS = {
         fit.model.comparisons, np.arange(fit.model.comparisons.n_rows), breaks="a, b"
     ),
     "there is no contrast to evaluate": lambda fit: fit.plot.profile([]),
+    "keep must be names of columns, got int": lambda fit: hja.read_comparisons(
+        fit.model.comparisons.to_frame(), keep=3
+    ),
+    "keep must be names of columns, got list": lambda fit: hja.read_comparisons(
+        fit.model.comparisons.to_frame(), keep=[["a"]]
+    ),
     "entries beyond": lambda fit: fit.wald_test(np.full((1, len(fit.params)), 1e308)),
     "the taste of": lambda fit: hja.by_group(
         fit.model.comparisons, np.arange(fit.model.comparisons.n_rows) % 2

@@ -16,6 +16,7 @@ import pandas as pd
 
 from ..errors import ComparisonError, Hint
 from ..words import either, quoted
+from .arrays import listed
 from .engines import EngineFrame, collected, count_rows, engine_frame, with_fields
 from .everyday import verdict_columns
 from .files import (
@@ -103,6 +104,10 @@ class Reader:
         ComparisonError
             For a format that is none.
         """
+        if keep is not None:
+            keep = listed("keep", keep, "names of columns")
+            if other := [name for name in keep if not isinstance(name, Hashable)]:
+                raise ComparisonError(f"keep must be names of columns, got {type(other[0]).__name__} among them.")
         if separator is not None:
             _check_separator(separator)
         if format is None or (isinstance(format, str) and format in FORMATS):
