@@ -144,7 +144,8 @@ claim(
 )(_rejects(_uneven, "consensus"))
 
 
-@claim("G2", "size", f"the score of an item agrees over {TEN}", n=2000, n_quick=20)
+# Twenty panels have too few rejections for an error of their share.
+@claim("G2", "size", f"the score of an item agrees over {TEN}", n=2000, n_quick=60)
 def items(rng: np.random.Generator) -> Told:
     tests = _tests(_ten_prompts(rng), int(rng.integers(1 << 31)))[0]
     p = tests.items()["p_value"].to_numpy()

@@ -76,7 +76,7 @@ def test_names_of_groups_and_sides_of_items_do_not_matter(data):
         columns=data.columns,
     )
     tests = [
-        GroupTests(one, False, np.zeros((3, 4), bool)).joint()
+        GroupTests(one, one, False, np.zeros((3, 4), bool)).joint()
         for one in (found, renamed, fluctuation(swapped, hja.JAModel, "prompt"))
     ]
     # A bonus of the first item changes its sign with the sides.
@@ -85,7 +85,8 @@ def test_names_of_groups_and_sides_of_items_do_not_matter(data):
 
 
 def test_scores_and_their_scale_share_the_statistic_of_the_consensus(data):
-    tests = GroupTests(fluctuation(data, hja.JAModel), False, np.zeros((3, 4), bool)).joint()
+    found = fluctuation(data, hja.JAModel)
+    tests = GroupTests(found, found, False, np.zeros((3, 4), bool)).joint()
     assert tests["df"].to_dict() == {"consensus": 6, "proportionality": 4, "scale": 2, "sensitivity": 4, "position": 2}
     parts = tests["statistic"]["proportionality"] + tests["statistic"]["scale"]
     assert parts == pytest.approx(tests["statistic"]["consensus"], rel=EXACT)
@@ -93,7 +94,7 @@ def test_scores_and_their_scale_share_the_statistic_of_the_consensus(data):
 
 def test_judges_of_one_group_each_leave_its_scale_open(data):
     found = fluctuation(data, hja.JAModel, group=data.judge_index.copy())
-    tests = GroupTests(found, False, np.zeros((3, 4), bool)).joint()
+    tests = GroupTests(found, found, False, np.zeros((3, 4), bool)).joint()
     assert "scale" not in tests.index
     assert tests["df"]["consensus"] == tests["df"]["proportionality"] == 4
 
@@ -101,7 +102,7 @@ def test_judges_of_one_group_each_leave_its_scale_open(data):
 def test_two_groups_of_the_same_verdicts_do_not_differ(data):
     twice = data.subset(np.tile(np.arange(data.n_rows), 2))
     found = fluctuation(twice, hja.JAModel, group=np.repeat([0, 1], data.n_rows))
-    table = GroupTests(found, True, np.zeros((2, 4), bool)).joint()
+    table = GroupTests(found, found, True, np.zeros((2, 4), bool)).joint()
     assert np.allclose(table["statistic"], 0.0, atol=1e-6)
     assert (table["p_value"] == 1.0).all()
 
@@ -123,7 +124,8 @@ def test_an_item_that_one_group_prefers_is_found_by_its_own_test(data):
     likes = (data.columns["group"] == 1) & (np.random.default_rng(1).random(data.n_rows) < 0.6)
     first, second = likes & (data.first_index == 3), likes & (data.second_index == 3)
     changed = data.with_outcome(np.where(first, 1.0, np.where(second, 0.0, data.outcome)))
-    tests = GroupTests(fluctuation(changed, hja.JAModel), True, np.zeros((3, 4), bool))
+    found = fluctuation(changed, hja.JAModel)
+    tests = GroupTests(found, found, True, np.zeros((3, 4), bool))
     table = tests.items()
     assert table["statistic"].idxmax() == "i3"
     assert table["p_value"]["i3"] == 1.0 / (1 + limits.SIGNS)

@@ -49,7 +49,8 @@ def asked(data, **options):
     fit, observed, group, clusters = fitted(data, **options)
     found = Tastes.of(fit, observed, group, clusters)
     seldom = np.zeros((int(group.max()) + 1, data.n_items), bool)
-    return GroupTests(Fluctuation.of(fit, observed, group, clusters), True, seldom, 0, found)
+    everything = Fluctuation.of(fit, observed, group, clusters)
+    return GroupTests(everything, everything, True, seldom, 0, found)
 
 
 def explicit(data, tastes, fit, judge):
