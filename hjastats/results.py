@@ -23,7 +23,7 @@ from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults, t_test_pairwise
 from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 
-from .data.arrays import check_alpha, check_option, check_type
+from .data.arrays import check_alpha, check_flag, check_option, check_type
 from .data.formulas import SAFE_NAMES, refuse_code
 from .data.metadata import is_trait, judges_labelled
 from .diagnostics.diagnosis import Diagnosis, judge_facts
@@ -972,6 +972,7 @@ class HJAResults(GenericLikelihoodModelResults):
         gamma      160.1            7.0
         mu         382.1            9.0
         """
+        check_flag("skip_single", skip_single)
         if extra_constraints is not None or combine_terms is not None:
             raise OptionError("wald_test_terms tests kinds of parameters; use wald_test for other combinations.")
         return TermTests(None, "chi2", None, table=wald_test_kinds(self.fit, skip_single))

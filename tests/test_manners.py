@@ -131,6 +131,8 @@ CALLS = {
         fit.model.comparisons, np.arange(fit.model.comparisons.n_rows), breaks="a, b"
     ),
     "there is no contrast to evaluate": lambda fit: fit.plot.profile([]),
+    "null must be numbers up to": lambda fit: fit.contrast("mu[model-A]", null=1e308),
+    "skip_single must be True or False": lambda fit: fit.wald_test_terms(pd.Series([1.0])),
     "keep must be names of columns, got int": lambda fit: hja.read_comparisons(
         fit.model.comparisons.to_frame(), keep=3
     ),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.tools.numdiff import approx_fprime
 
-from ..data.arrays import check_option
+from ..data.arrays import LARGEST, check_option, numbers
 from ..errors import ContrastError
 from ..fitted import Fit
 from ..model.decomposition import AnchoringError
@@ -113,9 +113,12 @@ def contrast_at(
 
 def _spread(null: Any, n: int) -> list[float]:
     try:
-        return np.broadcast_to(np.asarray(null, dtype=float), n).tolist()
+        values = np.broadcast_to(np.asarray(null, dtype=float), n)
     except (TypeError, ValueError, OverflowError):
         raise ContrastError(f"null must be a number or one per contrast ({n}), got {null!r}.") from None
+    if (np.abs(values) > LARGEST).any():
+        raise ContrastError(f"null must be numbers up to {LARGEST:g}, got {null!r}.")
+    return values.tolist()
 
 
 def _unclear(margins: list[tuple[tuple[str, Dual], ...]], covariance: Covariance) -> dict[str, np.ndarray]:
@@ -192,7 +195,7 @@ def _combination(name: str | None, weights: Any, quantities: Quantities) -> _Fou
     if isinstance(weights, (Mapping, pd.Series)):
         terms = [(str(key), float(weight)) for key, weight in weights.items()]
     elif len(weights) == len(known):
-        terms = list(zip(known, np.asarray(weights, dtype=float).tolist(), strict=True))
+        terms = list(zip(known, numbers("weights", weights).tolist(), strict=True))
     else:
         raise ContrastError(f"weights are one for each of the {len(known)} parameters, got {len(weights)}.")
     if not np.isfinite([weight for _, weight in terms]).all():
