@@ -254,6 +254,7 @@ class PopulationResults(HJAResults):
         >>> [float(result.predict(**pair, **who)[0].round(2)) for who in ({"judge": "judge-1"}, {"of": "new"}, {"of": "average"})]
         [0.75, 0.62, 0.62]
         """
+        check_flag("position", position)
         check_option("of", of, (None, "known", "new", "average"))
         check_option("which", which, ("mean", "linear", "decided", "probs"))
         who = of or ("new" if judge is None and item_a is not None else "known")

@@ -23,7 +23,7 @@ from statsmodels.regression.linear_model import CompareLRTestResult
 from statsmodels.stats.contrast import ContrastResults, WaldTestResults, t_test_pairwise
 from statsmodels.tools.eval_measures import aic, aicc, bic, hqic
 
-from .data.arrays import check_alpha, check_flag, check_option, check_type
+from .data.arrays import check_alpha, check_flag, check_option, check_type, check_whole
 from .data.formulas import SAFE_NAMES, refuse_code
 from .data.metadata import is_trait, judges_labelled
 from .diagnostics.diagnosis import Diagnosis, judge_facts
@@ -1456,6 +1456,7 @@ class HJAResults(GenericLikelihoodModelResults):
         model-I model-H      0.618  0.029     0.561     0.673
                 model-A      0.674  0.025     0.624     0.721
         """
+        check_flag("position", position)
         new = self.model.labelled_rows(exog, judge, item_a, item_b, judge_exog, offset)
         rows = new.rows if position else new.rows.without("position")
         return predictions(self.fit, rows, which, average, new.labels, row_labels)
@@ -1539,8 +1540,7 @@ class HJAResults(GenericLikelihoodModelResults):
         check_type("yname", yname, (str, NoneType), "a text")
         check_type("title", title, (str, NoneType), "a text")
         check_alpha(alpha)
-        if not isinstance(max_rows, int | np.integer) or max_rows < 0:
-            raise OptionError(f"max_rows must be a whole number from 0, got {max_rows!r}.")
+        check_whole("max_rows", max_rows, 0)
         heading = Heading(yname or self.model.endog_names, type(self.model).__name__, title)
         return summarise(self.fit, self.findings, heading, alpha=alpha, max_rows=max_rows)
 

@@ -115,7 +115,8 @@ def _terms(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
 def _together(fit: Fit, names: list[str], title: str, alpha: float, max_rows: int) -> SimpleTable:
     """Coefficients that are one for all judges, in one table."""
     shown = [names[i] for i in shown_rows(len(names), max_rows)]
-    values = np.vstack([estimates(fit, name)[["estimate", "std_err"]].to_numpy() for name in shown])
+    each = [estimates(fit, name)[["estimate", "std_err"]].to_numpy() for name in shown]
+    values = np.vstack([np.empty((0, 2)), *each])
     return _table(names, _rows(values[:, 0], values[:, 1], alpha, 0.0), _tested(alpha), title, max_rows)
 
 

@@ -1,5 +1,6 @@
 """Summaries as they are printed."""
 
+import numpy as np
 import pytest
 from statsmodels.iolib.summary2 import summary_col
 
@@ -73,3 +74,11 @@ def test_tables_are_no_wider_than_a_terminal(panel, width):
             .tables
         )
         assert max(len(line) for table in tables for line in str(table).splitlines()) <= 80
+
+
+def test_a_summary_without_rows_has_tables_of_covariates_all_the_same(panel):
+    data = hja.read_comparisons(panel.to_frame().assign(x=np.arange(panel.n_rows) % 7), keep=["x"])
+    result = hja.BTLModel.from_comparisons(data, exog=["x"]).fit()
+    assert "covariates" in str(result.summary(max_rows=0))
+    with pytest.raises(hja.OptionError, match="max_rows must be a whole number from 0, got False"):
+        result.summary(max_rows=False)
