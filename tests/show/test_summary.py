@@ -77,7 +77,8 @@ def test_tables_are_no_wider_than_a_terminal(panel, width):
 
 
 def test_a_summary_without_rows_has_tables_of_covariates_all_the_same(panel):
-    data = hja.read_comparisons(panel.to_frame().assign(x=np.arange(panel.n_rows) % 7), keep=["x"])
+    frame = panel.to_frame().assign(x=np.arange(panel.n_rows) % 7)
+    data = hja.read_comparisons(frame, codes="unit", keep=["x"])
     result = hja.BTLModel.from_comparisons(data, exog=["x"]).fit()
     assert "covariates" in str(result.summary(max_rows=0))
     with pytest.raises(hja.OptionError, match="max_rows must be a whole number from 0, got False"):
