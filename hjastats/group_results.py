@@ -23,7 +23,7 @@ from .inference.clusters import Clusters
 from .inference.covariances import influence
 from .inference.fluctuation import Fluctuation
 from .inference.group_scores import GroupScores, deviations, seldom
-from .inference.group_tests import OF_JUDGES, QUESTIONS, GroupTests
+from .inference.group_tests import LEVEL, OF_JUDGES, QUESTIONS, GroupTests
 from .inference.heterogeneity import LARGEST
 from .inference.moves import Moves, moves
 from .inference.ranks import ranking_table
@@ -36,8 +36,6 @@ from .show.report.groups import groups_page, groups_section
 from .words import LINE_WIDTH, and_more, counted, p_value, quoted, shortened_apart, told_p
 from .writing import text_or_file
 
-# Level at which groups, items and judges are said to differ, all of a kind together.
-LEVEL = 0.05
 # Share of the largest heterogeneity that is thought of beyond which an interval says that nothing is known of it.
 _EDGE = 0.95
 # Movers that are named.

@@ -14,9 +14,12 @@ from ..mixed import MixedFit
 from ..model.design import Design
 from ..model.information import expected_information, free_information
 from ..model.likelihood import evaluate
-from ..model.spanned import Spanned, free_items
-from ..model.structures import LowRank, Pooled, ScoreStructure
 from ..model.tangent import TangentBasis
+
+# Share of the largest eigenvalue of the information below which there is none.
+_NO_INFORMATION = 1e-10
+# Ties as half wins vary less than the model says, but not without limit.
+_LEAST = 0.1
 
 
 def is_restricted(fit: Fit) -> bool:
@@ -33,7 +36,7 @@ def free_scores_test(fit: Fit, observed: Observations) -> ScoreTest | None:
     data, layout = observed.data, fit.layout
     if not is_restricted(fit) or fit.penalty is not None or fit.restriction is not None or not fit.converged:
         return None
-    free = _free(fit)
+    free = layout.structure.with_free_items(len(layout.items))
     n_more = free.n_free(len(layout.judges), len(layout.items)) - layout.structure.n_free(
         len(layout.judges), len(layout.items)
     )
@@ -51,23 +54,6 @@ def free_scores_test(fit: Fit, observed: Observations) -> ScoreTest | None:
         added = np.trace(np.linalg.solve(information, squares)) - np.trace(np.linalg.solve(known, own))
         statistic /= max(float(added) / n_more, _LEAST)
     return ScoreTest(statistic, n_more)
-
-
-# Share of the largest eigenvalue of the information below which there is none.
-_NO_INFORMATION = 1e-10
-# Ties as half wins vary less than the model says, but not without limit.
-_LEAST = 0.1
-
-
-def _free(fit: Fit) -> ScoreStructure:
-    """The same structure with free scores."""
-    structure, n_items = fit.layout.structure, len(fit.layout.items)
-    if structure.has_sensitivities:
-        return LowRank(structure.rank)
-    if isinstance(structure, Spanned) and structure.judge_traits:
-        of_items = free_items(n_items, (tuple(range(n_items)),))
-        return Spanned(structure.of_judges, of_items, structure.judge_traits)
-    return Pooled()
 
 
 def _moments(

@@ -14,7 +14,7 @@ from ..model.tangent import centred_basis, in_centred_basis
 from .fluctuation import Drawn, Fluctuation, FluctuationTest, Movements, movements_of, terms_of
 from .tastes import Tastes
 
-# Level of the adjusted tests.
+# Level at which groups, items and judges are said to differ, all of a kind together.
 LEVEL = 0.05
 # Share of the largest information below which a direction has none, and of a score that may lie there.
 _LEFT, _LOST = 1e-9, 1e-6

@@ -27,7 +27,7 @@ from .design import Coefficients, Design
 from .information import expected_information, free_information
 from .layout import Layout
 from .likelihood import signed_items
-from .structures import LowRank, Normalisation, Pooled, Unrestricted, _Flat
+from .structures import LowRank, Normalisation, Pooled, ScoreStructure, Unrestricted, _Flat
 from .tangent import TangentBasis
 
 # Share of a trait that others may leave of it by rounding.
@@ -69,6 +69,11 @@ class Spanned(_Flat):
     groups: tuple[tuple[int, ...], ...] = ()
 
     kind = "spanned"
+
+    def with_free_items(self, n_items: int) -> ScoreStructure:
+        """BTL, with the same traits of judges."""
+        of_items = free_items(n_items, (tuple(range(n_items)),))
+        return Spanned(self.of_judges, of_items, self.judge_traits) if self.judge_traits else Pooled()
 
     @property
     def item_basis(self) -> np.ndarray | None:
@@ -257,6 +262,10 @@ class LowRankOnTraits(LowRank):
     def own_labels(self) -> dict[str, tuple[str, ...]]:  # type: ignore[override]
         """Labels of the traits."""
         return {"trait": self.item_traits}
+
+    def with_free_items(self, n_items: int) -> ScoreStructure:
+        """JA, or HJA of the same rank."""
+        return LowRank(self.rank)
 
     @property
     def item_basis(self) -> np.ndarray:

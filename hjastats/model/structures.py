@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, combinations_with_replacement, pairwise
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple, Protocol, Self
+from typing import ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 from scipy.linalg.lapack import dgesdd
@@ -66,6 +66,9 @@ class ScoreStructure(Protocol):
     @property
     def zero_over(self) -> str:
         """What scores sum to zero over, in words."""
+
+    def with_free_items(self, n_items: int) -> ScoreStructure:
+        """The same with free scores of the items, where they are made of traits."""
 
     @property
     def item_basis(self) -> np.ndarray | None:
@@ -172,6 +175,10 @@ class _Plain:
     own_labels: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
     groups: ClassVar[tuple[tuple[int, ...], ...]] = ()
     zero_over = "items"
+
+    def with_free_items(self, n_items: int) -> ScoreStructure:
+        """Itself: scores are free."""
+        return cast("ScoreStructure", self)
 
     @property
     def item_basis(self) -> np.ndarray | None:

@@ -9,14 +9,12 @@ import pandas as pd
 
 from .. import limits
 from ..data.arrays import check_axes, check_whole
+from ..inference.group_tests import LEVEL
 from ..looks import Menu
 from . import plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Level at which a difference is coloured, all of them together.
-LEVEL = 0.05
 
 
 class GroupPlots(Menu):
