@@ -242,9 +242,12 @@ def _read_json_lines(file: TextIO, where: str, find: FindLabels) -> pd.DataFrame
 
 def _read_delimited(file: TextIO, where: str, find: FindLabels, separator: str) -> pd.DataFrame:
     """Labels are read as text: the items 3.1 and 3.10, or 7 and 007, are not the same."""
-    # Only pandas' own engine knows separators of several letters, only the other reads a column as a whole.
-    engine: dict[str, Any] = {"engine": "python"} if len(separator) > 1 else {"low_memory": False}
     try:
+        # Only the engine in Python knows separators of several letters and, before pandas 3.1, NULs, at which a value ends in C;
+        # only the other reads a column as a whole.
+        is_special = len(separator) > 1 or any("\0" in part for part in iter(partial(file.read, 1 << 20), ""))
+        engine: dict[str, Any] = {"engine": "python"} if is_special else {"low_memory": False}
+        file.seek(0)
         # Read as a row: pandas would rename what occurs twice in a header.
         top = pd.read_csv(file, sep=separator, nrows=1, header=None, dtype=str, index_col=False, **engine)
         refuse_repeated(top.iloc[0].dropna().tolist())

@@ -478,7 +478,9 @@ def students(shared_data):
 
 
 def shuffled(data, rng):
-    return data.with_metadata(judges=pd.DataFrame({"x": rng.permutation(data.judge_metadata["italian"])}, data.judges))
+    return data.with_metadata(
+        judges=pd.DataFrame({"x": rng.permutation(data.judge_metadata["italian"].to_numpy(copy=True))}, data.judges)
+    )
 
 
 def test_the_front_door_clusters_interactions_by_judge(students):
