@@ -23,6 +23,7 @@ from .inference.clusters import Clusters
 from .inference.covariances import influence
 from .inference.fluctuation import Fluctuation
 from .inference.group_scores import GroupScores, deviations, seldom
+from .inference.group_starts import freed_positions, freed_scores
 from .inference.group_tests import LEVEL, OF_JUDGES, QUESTIONS, GroupTests
 from .inference.heterogeneity import LARGEST
 from .inference.moves import Moves, moves
@@ -88,6 +89,11 @@ class Working:
     name: str
     is_dispersed: bool
 
+    @property
+    def present(self) -> np.ndarray:
+        """Groups numbered without those that have no rows."""
+        return np.unique(self.group, return_inverse=True)[1]
+
 
 @dataclass(frozen=True, repr=False)
 class Spread(Shown):
@@ -150,15 +156,12 @@ class GroupBoards(Shown):
         working: Working,
         members: list[Member],
         grouping: Grouping,
-        found: tuple[Fluctuation, Fluctuation],
         evidence: GroupScores,
         n_left_out: int,
         seed: int,
     ) -> None:
         self.overall, self.grouping, self.n_left_out = overall, grouping, n_left_out
         self._working, self._members, self._evidence = working, members, evidence
-        # At the fit of all, and with the position effects of every group.
-        self._found, self._freed = found
         self._seed = seed
 
     # Who is in it
@@ -306,14 +309,20 @@ class GroupBoards(Shown):
     # Whether they differ
 
     @cached_property
+    def _own_positions(self) -> Fluctuation:
+        working = self._working
+        return freed_positions(working.fit, working.observed, working.present, working.clusters)
+
+    @cached_property
     def _tests(self) -> GroupTests:
-        working, group = self._working, _numbered(self._working.group)
+        working, group = self._working, self._working.present
         # What verdicts of a judge have in common is the judge's own scores here.
         is_by_judge = working.name == "judges"
         rows = Clusters(np.arange(len(group)), len(group)) if is_by_judge else working.clusters
         tastes = Tastes.of(working.fit, working.observed, group, rows)
         rare = seldom(working.observed, group)
-        return GroupTests(self._found, self._freed, self.grouping.is_ordered, rare, self._seed, tastes)
+        own_scores = freed_scores(working.fit, working.observed, group, working.clusters)
+        return GroupTests(self._own_positions, own_scores, self.grouping.is_ordered, rare, self._seed, tastes)
 
     @cached_property
     def tests(self) -> pd.DataFrame:
@@ -349,7 +358,7 @@ class GroupBoards(Shown):
             Columns item, group, place_all, place, difference (in log-odds), std_err, t, df, p_value and p_holm.
         """
         working = self._working
-        found = deviations(self._freed, working.observed, _numbered(working.group), is_dispersed=working.is_dispersed)
+        found = deviations(self._own_positions, working.observed, working.present, is_dispersed=working.is_dispersed)
         n_groups, n_items = found.estimate.shape
         names = [self.labels[g] for g in self._present]
         table = pd.DataFrame(
@@ -718,10 +727,6 @@ def _are(n: int) -> str:
 
 def _by(name: str, n: int) -> str:
     return f"by {counted(n, name.removesuffix('s'))}"
-
-
-def _numbered(group: np.ndarray) -> np.ndarray:
-    return np.unique(group, return_inverse=True)[1]
 
 
 def _of_items(covariance: np.ndarray) -> np.ndarray:

@@ -12,9 +12,8 @@ import hjastats as hja
 from hjastats.diagnostics.adjusted import holm
 from hjastats.fitted import Observations
 from hjastats.inference.clusters import Clusters
-from hjastats.inference.fluctuation import Fluctuation
-from hjastats.inference.group_positions import freed_positions
 from hjastats.inference.group_scores import deviations, group_scores, seldom
+from hjastats.inference.group_starts import freed_positions, freed_scores
 from hjastats.inference.group_tests import GroupTests
 from hjastats.inference.tastes import Tastes
 from hjastats.model.tangent import centred_basis, in_centred_basis
@@ -97,10 +96,9 @@ def _tests(
     observed, group = result.model.observations, data.columns["group"].to_numpy(int)
     is_repeated = len(np.unique(data.columns["prompt"])) < data.n_rows
     clusters = Clusters.of("prompt" if is_repeated else np.arange(data.n_rows), data)
-    found = Fluctuation.of(result.fit, observed, group, clusters)
     tastes = Tastes.of(result.fit, observed, group, clusters) if has_tastes else None
-    freed = freed_positions(result.fit, observed, group, clusters)
-    return GroupTests(found, freed, True, seldom(observed, group), seed, tastes), observed, group
+    starts = (freed(result.fit, observed, group, clusters) for freed in (freed_positions, freed_scores))
+    return GroupTests(*starts, True, seldom(observed, group), seed, tastes), observed, group
 
 
 def _rejects(panel: Callable[..., hja.Comparisons], question: str, column: str = "p_value") -> Draw:
@@ -154,7 +152,10 @@ def items(rng: np.random.Generator) -> Told:
 
 @claim("G2", "size", "the sensitivity, and the position effect, of a judge agree, the same panels", n=2000, n_quick=20)
 def judges(rng: np.random.Generator) -> Told:
-    tests = _tests(_ten_prompts(rng), int(rng.integers(1 << 31)))[0]
+    return _of_judges(_tests(_ten_prompts(rng), int(rng.integers(1 << 31)))[0])
+
+
+def _of_judges(tests: GroupTests) -> Told:
     p = np.concatenate([tests.judges(kind)["p_value"].to_numpy() for kind in ("sensitivity", "position")])
     return float((p < 0.05).sum()), float(len(p))
 
@@ -162,7 +163,7 @@ def judges(rng: np.random.Generator) -> Told:
 def _p_values(data: hja.Comparisons) -> np.ndarray:
     """Of the differences of every item in every group."""
     tests, observed, group = _tests(data, 0)
-    found = deviations(tests.freed, observed, group)
+    found = deviations(tests.own_positions, observed, group)
     return np.asarray(2.0 * t.sf(np.abs(found.estimate / found.std_err), found.df)).ravel()
 
 
@@ -203,6 +204,34 @@ for _question, _text in (
 claim("G7", "size", "position effects agree, there with the items and not the positions changing", n=2000, n_quick=20)(
     _rejects(lambda rng: _no_prompts(rng, apart=SHUFFLED + _apart(rng, 0.5), is_sorted=True), "position")
 )
+
+
+# Items that change by much, and one that is first in the alphabet and falls while the last one rises.
+FALLS = np.outer(PLACES > 3, [1.0, 0.0, 0.0, 0.0, 0.0, -1.0])
+MANY = "8 groups of 1,000 verdicts, the alphabet deciding what is shown first, its first item rising and its last falling by 1"
+
+
+def _confounding(rng: np.random.Generator) -> hja.Comparisons:
+    rows = np.arange(8000)
+    return _panel(rng, rows % N_GROUPS, rows, together=0.0, apart=FALLS, is_sorted=True)
+
+
+for _question, _text in (
+    ("position", f"position effects agree over {MANY}"),
+    ("sensitivity", "sensitivities agree, the same"),
+):
+    claim("G7", "size", _text, n=2000, n_quick=20)(_rejects(_confounding, _question))
+
+
+@claim(
+    "G7",
+    "size",
+    "the sensitivity, and the position effect, of a judge agree over 8 groups of 10 prompts, items that change with sd 1",
+    n=2000,
+    n_quick=20,
+)
+def judges_where_items_change(rng: np.random.Generator) -> Told:
+    return _of_judges(_tests(_ten_prompts(rng, apart=_apart(rng, 1.0)), int(rng.integers(1 << 31)))[0])
 
 
 @claim("G7", "size", "the score of an item agrees, where position effects change", n=2000, n_quick=20)

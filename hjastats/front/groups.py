@@ -21,7 +21,6 @@ from ..fitted import Fit
 from ..group_results import GroupBoards, Member, Working
 from ..inference.clusters import Clusters
 from ..inference.fluctuation import Fluctuation
-from ..inference.group_positions import freed_positions
 from ..inference.group_scores import Dispersion, Own, group_scores, held_scores, is_enough
 from ..model.structures import Sampled
 from ..model.terms import OPTIONS
@@ -338,7 +337,7 @@ class _Scaled:
 def _boards(
     overall: HJAResults, working: Working, members: list[Member], grouping: Grouping, n_left_out: int, seed: int
 ) -> GroupBoards:
-    found = Fluctuation.of(working.fit, working.observed, _present(working.group), working.clusters)
+    found = Fluctuation.of(working.fit, working.observed, working.present, working.clusters)
     present = np.unique(working.group)
     scale, n_items = _Scaled.of(overall.fit), len(overall.model.items)
     labels = working.observed.data.columns[_CLUSTER].to_numpy()
@@ -368,7 +367,7 @@ def _boards(
     evidence = group_scores(
         working.fit,
         working.observed,
-        _present(working.group),
+        working.present,
         own,
         working.clusters,
         dispersion,
@@ -378,8 +377,7 @@ def _boards(
         _held(member, working, g, dispersion) if member.note.endswith(_NO_MAXIMUM) and g in present else member
         for g, member in enumerate(members)
     ]
-    freed = freed_positions(working.fit, working.observed, _present(working.group), working.clusters)
-    return GroupBoards(overall, working, members, grouping, (found, freed), evidence, n_left_out, seed)
+    return GroupBoards(overall, working, members, grouping, evidence, n_left_out, seed)
 
 
 def _held(member: Member, working: Working, group: int, dispersion: Dispersion | None) -> Member:
@@ -391,8 +389,3 @@ def _held(member: Member, working: Working, group: int, dispersion: Dispersion |
         return replace(member, note=member.note.replace(_NO_MAXIMUM, f"ridge {RIDGE:g}"))
     ridge = f"; ridge {RIDGE:g}, since some scores have none either" if has_ridge else ""
     return replace(member, held=(held[0], held[1]), note=member.note + ridge)
-
-
-def _present(group: np.ndarray) -> np.ndarray:
-    """Groups numbered without those that have no rows."""
-    return np.unique(group, return_inverse=True)[1]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .. import limits
+from ..fitted import Fit
 from ..model.tangent import centred_basis, in_centred_basis
 from .fluctuation import Drawn, Fluctuation, FluctuationTest, Movements, movements_of, terms_of
 from .tastes import Tastes
@@ -37,10 +38,10 @@ class GroupTests:
 
     Attributes
     ----------
-    found : Fluctuation
-        At the fit of all rows.
-    freed : Fluctuation
-        The same with the position effects that every group has, from which scores and sensitivities are tested.
+    own_positions : Fluctuation
+        At the fit of all rows with the position effects that every group has, from which scores are tested.
+    own_scores : Fluctuation
+        The same with the scores that every group has, from which sensitivities and position effects are tested.
     is_ordered : bool
         Whether trends over the groups make sense.
     seldom : ndarray of bool, shape (n_groups, n_items)
@@ -51,36 +52,44 @@ class GroupTests:
         None where those of no judge can be tested.
     """
 
-    found: Fluctuation
-    freed: Fluctuation
+    own_positions: Fluctuation
+    own_scores: Fluctuation
     is_ordered: bool
     seldom: np.ndarray
     seed: int = 0
     tastes: Tastes | None = None
 
+    @property
+    def _fit(self) -> Fit:
+        return self.own_scores.fit
+
+    @property
+    def _n_groups(self) -> int:
+        return self.own_scores.n_groups
+
     @cached_property
     def _signs(self) -> np.ndarray:
-        return self.found.signs(self.seed)
+        return self.own_scores.signs(self.seed)
 
     @property
     def _places(self) -> np.ndarray:
-        return np.arange(self.found.n_groups, dtype=float)
+        return np.arange(self._n_groups, dtype=float)
 
     @property
     def _trend_places(self) -> np.ndarray | None:
         return self._places if self.is_ordered else None
 
     def _rows(self, kind: str) -> np.ndarray:
-        return movements_of(self.found.fit, kind)[1]
+        return movements_of(self._fit, kind)[1]
 
     @cached_property
     def _terms(self) -> np.ndarray:
         """Movements of position effects and other terms, shape (m, n_free), which tests of scores leave to every group."""
-        return terms_of(self.found.fit, self._n_freed)
+        return terms_of(self._fit, self._n_freed)
 
     @property
     def _n_freed(self) -> int:
-        return limits.FREED // self.found.n_groups
+        return limits.FREED // self._n_groups
 
     @cached_property
     def _others(self) -> np.ndarray:
@@ -91,28 +100,28 @@ class GroupTests:
     @cached_property
     def _consensus(self) -> Movements | None:
         rows = self._rows("mu")
-        return None if len(rows) * self.found.n_groups > limits.STACKED else self.freed.beside(rows, self._terms)
+        return None if len(rows) * self._n_groups > limits.STACKED else self.own_positions.beside(rows, self._terms)
 
     def _proportional(self) -> Movements | None:
         """Contrasts of scores that are no change of scale, which every group has for itself."""
-        fit, along = self.found.fit, self._rows("mu")
+        fit, along = self._fit, self._rows("mu")
         mu = in_centred_basis(fit.parts.mu[None])[0]
         if self._consensus is None or len(along) < 2 or not fit.has_consensus:
             return None
         others = np.linalg.qr(np.column_stack([mu, np.eye(len(mu))]))[0][:, 1:]
         stacked = np.vstack([others.T @ along, mu[None] @ along])
-        return self.freed.beside(stacked[:-1], np.vstack([stacked[-1:], self._terms]))
+        return self.own_positions.beside(stacked[:-1], np.vstack([stacked[-1:], self._terms]))
 
     def _scale(self) -> Movements | None:
-        return self.freed.beside(self._rows("scale"), self._terms) if self.found.fit.has_consensus else None
+        return self.own_positions.beside(self._rows("scale"), self._terms) if self._fit.has_consensus else None
 
     @cached_property
     def _sensitivity(self) -> Movements | None:
         """Sensitivities of judges, where every group has its own scores and position effects."""
-        structure, n_judges = self.found.fit.layout.structure, len(self.found.fit.layout.judges)
-        if not structure.judges_differ or n_judges * self.found.n_groups > limits.STACKED:
+        structure, n_judges = self._fit.layout.structure, len(self._fit.layout.judges)
+        if not structure.judges_differ or n_judges * self._n_groups > limits.STACKED:
             return None
-        return self.freed.beside(self._rows("gamma"), np.vstack([self._others, self._terms]))
+        return self.own_scores.beside(self._rows("gamma"), np.vstack([self._others, self._terms]))
 
     @cached_property
     def _position(self) -> Movements | None:
@@ -120,12 +129,12 @@ class GroupTests:
         if not self._has_position:
             return None
         rows = self._rows("position")
-        is_large = len(rows) * self.found.n_groups > limits.STACKED
-        return None if is_large else self.found.beside(rows, self._others)
+        is_large = len(rows) * self._n_groups > limits.STACKED
+        return None if is_large else self.own_scores.beside(rows, self._others)
 
     @property
     def _has_position(self) -> bool:
-        return self.found.fit.layout.terms.scope("position") is not None
+        return self._fit.layout.terms.scope("position") is not None
 
     def joint(self) -> pd.DataFrame:
         """Of all parameters of a kind.
@@ -164,7 +173,7 @@ class GroupTests:
 
     def _of_one(self, found: tuple[Movements, ...], of: Fluctuation, made: tuple[Drawn, ...]) -> dict[str, float]:
         """Of one of many judges: where no draw is as large, more of them, so that adjustment for all judges leaves something."""
-        n_tests = len(OF_JUDGES) * len(self.found.fit.layout.judges)
+        n_tests = len(OF_JUDGES) * len(self._fit.layout.judges)
         if n_tests > LEVEL * limits.SIGNS / 2 and any(one.df and not one.as_large for one in made):
             more = [self._drawn(found, of.signs((self.seed, again))) for again in range(1, limits.MORE_SIGNS)]
             made = tuple(one.with_more(others) for one, *others in zip(made, *more, strict=True))
@@ -189,7 +198,7 @@ class GroupTests:
 
     def items(self) -> pd.DataFrame:
         """Of every item, others left free: statistic, df, p_value, and of ordered groups the same of a trend."""
-        items, mu = self.found.fit.layout.items, self._consensus
+        items, mu = self._fit.layout.items, self._consensus
         if mu is None:
             return pd.DataFrame(columns=["statistic", "df", "p_value"], index=pd.Index([], name="item"))
         each = _one_by_one(mu, in_centred_basis(np.eye(len(items))), self.seldom, self._trend_places)
@@ -198,11 +207,11 @@ class GroupTests:
 
     def judges(self, kind: str) -> pd.DataFrame:
         """Of one of ``OF_JUDGES`` of every judge: a judge that changed; as :meth:`items`."""
-        fit = self.found.fit
+        fit = self._fit
         labels = fit.layout.judges
         if kind in self._of_tastes:
             some = self._of_tastes[kind]
-            of = self.found if self.tastes is None else self.tastes.found
+            of = self.own_scores if self.tastes is None else self.tastes.found
             lines = [self._of_one(found, of, made) for found, made in some.values()]
             return pd.DataFrame(lines, pd.Index([labels[k] for k in some], name="judge"))
         if kind == "position" and fit.layout.terms.scope("position") != "judge":
@@ -210,12 +219,12 @@ class GroupTests:
         if kind == "sensitivity" and not (fit.layout.structure.judges_differ and fit.has_consensus):
             return pd.DataFrame()
         every = self._of_each(kind)
-        lines = [self._of_one(found, self.found, self._drawn(found, self._signs)) for found in every]
+        lines = [self._of_one(found, self.own_scores, self._drawn(found, self._signs)) for found in every]
         return pd.DataFrame(lines, pd.Index(labels, name="judge"))
 
     def _of_each(self, kind: str) -> Iterator[tuple[Movements, ...]]:
         """Change, and trend, of the position effect or sensitivity of every judge."""
-        n_judges, n_groups = len(self.found.fit.layout.judges), self.found.n_groups
+        n_judges, n_groups = len(self._fit.layout.judges), self._n_groups
         if kind == "position" and self._position is not None:
             # Where many judges changed, the scores of a group must not take up what the others did.
             yield from _one_by_one(
@@ -227,7 +236,7 @@ class GroupTests:
         n_some = max(limits.STACKED // n_groups, 1)
         for begin in range(0, n_judges, n_some):
             some = rows[begin : begin + n_some]
-            made = (self.found if kind == "position" else self.freed).beside(some, others)
+            made = self.own_scores.beside(some, others)
             yield from (self._both(made.only(np.array([k]))) for k in range(len(some)))
 
 

@@ -10,11 +10,13 @@ import hjastats as hja
 from hjastats import limits
 from hjastats.inference.clusters import Clusters
 from hjastats.inference.fluctuation import Fluctuation, movements_of
+from hjastats.inference.group_starts import freed_scores
 from hjastats.inference.group_tests import GroupTests
+from hjastats.inference.own_scores import moved_consensus
 from hjastats.model.tangent import centred_basis
 
-# Of two ways to compute the same quadratic form.
-EXACT = 1e-8
+# Of two ways to compute the same quadratic form; and of central differences with steps of 1e-5.
+EXACT, DIFFERENCES = 1e-8, 1e-6
 
 
 def panel(rng, n=900, n_items=4, n_judges=3, bonus=0.4):
@@ -36,6 +38,14 @@ def fluctuation(data, model, clusters=None, group=None):
 @pytest.fixture(scope="module")
 def data():
     return panel(np.random.default_rng(5))
+
+
+@pytest.fixture(scope="module")
+def changed(data):
+    """One group prefers the last item."""
+    likes = (data.columns["group"] == 1) & (np.random.default_rng(1).random(data.n_rows) < 0.6)
+    first, second = likes & (data.first_index == 3), likes & (data.second_index == 3)
+    return data.with_outcome(np.where(first, 1.0, np.where(second, 0.0, data.outcome)))
 
 
 def test_the_statistic_is_that_of_the_score_test_of_a_logistic_regression(data):
@@ -120,13 +130,43 @@ def test_many_clusters_are_put_together_within_their_groups(data, set_limits):
     assert np.allclose(whole.sums, plain.movements(movements_of(plain.fit, "mu")[1]).sums)
 
 
-def test_an_item_that_one_group_prefers_is_found_by_its_own_test(data):
-    likes = (data.columns["group"] == 1) & (np.random.default_rng(1).random(data.n_rows) < 0.6)
-    first, second = likes & (data.first_index == 3), likes & (data.second_index == 3)
-    changed = data.with_outcome(np.where(first, 1.0, np.where(second, 0.0, data.outcome)))
+def test_an_item_that_one_group_prefers_is_found_by_its_own_test(changed):
     found = fluctuation(changed, hja.JAModel)
     tests = GroupTests(found, found, True, np.zeros((3, 4), bool))
     table = tests.items()
     assert table["statistic"].idxmax() == "i3"
     assert table["p_value"]["i3"] == 1.0 / (1 + limits.SIGNS)
     assert table["df"].tolist() == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("model", [hja.BTLModel, hja.JAModel, hja.HJAModel])
+@pytest.mark.parametrize("position", [None, "common", "judge"])
+def test_gradients_and_information_at_the_scores_of_a_group_are_those_of_its_likelihood(changed, model, position):
+    """In a group the scores of judge k are ``S_k + gamma_k m``, and gamma moves with the free coordinates."""
+    data = changed
+    result = model.from_comparisons(data, position=position).fit(warn_convergence=False)
+    fit, observed, group = result.fit, result.model.observations, data.columns["group"].to_numpy()
+    found = freed_scores(fit, observed, group, Clusters.of("row", data))
+    moved = moved_consensus(fit.at, observed.rows, group, fit.parts.gamma)
+    assert np.abs(moved).max() > 0.05
+    rows, layout = observed.rows, fit.layout
+
+    def slopes(free):
+        """Log-likelihood of every row, and its log-odds."""
+        at = layout.moved(fit.at, fit.tangent, free)[0]
+        gamma = layout.decompose(at).gamma
+        known = gamma[rows.judge] * (moved[group, rows.first] - moved[group, rows.second])
+        odds = at.scores[rows.judge, rows.first] - at.scores[rows.judge, rows.second] + known
+        for regressors, coefficients in ((rows.judge_terms, at.judge[rows.judge]), (rows.shared_terms, at.shared)):
+            odds = odds + (regressors * coefficients).sum(axis=1)
+        return data.outcome * odds - np.log1p(np.exp(odds)), odds
+
+    steps = 1e-5 * np.eye(layout.n_free)
+    each = np.array([(np.array(slopes(step)) - np.array(slopes(-step))) / 2e-5 for step in steps])
+    by_group = np.eye(3)[group]
+    gradients = np.array([found.parts[found.group == g].sum(axis=0) for g in range(3)])
+    np.testing.assert_allclose(gradients, by_group.T @ each[:, 0].T, atol=DIFFERENCES * data.n_rows)
+    odds = slopes(np.zeros(layout.n_free))[1]
+    weight = 1.0 / (2.0 + 2.0 * np.cosh(odds))
+    expected = np.einsum("rg,ar,br,r->gab", by_group, each[:, 1], each[:, 1], weight)
+    np.testing.assert_allclose(found.information, expected, atol=DIFFERENCES * data.n_rows)
