@@ -34,7 +34,7 @@ def _rejects(data: Comparisons, trait: np.ndarray) -> Told:
 
 
 @claim(
-    "G4",
+    "G8",
     "size",
     "instability over three groups of judges at 5%; 100 judges, 6 items, 15 verdicts each",
     n=2000,
@@ -45,19 +45,19 @@ def instability_over_labels(rng: np.random.Generator) -> Told:
 
 
 @claim(
-    "G4", "size", "instability over age (whole years) at 5%; 200 judges, 6 items, 15 verdicts each", n=2000, n_quick=300
+    "G8", "size", "instability over age (whole years) at 5%; 200 judges, 6 items, 15 verdicts each", n=2000, n_quick=300
 )
 def instability_over_ages(rng: np.random.Generator) -> Told:
     return _rejects(_crowd(rng, 200), rng.integers(18, 80, 200))
 
 
-@claim("G4", "size", "instability over a number at 5%; 60 judges, 6 items, 15 verdicts each", n=2000, n_quick=300)
+@claim("G8", "size", "instability over a number at 5%; 60 judges, 6 items, 15 verdicts each", n=2000, n_quick=300)
 def instability_over_numbers(rng: np.random.Generator) -> Told:
     return _rejects(_crowd(rng, 60), rng.standard_normal(60))
 
 
 @claim(
-    "G4",
+    "G8",
     "power",
     "instability over age at 5%, beyond 45 one of 6 items 0.8 log-odds lower; 200 judges",
     n=500,
@@ -68,7 +68,7 @@ def instability_is_found(rng: np.random.Generator) -> Told:
     return _rejects(_crowd(rng, 200, np.where(age > 45, -0.8, 0.0)), age)
 
 
-@claim("G4", "size", "a tree of judges parts any at all, four traits, 5%; 100 judges, 6 items", n=1000, n_quick=100)
+@claim("G8", "size", "a tree of judges parts any at all, four traits, 5%; 100 judges, 6 items", n=1000, n_quick=100)
 def tree_of_judges_alike(rng: np.random.Generator) -> Told:
     data = _crowd(rng, 100)
     traits = {"age": rng.integers(18, 80, 100), "sex": rng.choice(list("fm"), 100)}
@@ -88,7 +88,7 @@ def _leaderboard(
     return data, traits, scores
 
 
-@claim("G4", "coverage", "coefficients of traits of 30 random items, sd 0.5; 600 verdicts", n=500, n_quick=60)
+@claim("G8", "coverage", "coefficients of traits of 30 random items, sd 0.5; 600 verdicts", n=500, n_quick=60)
 def traits_of_random_items(rng: np.random.Generator) -> Told:
     result, _, _ = _random_items(rng, 30, 600, 0.5)
     table = result.traits
@@ -97,7 +97,7 @@ def traits_of_random_items(rng: np.random.Generator) -> Told:
 
 
 @claim(
-    "G4",
+    "G8",
     "coverage",
     "difference of an item that was never compared from one that was; 30 random items, sd 0.5",
     n=500,
@@ -110,7 +110,7 @@ def item_never_compared(rng: np.random.Generator) -> Told:
     return float(told["ci_lower"] < scores[-1] - scores[0] < told["ci_upper"]), 1.0
 
 
-@claim("G4", "coverage", "standard deviation of 30 random items, 0.5; 600 verdicts", n=500, n_quick=60)
+@claim("G8", "coverage", "standard deviation of 30 random items, 0.5; 600 verdicts", n=500, n_quick=60)
 def spread_of_random_items(rng: np.random.Generator) -> Told:
     result, _, _ = _random_items(rng, 30, 600, 0.5)
     told = result.spread.iloc[0]
@@ -132,14 +132,14 @@ def _weighing(rng: np.random.Generator, rank: int) -> tuple[hja.TraitResults, np
 
 
 @claim(
-    "G4", "coverage", "coefficients of two traits that 6 judges weigh, JA; 9 items, 1,500 verdicts", n=1000, n_quick=100
+    "G8", "coverage", "coefficients of two traits that 6 judges weigh, JA; 9 items, 1,500 verdicts", n=1000, n_quick=100
 )
 def coefficients_of_weighed_traits(rng: np.random.Generator) -> Told:
     table = _weighing(rng, 0)[0].traits
     return float(((table["ci_lower"] < _BETA) & (table["ci_upper"] > _BETA)).sum()), 2.0
 
 
-@claim("G4", "coverage", "weights of each judge, HJA(1); the same items and verdicts", n=1000, n_quick=100)
+@claim("G8", "coverage", "weights of each judge, HJA(1); the same items and verdicts", n=1000, n_quick=100)
 def weights_of_judges(rng: np.random.Generator) -> Told:
     result, _, weights = _weighing(rng, 1)
     table = result.judges.trait_weights()
@@ -147,7 +147,7 @@ def weights_of_judges(rng: np.random.Generator) -> Told:
 
 
 @claim(
-    "G4",
+    "G8",
     "coverage",
     "difference of an item that was never compared from one that was; the same, JA",
     n=1000,
@@ -159,7 +159,7 @@ def item_never_compared_of_judges(rng: np.random.Generator) -> Told:
     return float(told["ci_lower"] < (np.array([1.0, -1.0]) - traits[0]) @ _BETA < told["ci_upper"]), 1.0
 
 
-@claim("G4", "size", "JA on two traits against free JA at 5%; the same", n=1000, n_quick=100)
+@claim("G8", "size", "JA on two traits against free JA at 5%; the same", n=1000, n_quick=100)
 def traits_against_free_scores(rng: np.random.Generator) -> Told:
     result = _weighing(rng, 0)[0]
     free = result.model.update(items=None).fit(warn_convergence=False)

@@ -11,6 +11,7 @@ import hjastats as hja
 from hjastats.inference.instability import instability_tests, judge_scores, largest_bridge_sf
 
 ORACLE = 1e-6
+PERMUTATIONS = 10_000
 
 
 @pytest.fixture
@@ -56,8 +57,8 @@ def test_root_tests_of_students_are_those_of_psychotree(respondents, bttree):
 
 def test_root_tests_of_voters_are_those_of_psychotree(respondents, bttree):
     """psychotree also cuts between voters of the same age, in the order of the file: of ages made different in this order the
-    statistic is the same. The p-value is smaller than that of Hansen's table, which knows neither how many cuts nor how many judges
-    there are.
+    statistic is the same. The p-value is that of permuted ages, which is exact, and smaller than that of Hansen's table, which
+    knows neither how many cuts nor how many judges there are.
     """
     data = respondents("germanparties", codes="names")
     expected = rows(bttree["germanparties"]["root_test"])
@@ -67,7 +68,17 @@ def test_root_tests_of_voters_are_those_of_psychotree(respondents, bttree):
     np.testing.assert_allclose(in_order["statistic"], expected["statistic"], atol=ORACLE)
     labels = ["gender", "education", "crisis"]
     np.testing.assert_allclose(in_order.loc[labels, "p_adjusted"], expected.loc[labels, "p_adjusted"], atol=ORACLE)
-    assert 0.15 < in_order.loc["age", "p_adjusted"] < expected.loc["age", "p_adjusted"]
+    rng, scores, order = np.random.default_rng(0), judge_scores(result.fit), np.argsort(traits["age"], kind="stable")
+    n = len(scores)
+    cuts = np.arange(20, n - 19)
+    process = (np.cumsum(scores[rng.permutation(order)], axis=0)[cuts - 1] for _ in range(PERMUTATIONS))
+    weight = 1.0 / (cuts / n * (1.0 - cuts / n))
+    largest = np.array([(np.square(one).sum(axis=1) * weight).max() for one in process])
+    permuted = float((largest >= expected.loc["age", "statistic"]).mean())
+    table = 1.0 - (1.0 - expected.loc["age", "p_adjusted"]) ** 0.25
+    error = np.sqrt(permuted * (1.0 - permuted) / PERMUTATIONS)
+    assert in_order.loc["age", "p_value"] == pytest.approx(permuted, abs=3.0 * error)
+    assert table > permuted + 3.0 * error
     found = instability_tests(result.fit, traits, 20)
     assert found.loc["age", "statistic"] < in_order.loc["age", "statistic"]
     again = result.judges.instability(traits[::-1], min_size=20)
