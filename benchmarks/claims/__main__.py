@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from . import CLAIMS, run
-from .registry import Share
+from . import CLAIMS
+from .registry import Claim, Share, run_all
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how_well.md"
 BEGIN, END = "<!-- claims: begin -->", "<!-- claims: end -->"
@@ -32,13 +32,15 @@ def main() -> None:
     options = parser.parse_args()
     some = [what for what in CLAIMS if not options.findings or what.finding in options.findings]
     lines, broken = [], []
-    for what in sorted(some, key=lambda what: (what.finding[0], int(what.finding[1:]))):
-        share = run(
-            what, what.n_quick if options.quick else max(round(options.share * what.n), what.n_quick), options.jobs
-        )
+    some = sorted(some, key=lambda what: (what.finding[0], int(what.finding[1:])))
+
+    def size(what: Claim) -> int:
+        return what.n_quick if options.quick else max(round(options.share * what.n), what.n_quick)
+
+    for share in run_all(some, size, options.jobs):
         lines.append(line(share))
         print(lines[-1], "" if share.holds else "  <-- broken", flush=True)
-        broken += [] if share.holds else [what.text]
+        broken += [] if share.holds else [share.claim.text]
     if not options.findings and not options.quick:
         text = PAGE.read_text(encoding="utf-8")
         before, after = text.split(BEGIN)[0], text.split(END)[1]
