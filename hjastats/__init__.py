@@ -2,6 +2,7 @@
 
 from . import datasets
 from .anchored_results import AnchoredResults
+from .compared_results import compare_rankings
 from .data.comparisons import Comparisons
 from .data.readers import read_comparisons
 from .data.style import style_difference
@@ -21,7 +22,7 @@ from .errors import (
 )
 from .front.door import fit
 from .front.groups import by_group
-from .group_results import GroupBoards, compare_rankings
+from .group_results import GroupBoards
 from .models import BTLModel, HJAModel, JAModel, JudgewiseBTLModel, PopulationHJAModel, anchor
 from .partition import JudgeTree, partition
 from .persistence import load_results

@@ -162,6 +162,8 @@ FEW_OF_A_JUDGE = 10
 MOST_GROUPS = 100
 FEW_PERIODS = 24
 PRINTED_GROUPS = 12
+# Items, judges and groups that a sentence about changes names.
+NAMED_MOVERS = 5
 # Letters of the name of an item beside its places.
 ITEM_LETTERS = 24
 # Comparisons up to which rows that stand for several are taken apart, so that tests over groups know them to be independent.
