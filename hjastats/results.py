@@ -36,6 +36,7 @@ from .errors import ComparisonError, ContrastError, IdentificationError, OptionE
 from .export import to_document
 from .fitted import Fit, which_information
 from .inference import estimates as tables
+from .inference.apart import are_apart
 from .inference.bootstrap import Bootstrap, bootstrap, check_options
 from .inference.constraints import HypothesisTest, lr_test, score_test
 from .inference.contrast_results import Contrast
@@ -46,7 +47,7 @@ from .inference.formula_contrasts import FormulaContrast, contrast_formula, stor
 from .inference.hypotheses import t_test, wald_test, wald_test_kinds
 from .inference.likelihood_ratio import compare_lr_test, comparison_table, drop_table, likelihood_ratio
 from .inference.nesting import Candidate, check_nested
-from .inference.pairs import are_apart, pairwise
+from .inference.pairs import pairwise
 from .inference.predictions import predictions
 from .inference.profiles import parameters, profile_limits, scalars
 from .inference.rank_tests import RankTest, bootstrap_ratio_test, check_rank, saturated_rank_test
@@ -1829,6 +1830,6 @@ def _in_three_lines(results: HJAResults) -> str:
     errors = fit.choice.description.split(". The ")[0].rstrip(".")
     errors = errors[:1].lower() + errors[1:]
     leading = f"{first} lead{'' if len(ahead) > 1 else 's'}{', then ' if others else ''}{', '.join(others)}"
-    if are_apart(fit):
+    if are_apart(fit.layout):
         leading = f"{len(layout.structure.groups)} groups of items, each with a zero of its own: .ranking(items=[...]) ranks one"
     return f"{fit}\n{leading}; {told} (see .findings)\n{errors}; {results._look}"

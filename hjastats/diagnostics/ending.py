@@ -40,7 +40,7 @@ def warn(fit: Fit, links: Connectivity) -> None:
 
 def apart_text(fit: Fit, links: Connectivity) -> str:
     """What stands in where no comparisons link the items; nothing where traits do."""
-    if fit.penalty is not None:
+    if not fit.layout.structure.groups and fit.penalty is not None:
         return unlinked_text(links)
     if "beta" in fit.layout.slices:
         return ""

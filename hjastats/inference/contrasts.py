@@ -16,6 +16,7 @@ from ..fitted import Fit
 from ..model.decomposition import AnchoringError
 from ..model.quantities import ParameterView, Probability, Quantities
 from ..solve.precision import Covariance
+from .apart import check_functions
 from .contrast_results import ALTERNATIVES, CLEAR, SCALES, Contrast, Ratio, check_domains
 from .expressions import Dual, evaluate, quantity, weighted
 from .functions import ANYTHING, PROBABILITY
@@ -43,6 +44,11 @@ def contrast(
     """
     check_option("alternative", alternative, ALTERNATIVES)
     result = contrast_at(spec, fit.quantities, fit.covariance, null=null, scale=scale)
+    check_functions(
+        fit.layout,
+        lambda scores: contrast_at(spec, fit.quantities.with_scores(scores), None, with_gradient=False).estimate,
+        fit.at.scores,
+    )
     result = replace(result, gradient=fit.along(result.gradient))
     # Two that run away together may have a ratio, of which their own errors say nothing.
     ratios = {i: ratio for i, ratio in result.ratios.items() if not fit.is_open(ratio.gradient).any()}

@@ -18,6 +18,7 @@ from ..errors import ContrastError
 from ..fitted import Fit
 from ..looks import LinearTest
 from ..words import quoted, shortened
+from .apart import check_combinations
 
 # Directions whose share of the largest singular value is below this are rounding error of the exact Jacobians.
 _RANK_TOLERANCE = 1e-9
@@ -273,6 +274,7 @@ def _stated(fit: Fit, hypothesis: Any) -> tuple[np.ndarray, np.ndarray, list[str
     """Matrix and values of a hypothesis, its rows in words, and the Jacobian of what they state."""
     names = fit.layout.names
     matrix, values = linear_hypotheses(hypothesis, names)
+    check_combinations(fit.layout, matrix)
     used = np.flatnonzero(matrix.any(axis=0))
     return matrix, values, hypothesis_labels(matrix, values, names), matrix[:, used] @ fit.rows(used)
 

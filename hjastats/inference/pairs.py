@@ -13,6 +13,7 @@ from ..data.arrays import check_type, listed
 from ..errors import ContrastError, IdentificationError, SizeError
 from ..fitted import Fit
 from ..words import quoted
+from .apart import check_pairs_linked
 from .contrast_results import normal_limits, tests_table
 from .simultaneous import adjusted_p_values, exceedance, largest_differences, pairwise_differences
 
@@ -88,34 +89,8 @@ def compared_positions(fit: Fit, kind: str, labels: Sequence[str] | None) -> np.
         raise ContrastError(f"expected two or more different labels to compare, got {labels!r}.")
     some = fit.positions(kind, wanted)
     if kind == "mu":
-        check_one_scale(fit, some)
+        check_pairs_linked(fit.layout, some[:1].repeat(len(some)), some)
     return some
-
-
-def check_one_scale(fit: Fit, some: np.ndarray) -> None:
-    """Refuse to compare items of groups that nobody compared, each of which has a zero of its own.
-
-    Raises
-    ------
-    IdentificationError
-    """
-    if not are_apart(fit):
-        return
-    group = {i: place for place, members in enumerate(fit.layout.structure.groups) for i in members}
-    first = some[0]
-    other = next((i for i in some if group[i] != group[first]), None)
-    if other is not None:
-        names = fit.layout.items
-        raise IdentificationError(
-            f"nobody compared the group of {names[first]!r} with that of {names[other]!r}: each has a zero of its own, and "
-            "differences between them mean nothing. Name items of one group, as ranking(items=[...]) and pairwise(labels=[...]) "
-            "take them."
-        )
-
-
-def are_apart(fit: Fit) -> bool:
-    """Whether scores are those of groups that nothing links, neither comparisons nor traits."""
-    return bool(fit.layout.structure.groups) and "beta" not in fit.layout.slices
 
 
 def check_pairs(n: int, what: str, of: str) -> None:

@@ -14,8 +14,9 @@ from ..data.arrays import check_alpha, check_flag
 from ..errors import Hint, IdentificationError, OptionError, SizeError
 from ..fitted import Fit
 from ..words import quoted
+from .apart import are_apart
 from .auxiliary import weighted_scores
-from .pairs import are_apart, check_pairs, compared_positions
+from .pairs import check_pairs, compared_positions
 from .simultaneous import largest_differences, pairwise_differences
 
 
@@ -106,7 +107,7 @@ def _out_of_reach(fit: Fit) -> list[str]:
 
 def leading_places(fit: Fit) -> pd.DataFrame | None:
     """Places of all items, or of the leading ones among themselves if there are too many; None without any."""
-    if not fit.converged or fit.why_no_errors or are_apart(fit):
+    if not fit.converged or fit.why_no_errors or are_apart(fit.layout):
         return None
     return ranking_table(*leading_scores(fit))
 

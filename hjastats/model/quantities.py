@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from functools import cached_property
 from itertools import product
 
@@ -214,6 +215,10 @@ class Quantities:
     def moved(self, free: np.ndarray) -> Quantities:
         """The same quantities at other free coordinates."""
         return Quantities(self.layout, self.layout.from_free(free, self.tangent), None, self.response, self.parts)
+
+    def with_scores(self, scores: np.ndarray) -> Quantities:
+        """The same quantities of other scores, whether the structure allows them or not."""
+        return Quantities(self.layout, replace(self.at, scores=scores), self._tangent, self.response, self._like)
 
     def view(self) -> ParameterView:
         """As a user's function sees them."""

@@ -13,6 +13,7 @@ from ..data.cells import Cells
 from ..data.formulas import NO_ORIGIN, CovariateFormula, Origin
 from ..data.labels import common_index
 from ..errors import ComparisonError
+from ..inference.apart import are_linked, check_pairs_linked
 from ..model.design import Design, assemble
 from ..model.layout import Layout
 from ..model.response import Response
@@ -101,14 +102,17 @@ class NewComparisons:
         return isinstance(given, str) and given == EVERY and EVERY not in known
 
     def _of_grid(self, labels: dict[str, Any], exog: Any, judge_exog: Any, offset: Any) -> LabelledRows:
-        """Every judge on every pair of two different items, under one and the same covariates."""
+        """Every judge on every pair of two different items that have one scale, under one and the same covariates."""
         every = {"judge": self.layout.judges, "item_a": self.layout.items, "item_b": self.layout.items}
         levels = [
             every[role] if self._is_every(role, given) else [*map(str, np.atleast_1d(np.asarray(given, dtype=object)))]
             for role, given in labels.items()
         ]
         grid = pd.MultiIndex.from_product(levels, names=list(labels))
-        grid = grid[grid.get_level_values("item_a") != grid.get_level_values("item_b")]
+        first, second = (
+            lookup("item", grid.get_level_values(f"item_{side}").to_numpy(), self.layout.items) for side in "ab"
+        )
+        grid = grid[(first != second) & are_linked(self.layout, first, second)]
         if not len(grid):
             raise ComparisonError("the grid has no pair of two different items: pass others as item_a or item_b.")
         exog, judge_exog = _repeated(exog, len(grid)), _repeated(judge_exog, len(grid))
@@ -196,6 +200,7 @@ class NewComparisons:
             len(layout.judges),
             len(layout.items),
         )
+        check_pairs_linked(layout, cells.first, cells.second)
         covariates: dict[str, np.ndarray] = {}
         for name, given, scope in (("exog", exog, "common"), ("judge_exog", judge_exog, "judge")):
             names = layout.terms.covariates(scope)

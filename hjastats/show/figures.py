@@ -21,6 +21,7 @@ from ..fitted import Fit, Observations
 from ..inference.contrast_results import Contrast
 from ..inference.contrasts import Spec, contrast
 from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
+from ..inference.pairs import compared_positions
 from ..inference.profiles import profile, scalars
 from ..inference.ranks import ranking
 from ..looks import Menu
@@ -74,6 +75,7 @@ class FitPlots(Menu):
         max_rows: int = limits.FIGURE_ROWS,
         ax: Axes | None = None,
         rng: int | np.random.Generator | None = 0,
+        items: Sequence[str] | None = None,
     ) -> Axes:
         """Items, best first: scores with their own intervals, and the places that cannot be ruled out, jointly for all items.
 
@@ -92,6 +94,8 @@ class FitPlots(Menu):
         ax : matplotlib.axes.Axes, optional
         rng : int or numpy.random.Generator
             Randomness of the simulated critical value.
+        items : sequence of str, optional
+            Rank these among themselves; all items by default.
 
         Examples
         --------
@@ -100,7 +104,7 @@ class FitPlots(Menu):
         >>> [label.get_text() for label in result.plot.ranking("judge-5").get_yticklabels()[:3]]
         ['model-A', 'model-F', 'model-I']
         """
-        table, title = self._ranking_table(judge, level, max_rows, rng)
+        table, title = self._ranking_table(judge, items, level, max_rows, rng)
         xlabel = f"{'score' if judge is not None else 'consensus score'} (log-odds) with {level:.0%} intervals"
         return plots.plot_ranking(
             table,
@@ -491,11 +495,19 @@ class FitPlots(Menu):
         return pd.Series(values, pd.Index([self._fit.layout.items[i] for i in order], name="item"))
 
     def _ranking_table(
-        self, judge: str | None, level: float, max_rows: int, rng: int | np.random.Generator | None
+        self,
+        judge: str | None,
+        items: Sequence[str] | None,
+        level: float,
+        max_rows: int,
+        rng: int | np.random.Generator | None,
     ) -> tuple[pd.DataFrame, str]:
         fit, values = self._fit, self._best_first
         if judge is not None:
             values = scores(fit).T[self._judge(judge)].sort_values(ascending=False, kind="stable")
+        if items is not None:
+            wanted = [fit.layout.items[i] for i in compared_positions(fit, "mu", items)]
+            values = values[values.index.isin(wanted)]
         some, title = _ends(values, max_rows, "items")
         is_ranked = not values.isna().any() and len(values) <= limits.MOST_COMPARED and fit.covariance.is_finite
         if not is_ranked and judge is not None:
@@ -503,7 +515,7 @@ class FitPlots(Menu):
         if not is_ranked:
             # Places and groups are those of all items; without a finite score for each there are none.
             return estimates(fit, "mu", list(some.index)).rename(columns={"estimate": "score"}), title
-        return ranking(fit, judge, level=level, rng=rng).loc[some.index], title
+        return ranking(fit, judge, level=level, rng=rng, items=items).loc[some.index], title
 
     def _judge(self, judge: str) -> str:
         if not isinstance(judge, str) or judge not in self._fit.layout.judges:

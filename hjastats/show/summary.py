@@ -14,6 +14,7 @@ from statsmodels.iolib.tableformatting import fmt_params
 from .. import words
 from ..diagnostics.findings import Findings
 from ..fitted import Fit
+from ..inference.apart import are_apart
 from ..inference.estimates import estimates, leverage
 from ..inference.population import population_table
 from ..looks import Summary
@@ -174,6 +175,18 @@ def _parameters(fit: Fit, kind: str, name: str, null: float, alpha: float, max_r
 
 def _consensus(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     order, scores = fit.best_first
+    if not are_apart(fit.layout):
+        return [_ranked(fit, order, scores, alpha, max_rows, "consensus mu")]
+    groups = fit.layout.structure.groups
+    own = [np.isin(order, members) for members in groups]
+    names = [f"consensus mu, group {number} of {len(groups)}" for number in range(1, len(groups) + 1)]
+    return [
+        _ranked(fit, order[some], scores[some], alpha, max_rows, name) for some, name in zip(own, names, strict=True)
+    ]
+
+
+def _ranked(fit: Fit, order: np.ndarray, scores: np.ndarray, alpha: float, max_rows: int, name: str) -> SimpleTable:
+    """A table of items that have one scale, best first."""
     labels, shown = [fit.layout.items[i] for i in order], shown_rows(len(order), max_rows)
     table = estimates(fit, "mu", [labels[i] for i in shown])
     half = stats.norm.ppf(1 - alpha / 2) * table["std_err"]
@@ -186,8 +199,8 @@ def _consensus(fit: Fit, alpha: float, max_rows: int) -> list[SimpleTable]:
     header = ["place", "coef", "std err", f"[{alpha / 2:g}", f"{1 - alpha / 2:g}]"]
     header += [f"V{d + 1}" for d in range(V.shape[1])]
     which = " over finite scores" if np.isnan(scores).any() else ""
-    name = f"consensus mu (sums to zero{which})" + (" and disagreement coordinates V" if fit.layout.rank else "")
-    return [_table(labels, rows, header, name, max_rows)]
+    name += f" (sums to zero{which})" + (" and disagreement coordinates V" if fit.layout.rank else "")
+    return _table(labels, rows, header, name, max_rows)
 
 
 def _places(fit: Fit, order: np.ndarray, scores: np.ndarray) -> list[str]:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ...fitted import Fit
+from ...inference.apart import are_apart
 from ...inference.decisions import comparisons_of_items, places, scaled_scores
-from ...inference.pairs import are_apart
 from ...inference.ranks import joint_critical, leading_scores, ranking_table
 from ...inference.simultaneous import PairwiseDifferences, pairwise_differences
 from ...model.response import probability
@@ -44,7 +44,7 @@ class Standing:
     @classmethod
     def of(cls, fit: Fit) -> Standing | None:
         """The standing of all items, or of the leading ones among themselves if there are too many; None if there is none."""
-        if not fit.converged or fit.why_no_errors or are_apart(fit):
+        if not fit.converged or fit.why_no_errors or are_apart(fit.layout):
             return None
         items, estimate, covariance = leading_scores(fit)
         # The same draws as those of the leaderboard.
