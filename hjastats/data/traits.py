@@ -16,6 +16,8 @@ from .metadata import aligned_metadata
 
 # Of columns of zeros and ones nothing is left but rounding if they do not vary.
 _CONSTANT = 1e-12
+# Why a formula gives no number.
+_POSITIVE = "what a logarithm or a root is taken of must be positive."
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +91,24 @@ class ItemTraits:
         known = [] if self.formula.frame is None else list(self.formula.frame)
         if needed := [name for name in known if name not in frame.columns]:
             raise ComparisonError(f"traits of new items need the columns {quoted(known)}, {quoted(needed)} not found.")
+        check_known(self.formula.text, frame, "traits of new items")
         with np.errstate(divide="ignore", invalid="ignore"):
-            columns = self.formula.columns(frame)[list(self.means.index)]
+            columns = self._columns_of(frame)[list(self.means.index)]
         check_finite(columns, "traits of new items")
         return columns - self.means
+
+    def _columns_of(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """What the formula makes of new items; of one that it cannot read the error knows the name."""
+        try:
+            return self.formula.columns(frame)
+        except ComparisonError as error:
+            if len(frame) > 1:
+                # The first of them that is refused by itself.
+                for k in range(len(frame)):
+                    self._columns_of(frame.iloc[[k]])
+                raise
+            told = f"{self.formula.text!r} is no number: {_POSITIVE}" if "missing values" in str(error) else str(error)
+            raise ComparisonError(f"traits of the new item {frame.index[0]!r}: {told}") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +239,7 @@ def check_known(right: str, frame: pd.DataFrame, argument: str) -> None:
         gaps = frame.index[frame[name].isna()]
         if mentions(right, name) and len(gaps):
             raise ComparisonError(
-                f"{argument}: {str(name)!r} is missing for {quoted(gaps)}: fill it in, or leave out their comparisons."
+                f"{argument}: {str(name)!r} is missing for {quoted(gaps)}: fill it in, or leave them out."
             )
 
 
@@ -238,8 +254,7 @@ def check_finite(columns: pd.DataFrame, argument: str) -> None:
     if bad.any():
         names, labels = columns.columns[bad.any(axis=0)], columns.index[bad.any(axis=1)]
         raise ComparisonError(
-            f"{argument}: {quoted(names, 3)} is infinite or no number for {quoted(labels, 4)}: what a logarithm or a root is "
-            "taken of must be positive."
+            f"{argument}: {quoted(names, 3)} is infinite or no number for {quoted(labels, 4)}: {_POSITIVE}"
         )
 
 

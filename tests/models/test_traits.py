@@ -618,6 +618,10 @@ def test_traits_that_a_formula_makes_infinite_are_named(panel_with_traits):
     result = hja.BTLModel.from_comparisons(data, items="~ np.log(size)").fit()
     with pytest.raises(hja.ComparisonError, match=r"'np.log\(size\)' is infinite or no number for 'new'"):
         result.predict_item(pd.DataFrame({"size": [0.0]}, ["new"]))
+    with pytest.raises(hja.ComparisonError, match=r"the new item 'y': .* is no number: what a logarithm"):
+        result.predict_item(pd.DataFrame({"size": [2.0, -3.0]}, ["x", "y"]))
+    with pytest.raises(hja.ComparisonError, match="traits of new items: 'size' is missing for 'z'"):
+        result.predict_item(pd.DataFrame({"size": [2.0, np.nan]}, ["x", "z"]))
     with pytest.raises(hja.ComparisonError, match="is infinite or no number for 'model-A'"):
         hja.BTLModel.from_comparisons(data.with_metadata(items=size - 1), items="~ np.log(size)")
 
