@@ -479,25 +479,33 @@ class GroupBoards(Shown):
             return False, "Nothing can be said of whether groups differ: they have no items and judges in common."
         p, moved = float(self.tests["p_value"]["consensus"]), self.moved
         told = f"{told_p(p)}, {_by(self._working.name, self._working.clusters.n)}"
-        if p >= LEVEL and moved.empty:
+        differs = (
+            f"Groups differ in their scores ({told})"
+            if p < LEVEL
+            else f"Scores taken together are not seen to differ between groups ({told})"
+        )
+        if len(moved):
+            clearest = and_more([self._in_group(row) for _, row in moved.head(_NAMED).iterrows()], _NAMED)
+            if p < LEVEL:
+                return True, f"{differs}. The clearest, relative to the mean of the items: {clearest}."
+            return True, f"{differs}, but one by one do {clearest}."
+        tests = self.item_tests[self.item_tests["p_holm"] < LEVEL]
+        if p >= LEVEL and tests.empty:
             return False, f"Groups are not seen to differ in their scores ({told})."
-        if moved.empty:
-            return True, f"Groups differ in their scores ({told}), but no single item in one group does so clearly."
-        columns = ["item", "group", "difference", "place", "place_all"]
-        named = [
-            f"{item!r} in {group} ({difference:+.2f}{_place(own, of_all)})"
-            for item, group, difference, own, of_all in moved.head(_NAMED)[columns].itertuples(index=False)
-        ]
-        clearest = and_more(named, _NAMED)
-        if p >= LEVEL:
-            return (
-                True,
-                f"Scores taken together are not seen to differ between groups ({told}), but one by one do {clearest}.",
-            )
+        if tests.empty:
+            return True, f"{differs}, but no single item in one group does so clearly."
+        changing = and_more([f"{item!r} ({told_p(own)})" for item, own in tests["p_holm"].items()], _NAMED)
+        nearest = self.differences.iloc[0]
         return (
             True,
-            f"Groups differ in their scores ({told}). The clearest, relative to the mean of the items: {clearest}.",
+            f"{differs}. {'But not' if p >= LEVEL else 'Not'} the same in all groups, each tested by itself: {changing}. In a single "
+            f"group none differs clearly; nearest, relative to the mean of the items: {self._in_group(nearest)}, "
+            f"{told_p(nearest['p_holm'])} after adjustment.",
         )
+
+    def _in_group(self, row: pd.Series) -> str:
+        """A row of ``differences`` in words."""
+        return f"{row['item']!r} in {row['group']} ({row['difference']:+.2f}{_place(row['place'], row['place_all'])})"
 
     def _about_trends(self) -> list[tuple[bool, str]]:
         if "trend_p_holm" not in self.item_tests:

@@ -343,6 +343,10 @@ def test_mt_bench_by_category_answers_for_all_eight(shared_data):
     assert found.groups["prompts"].tolist() == [10] * 8
     assert 0.001 < found.tests["p_value"]["consensus"] < 0.03
     assert found.moved.empty
+    assert list(found.item_tests.index[found.item_tests["p_holm"] < 0.05]) == ["gpt-3.5-turbo", "gpt-4"]
+    told = next(text for text in found.findings if text.startswith("Groups differ in their scores"))
+    assert "Not the same in all groups, each tested by itself: 'gpt-3.5-turbo' (p = " in told
+    assert "none differs clearly; nearest, relative to the mean of the items: 'gpt-3.5-turbo' in math (+0.80" in told
     assert found.tests["p_value"]["position"] < 0.005
     assert 0.2 < found.heterogeneity.sd < 0.5
 
