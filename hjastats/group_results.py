@@ -498,8 +498,8 @@ class GroupBoards(Shown):
         nearest = self.differences.iloc[0]
         return (
             True,
-            f"{differs}. {'But not' if p >= LEVEL else 'Not'} the same in all groups, each tested by itself: {changing}. In a single "
-            f"group none differs clearly; nearest, relative to the mean of the items: {self._in_group(nearest)}, "
+            f"{differs}. {'But not' if p >= LEVEL else 'Not'} the same in all groups, each tested by itself: {changing}. In a "
+            f"single group none differs clearly; nearest, relative to the mean of the items: {self._in_group(nearest)}, "
             f"{told_p(nearest['p_holm'])} after adjustment.",
         )
 
