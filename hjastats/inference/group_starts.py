@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .. import limits
 from ..fitted import Fit, Observations
 from ..model.design import Coefficients, Design
 from ..model.likelihood import evaluate
@@ -51,12 +52,20 @@ def freed_scores(fit: Fit, observed: Observations, group: np.ndarray, clusters: 
     """The same where every group has its own scores ``mu + m``, as an offset ``gamma_k m`` of its rows.
 
     These need only be near, too. The sensitivities are those of all groups: where one of them moves, so does what it makes of m.
+    More scores than tests leave to every group are those of all.
     """
     rows, gamma = observed.rows, fit.parts.gamma
+    if (rows.n_items - 1) * len(np.unique(group)) > limits.FREED:
+        return Fluctuation.of(fit, observed, group, clusters)
     moved = moved_consensus(fit.at, rows, group, gamma)
     apart = moved[group, rows.first] - moved[group, rows.second]
-    freed = _moved(rows, gamma[rows.judge] * apart).with_own_term(_FOLLOWS, apart)
-    return Fluctuation.of(fit, replace(observed, rows=freed), group, clusters, FollowingCoordinates.of(fit, freed))
+    freed = _moved(rows, gamma[rows.judge] * apart)
+    if not (fit.layout.structure.judges_differ and fit.has_consensus):
+        return Fluctuation.of(fit, replace(observed, rows=freed), group, clusters)
+    followed = freed.with_own_term(_FOLLOWS, apart)
+    return Fluctuation.of(
+        fit, replace(observed, rows=followed), group, clusters, FollowingCoordinates.of(fit, followed)
+    )
 
 
 @dataclass(frozen=True)
@@ -74,16 +83,15 @@ class FollowingCoordinates:
     rows: np.ndarray
 
     @classmethod
-    def of(cls, fit: Fit, freed: Design) -> FollowingCoordinates:
+    def of(cls, fit: Fit, followed: Design) -> FollowingCoordinates:
         """Of rows with the term that says what a judge makes of m, before its other terms."""
         n_judges, layout = len(fit.layout.judges), fit.layout
-        is_first = np.zeros_like(freed.is_own_parameter)
+        is_first = np.zeros_like(followed.is_own_parameter)
         is_first[:, 0] = True
-        follows = len(layout.terms.shared) + np.flatnonzero(is_first[freed.is_own_parameter])
+        follows = len(layout.terms.shared) + np.flatnonzero(is_first[followed.is_own_parameter])
         rows = np.zeros((layout.n_free, layout.n_free + n_judges))
         rows[:, np.delete(np.arange(rows.shape[1]), follows)] = np.eye(layout.n_free)
-        if fit.has_consensus:
-            rows[:, follows] = fit.vector("gamma", np.arange(n_judges))[2].T
+        rows[:, follows] = fit.vector("gamma", np.arange(n_judges))[2].T
         return cls(fit, rows)
 
     @property
