@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from ... import limits
+from ...inference.group_tests import QUESTIONS
 from ..groups import GroupPlots
 from .html_tables import Table, table
 from .vector import Picture, picture
@@ -39,6 +40,14 @@ _DIFFERENCES = {
     "std_err": ("std. error", ".2f"),
     "p_value": ("p", "p"),
     "p_holm": ("p adjusted", "p"),
+}
+_ITEMS = {
+    "statistic": ("statistic", ".1f"),
+    "df": ("df", ".0f"),
+    "p_value": ("p", "p"),
+    "p_holm": ("p adjusted", "p"),
+    "trend_p_value": ("p of a trend", "p"),
+    "trend_p_holm": ("adjusted", "p"),
 }
 _JUDGES = {
     "kind": ("what", ""),
@@ -127,7 +136,12 @@ def _content(
             {"told": text, "warns": warns} for text, warns in zip(told["findings"], told["warns"], strict=True)
         ],
         "spread": told["heterogeneity"]["told"],
-        "tests": _optional(told["tests"], "question", f"Are the groups alike? Tests {clusters}", _TESTS),
+        "tests": _optional(
+            [{"same in all groups": QUESTIONS[line["question"]], **line} for line in told["tests"]],
+            "same in all groups",
+            f"Are the groups alike? Tests {clusters}",
+            _TESTS,
+        ),
         "places": _places(told, boards),
         "pictures": _pictures(plots),
         "tabs": [
@@ -139,6 +153,9 @@ def _content(
             "item",
             "Score in a group less that in all other groups, in log-odds",
             _DIFFERENCES,
+        ),
+        "items": _optional(
+            told["items"][:_MOST], "item", "The score of each item over all groups, others free", _ITEMS
         ),
         "judges": _optional(
             told["judges"][:_MOST],
