@@ -40,6 +40,8 @@ class RankingMoves(Shown):
         For each item the p-value of the test that the *others* did not move against each other.
     apart_p_value : float
         Of the test that no item moved but for a change of the scale of all scores.
+    scale : float
+        Of the new scores in the old ones, if that is all that changed.
     unlike : str
         What makes the scales differ: judges, models, or both; empty where nothing does.
     """
@@ -53,6 +55,7 @@ class RankingMoves(Shown):
     only_new: list[str]
     without: pd.Series
     apart_p_value: float = np.nan
+    scale: float = np.nan
     unlike: str = ""
 
     @property
@@ -70,6 +73,11 @@ class RankingMoves(Shown):
             where = "No item changes its place"
         if not shifted and not self.moved and self.p_value >= LEVEL:
             told = f"{where}, and nobody is seen to have moved ({joint})."
+        elif self._is_scale_alone:
+            told = (
+                f"{where}; the scores differ ({joint} that none did), and are seen to do so in their scale alone: the new ones are "
+                f"{self.scale:.2f} times the old ones (but for that {told_p(self.apart_p_value)})."
+            )
         elif self.moved:
             told = f"{where}; beyond chance moved {quoted(self.moved, limits.NAMED_MOVERS)} ({joint} that none did)."
         elif self.p_value < LEVEL:
@@ -93,9 +101,14 @@ class RankingMoves(Shown):
         ]
         return [told, *self._relative(), *(scale if self.unlike else []), how, *rest]
 
+    @property
+    def _is_scale_alone(self) -> bool:
+        """Whether scores differ by a factor, and are not seen to differ otherwise."""
+        return len(self.table) > 2 and not self.unlike and self.p_value < LEVEL <= self.apart_p_value
+
     def _relative(self) -> list[str]:
         """Of scores about their mean all others rise where one falls."""
-        if len(self.moved) < 2:
+        if len(self.moved) < 2 or self._is_scale_alone:
             return []
         told = "Scores are relative to the mean of the items: where one falls, the others rise"
         alone, p = str(self.without.idxmax()), float(self.without.max())
@@ -177,6 +190,7 @@ def compare_rankings(
         only_new=only[1],
         without=pd.Series(found.without, pd.Index(items, name="item")),
         apart_p_value=found.apart_p_value,
+        scale=found.scale,
         unlike=unlike,
     )
 

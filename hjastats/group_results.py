@@ -77,6 +77,8 @@ class Working:
         What clusters are: prompts, judges or verdicts.
     is_dispersed : bool
         Whether verdicts hang together, or are tied or soft, so that variances of the model do not hold.
+    is_of_judges : bool
+        Whether every judge is in one group only.
     """
 
     fit: Fit
@@ -85,6 +87,7 @@ class Working:
     clusters: Clusters
     name: str
     is_dispersed: bool
+    is_of_judges: bool = False
 
     @property
     def present(self) -> np.ndarray:
@@ -457,6 +460,7 @@ class GroupBoards(Shown):
     @cached_property
     def _found_in_words(self) -> list[tuple[bool, str]]:
         told = [self._about_consensus(), *self._about_trends(), *self._about_judges(), *self._about_boards()]
+        told += self._about_scope()
         if "items" in self.overall.choices.index:
             told.append(
                 (True, f"Of all items {self.overall.choices['chosen']['items']} are ranked: see .overall.choices.")
@@ -484,6 +488,8 @@ class GroupBoards(Shown):
             if p < LEVEL
             else f"Scores taken together are not seen to differ between groups ({told})"
         )
+        if self._is_scale_alone:
+            return True, f"{differs}, and are seen to do so in their scale alone {self._scales_told}."
         if len(moved):
             clearest = and_more([self._in_group(row) for _, row in moved.head(_NAMED).iterrows()], _NAMED)
             if p < LEVEL:
@@ -503,12 +509,47 @@ class GroupBoards(Shown):
             f"{told_p(nearest['p_holm'])} after adjustment.",
         )
 
+    @property
+    def _is_scale_alone(self) -> bool:
+        """Whether groups are seen to differ in how decided their verdicts are, and in nothing else about the items."""
+        p = self.tests["p_value"]
+        is_tested = {"consensus", "scale", "proportionality"} <= {*p.index}
+        return is_tested and bool(max(p["consensus"], p["scale"]) < LEVEL <= p["proportionality"])
+
+    @property
+    def _scales_told(self) -> str:
+        """How strongly groups follow the scores of all, the most and the least of them."""
+        scores = self.scores.drop(columns="all")
+        mu = scores.notna().mul(self.scores["all"], axis=0).where(scores.notna())
+        mu = mu - mu.mean()
+        strength = ((scores * mu).sum() / (mu**2).sum()).sort_values()
+        p = self.tests["p_value"]
+        least = f"{strength.iloc[0]:.2f} times in {strength.index[0]}"
+        if strength.iloc[0] < 0.0:
+            least = f"the other way round in {strength.index[0]} ({strength.iloc[0]:.2f} times)"
+        return (
+            f"({told_p(float(p['scale']))}; but for it {told_p(float(p['proportionality']))}): one order of the items, followed "
+            f"{strength.iloc[-1]:.2f} times as strongly as in all groups in {strength.index[-1]}, {least}"
+        )
+
+    def _about_scope(self) -> list[tuple[bool, str]]:
+        """Of groups of judges: whom tests are about, and what sensitivities have to do with it."""
+        working = self._working
+        if not working.is_of_judges:
+            return []
+        n = counted(len(working.fit.layout.judges), "judge")
+        told = "Every judge is in one group"
+        if self.overall.fit.layout.structure.judges_differ:
+            told += ", so that scores are compared as if all judges were equally sensitive to them"
+        about = "judges like these" if working.name == "judges" else f"these {n}, not about others like them"
+        return [(False, f"{told}; p-values are about {about}.")]
+
     def _in_group(self, row: pd.Series) -> str:
         """A row of ``differences`` in words."""
         return f"{row['item']!r} in {row['group']} ({row['difference']:+.2f}{_place(row['place'], row['place_all'])})"
 
     def _about_trends(self) -> list[tuple[bool, str]]:
-        if "trend_p_holm" not in self.item_tests:
+        if "trend_p_holm" not in self.item_tests or self._is_scale_alone:
             return []
         rows = self.item_tests[self.item_tests["trend_p_holm"] < LEVEL]
         rows = rows.sort_values(["trend_p_value", "trend_statistic"], ascending=[True, False])
@@ -562,7 +603,7 @@ class GroupBoards(Shown):
         return [(True, f"Judges that are not the same in all groups: {and_more(named, _NAMED)}.")]
 
     def _change_of(self, judge: str, kind: str) -> str:
-        """From what to what a number of a judge changed: from the first group to the last, or between the extremes."""
+        """From what to what a number of a judge changed, between the groups that are furthest apart."""
         name = {"sensitivity": "gamma"}.get(kind, kind)
         if name not in ("gamma", "position"):
             return ""
@@ -573,8 +614,9 @@ class GroupBoards(Shown):
         own = table[(table["judge"] == judge) & np.isfinite(table["std_err"])]
         if len(own) < 2:
             return ""
-        own = own if self.grouping.is_ordered else own.sort_values("estimate")
-        (start, begin), (end, last) = own[["group", "estimate"]].iloc[[0, -1]].itertuples(index=False)
+        # The smallest and the largest, in the order of the groups.
+        extremes = own.iloc[np.sort(own["estimate"].to_numpy().argsort(kind="stable")[[0, -1]])]
+        (start, begin), (end, last) = extremes[["group", "estimate"]].itertuples(index=False)
         return f"{begin:.2f} in {start}, {last:.2f} in {end}; "
 
     def _about_boards(self) -> list[tuple[bool, str]]:

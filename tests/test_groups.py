@@ -444,3 +444,82 @@ def test_one_item_that_falls_alone_explains_that_the_others_rise():
     assert (found.p_value < 0.01).all()
     assert found.without[0] > 0.9
     assert (found.without[1:] < 1e-6).all()
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, -0.5])
+def test_a_change_of_scale_is_rejected_as_often_as_it_should(scale):
+    """Of 600 pairs of boards with errors of their own 0.05, with a standard error of 0.009."""
+    rng, mu, centre = np.random.default_rng(0), np.linspace(1.2, -1.2, 6), np.eye(6) - 1.0 / 6.0
+    root = rng.normal(size=(6, 6))
+    errors = [0.01 * np.eye(6) + 0.002 * root @ root.T, 0.03 * np.eye(6)]
+    boards = [
+        rng.multivariate_normal(mean, error, 600) @ centre for mean, error in zip((mu, scale * mu), errors, strict=True)
+    ]
+    found = [moves(old, new, *(centre @ error @ centre for error in errors)) for old, new in zip(*boards, strict=True)]
+    assert np.mean([made.apart_p_value < 0.05 for made in found]) == pytest.approx(0.05, abs=0.027)
+    assert np.median([made.scale for made in found]) == pytest.approx(scale, abs=0.02)
+
+
+def verdicts(rng, scores, judge, group, bonus=0.0):
+    """Verdicts on scores (n_rows, n_items) of each row, of the item shown first by ``bonus`` more."""
+    n, n_items = scores.shape
+    first = rng.integers(n_items, size=n)
+    second = (first + rng.integers(1, n_items, size=n)) % n_items
+    rows = np.arange(n)
+    wins = rng.random(n) < expit(scores[rows, first] - scores[rows, second] + bonus)
+    names = [np.array([f"{x}{c:02d}" for c in codes]) for x, codes in zip("jii", (judge, first, second), strict=True)]
+    return with_group(hja.Comparisons.from_arrays(*names, wins.astype(float)), group)
+
+
+def test_groups_of_judges_count_judges_whatever_prompts_there_are():
+    rng = np.random.default_rng(0)
+    judge = np.repeat(np.arange(30), 60)
+    tastes = np.linspace(1.0, -1.0, 6) + rng.normal(0.0, 0.8, (30, 6))
+    data = verdicts(rng, tastes[judge], judge, np.where(judge < 15, "layman", "expert"))
+    data = replace(data, columns=data.columns.assign(question_id=rng.integers(80, size=1800)))
+    found = hja.by_group(data, "group", model="btl", position=None)
+    assert found.to_dict()["clusters"] == {"what": "judges", "number": 30}
+    assert found.tests["p_value"]["consensus"] > 0.05
+    assert any("p-values are about judges like these" in text for text in found.findings)
+    few = hja.by_group(data.subset(judge % 15 < 5), "group", model="btl", position=None)
+    assert any("p-values are about these 10 judges, not about others like them" in text for text in few.findings)
+
+
+def test_a_judge_who_ranks_backwards_is_no_judge_of_another_sensitivity_to_its_group():
+    rng = np.random.default_rng(11)
+    judge = rng.integers(6, size=4000)
+    gamma = np.array([1.0, 1.0, 1.0, 1.0, 1.0, -0.8])
+    data = verdicts(rng, gamma[judge, None] * np.linspace(1.2, -1.2, 6), judge, judge)
+    found = hja.by_group(data, "judge", model="ja", position=None)
+    assert found.tests["p_value"]["consensus"] < 0.001
+    told = found.findings[0]
+    assert "in their scale alone" in told
+    assert "the other way round in j05 (-" in told
+    assert any("as if all judges were equally sensitive" in text for text in found.findings)
+    assert found.scores["j05"].corr(found.scores["j00"]) < -0.9
+
+
+def test_a_change_of_scale_is_not_told_as_items_that_move():
+    rng = np.random.default_rng(1)
+    judge, month = rng.integers(6, size=4000), np.arange(4000) // 1000
+    scores = np.array([1.0, 1.0, 1.0, 0.3])[month, None] * np.linspace(1.2, -1.2, 6)
+    data = verdicts(rng, scores, judge, month)
+    found = hja.by_group(data, "group", model="btl", position=None)
+    told = found.findings[0]
+    assert "in their scale alone" in told
+    assert "times in 3" in told
+    assert not any("rise" in text or "The clearest" in text for text in found.findings)
+    old, new = (hja.BTLModel.from_comparisons(data.subset(some)).fit() for some in (month < 3, month == 3))
+    moves_ = hja.compare_rankings(old, new)
+    assert "in their scale alone: the new ones are 0.3" in moves_.sentences[0]
+    assert "relative to the mean" not in " ".join(moves_.sentences)
+
+
+def test_a_judge_that_changed_in_between_is_told_with_the_groups_that_differ():
+    rng = np.random.default_rng(7)
+    judge, month = rng.integers(6, size=6000), np.arange(6000) // 1500
+    bonus = np.where((judge == 2) & (month == 1), 1.5, 0.0)
+    data = verdicts(rng, np.tile(np.linspace(1.2, -1.2, 6), (6000, 1)), judge, month, bonus)
+    found = hja.by_group(data, "group", model="btl", position="judge")
+    [told] = [text for text in found.findings if text.startswith("Judges that are not the same")]
+    assert re.search(r"position of 'j02' \((-?0\.\d+ in 0, 1\.\d+ in 1|1\.\d+ in 1, -?0\.\d+ in [23]);", told)

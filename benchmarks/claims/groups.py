@@ -181,6 +181,28 @@ _size(
     of=_tested(_uneven),
 )(_joint("consensus"))
 
+
+# Judges of two kinds who are drawn from one population, each with a taste, on prompts that all share.
+@claim(
+    "G1",
+    "size",
+    "scores agree over two groups of 15 judges with tastes of sd 0.8, 60 verdicts each on 80 prompts that all share (by_group)",
+    n=1000,
+    n_quick=20,
+)
+def kinds_of_judges(rng: np.random.Generator) -> Told:
+    judge = np.repeat(np.arange(30), 60)
+    scores = (MU + rng.normal(0.0, 0.8, (30, len(MU))))[judge]
+    first, second = random_pairs(rng, len(judge), len(MU))
+    rows = np.arange(len(judge))
+    wins = rng.random(len(judge)) < expit(scores[rows, first] - scores[rows, second])
+    prompt = rng.integers(80, size=len(judge))
+    data = comparisons(judge, first, second, wins, prompt=prompt, group=judge // 15)
+    return _rejected(
+        hja.by_group(data, "group", model="btl", position=None).tests.loc[["consensus"], "p_value"].to_numpy()
+    )
+
+
 # Twenty panels have too few rejections for an error of their share.
 _size("G2", text=f"the score of an item agrees over {TEN}", of=ALIKE, n_quick=60)(_items)
 _size("G2", text="the sensitivity, and the position effect, of a judge agree, the same panels", of=ALIKE)(

@@ -294,27 +294,37 @@ def _tried(model: HJAModel) -> HJAResults | None:
 def _working(overall: HJAResults, prompts: Clusters | None) -> Working:
     """The fit whose scores are tested, and what its rows hang together by.
 
-    Of judges who are a sample, and of more parameters than can be tested, it is BTL: its consensus is that of all verdicts.
+    Of judges who are a sample, and of more parameters than can be tested, it is BTL: its consensus is that of all verdicts. So it
+    is where every judge is in one group: its sensitivity would take up what differs between groups.
     """
     fit, model = overall.fit, overall.model
-    is_large = fit.layout.n_free > limits.TESTED_PARAMETERS
-    if fit.layout.structure.kind == Sampled.kind or is_large:
+    is_of_judges, structure = _is_of_judges(model.comparisons), fit.layout.structure
+    if structure.kind == Sampled.kind or fit.layout.n_free > limits.TESTED_PARAMETERS:
         position = None if model.position is None else "common"
         model = BTLModel.from_comparisons(model.comparisons, position=position)
+    elif is_of_judges and structure.judges_differ:
+        model = model.pooled()
+    if model is not overall.model:
         result = model.fit(warn_convergence=False)
         if not result.converged:
             result = model.fit_regularized(RIDGE, terms=True, warn_convergence=False)
         fit, model = result.fit, result.model
     data = model.comparisons
-    own = Clusters.of(data.columns[_CLUSTER].to_numpy(), data)
-    if prompts is None and not fit.layout.has_judge_parameters:
-        judges = Clusters.of("judge", data)
-        # Of judges that the model takes to be alike, each may still have a taste.
-        if judges.has_repeats and judges.n >= limits.FEW_CLUSTERS:
-            own = judges
+    own, judges = Clusters.of(data.columns[_CLUSTER].to_numpy(), data), Clusters.of("judge", data)
+    # Of judges that the model takes to be alike, each may still have a taste; so groups of them differ by whom they consist of.
+    are_drawn = is_of_judges or (prompts is None and not fit.layout.has_judge_parameters)
+    if are_drawn and judges.has_repeats and judges.n >= limits.FEW_CLUSTERS:
+        own = judges
     name = "verdicts" if own.n == data.n_rows else "judges" if own.name == "judge" else "prompts"
     is_dispersed = overall.cov_type != "nonrobust" or own.has_repeats
-    return Working(fit, model.observations, data.columns[_GROUP].to_numpy(int), own, name, is_dispersed)
+    group = data.columns[_GROUP].to_numpy(int)
+    return Working(fit, model.observations, group, own, name, is_dispersed, is_of_judges)
+
+
+def _is_of_judges(data: Comparisons) -> bool:
+    """Whether every judge has verdicts in one group only."""
+    pairs = np.unique(np.column_stack([data.judge_index, data.columns[_GROUP].to_numpy(int)]), axis=0)
+    return len(pairs) == data.n_judges > 1
 
 
 @dataclass(frozen=True)
@@ -339,7 +349,9 @@ def _boards(
 ) -> GroupBoards:
     found = Fluctuation.of(working.fit, working.observed, working.present, working.clusters)
     present = np.unique(working.group)
-    scale, n_items = _Scaled.of(overall.fit), len(overall.model.items)
+    # Of groups without a judge in common nobody knows how decided they are.
+    scale = _Scaled({}) if working.is_of_judges else _Scaled.of(overall.fit)
+    n_items = len(overall.model.items)
     labels = working.observed.data.columns[_CLUSTER].to_numpy()
     codes_of = pd.Series(working.clusters.code, labels)[~pd.Index(labels).duplicated()]
     own: list[Own | None] = []

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
+from scipy.optimize import minimize_scalar
+
+# Scales that are tried before the best of them is improved.
+_ANGLES = 48
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,8 @@ class Moves:
         the zero of the scores, which an item that falls raises for all others.
     apart_p_value : float
         Of the test that none moved but by a change of scale; 1 where no difference is left.
+    scale : float
+        Of the new scores in the old ones, if that is all that changed.
     """
 
     difference: np.ndarray
@@ -35,6 +41,7 @@ class Moves:
     joint_p_value: float
     without: np.ndarray
     apart_p_value: float
+    scale: float
 
 
 def moves(
@@ -55,23 +62,39 @@ def moves(
     >>> found.difference.round(2), found.df, found.joint_p_value < 0.001
     (array([-0.33, -0.33,  0.67]), 2, True)
     """
-    variance = old_errors + new_errors
-    if between is not None:
-        variance = variance - between - between.T
+    between = np.zeros_like(old_errors) if between is None else between
+    variance = old_errors + new_errors - between - between.T
     n, change = len(old), new - old
     difference, variance = _centred(change, variance)
     error = np.sqrt(np.maximum(np.diag(variance), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(error > 1e-9 * error.max(initial=0.0), difference / error, np.nan)
-    root = _root(variance)
-    # The mean of both has no error in common with their difference if both are as precise.
-    whitened, scale = difference @ root, (old + new - (old + new).mean()) @ root
+    whitened = difference @ _root(variance)
     statistic, p = float(whitened @ whitened), len(whitened)
-    along = float(whitened @ scale) ** 2 / max(float(scale @ scale), 1e-300)
+    scaled, scale = _scaled(old, new, old_errors, new_errors, between)
     others = [np.arange(n) != i for i in range(n)]
     without = np.array([_none_moved(*_centred(change[rest], variance[np.ix_(rest, rest)]), df) for rest in others])
-    joint, apart = _chance(statistic, p, df), _chance(statistic - along, p - 1, df)
-    return Moves(difference, error, z, 2.0 * stats.t.sf(np.abs(z), df), statistic, p, joint, without, apart)
+    joint, apart = _chance(statistic, p, df), _chance(scaled, p - 1, df)
+    return Moves(difference, error, z, 2.0 * stats.t.sf(np.abs(z), df), statistic, p, joint, without, apart, scale)
+
+
+def _scaled(
+    old: np.ndarray, new: np.ndarray, old_errors: np.ndarray, new_errors: np.ndarray, between: np.ndarray
+) -> tuple[float, float]:
+    """The least that is left of ``new - c old`` in its own errors, whatever the scale c, and where that is."""
+
+    def left(angle: float) -> float:
+        c, s = np.cos(angle), np.sin(angle)
+        variance = c * c * new_errors + s * s * old_errors - c * s * (between + between.T)
+        difference, variance = _centred(c * new - s * old, variance)
+        whitened = difference @ _root(variance)
+        return float(whitened @ whitened)
+
+    # All scales from minus to plus infinity are half a turn.
+    angles = np.linspace(-0.5 * np.pi, 0.5 * np.pi, _ANGLES, endpoint=False)
+    nearest, step = angles[np.argmin([left(angle) for angle in angles])], np.pi / _ANGLES
+    found = minimize_scalar(left, bounds=(nearest - step, nearest + step), method="bounded")
+    return float(found.fun), float(np.tan(found.x))
 
 
 def _centred(change: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
