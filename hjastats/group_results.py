@@ -132,8 +132,8 @@ class GroupBoards(Shown):
     """Results of :func:`hjastats.by_group`.
 
     ``places`` and ``scores`` have the boards side by side, ``board(group)`` one of them with intervals, also shrunk to the common
-    one. ``tests`` says whether groups differ, ``items``, ``judges`` and ``differences`` say where. ``results`` are the fits,
-    ``overall`` that of all groups.
+    one. ``tests`` says whether groups differ, ``item_tests``, ``judge_tests`` and ``differences`` say where. ``results`` are the
+    fits, ``overall`` that of all groups.
 
     Examples
     --------
@@ -491,7 +491,9 @@ class GroupBoards(Shown):
         if self._is_scale_alone:
             return True, f"{differs}, and are seen to do so in their scale alone {self._scales_told}."
         if len(moved):
-            clearest = and_more([self._in_group(row) for _, row in moved.head(_NAMED).iterrows()], _NAMED)
+            # Of two groups one is the mirror of the other.
+            named = moved.drop_duplicates("item") if len(self._present) == 2 else moved
+            clearest = and_more([self._in_group(row) for _, row in named.head(_NAMED).iterrows()], _NAMED)
             if p < LEVEL:
                 return True, f"{differs}. The clearest, relative to the mean of the items: {clearest}."
             return True, f"{differs}, but one by one do {clearest}."
@@ -626,11 +628,11 @@ class GroupBoards(Shown):
         apart = [words[kind] for kind in words if kind in self.tests.index and self.tests["p_value"][kind] < LEVEL]
         if not held or not apart:
             return []
-        board, its = ("Boards", "their") if len(held) > 1 else ("The board", "its")
+        board, take, its = ("Boards", "take", "their") if len(held) > 1 else ("The board", "takes", "its")
         return [
             (
                 True,
-                f"{board} of {and_more(held, _NAMED)} take judges as in all groups, although {' and '.join(apart)} differ: what "
+                f"{board} of {and_more(held, _NAMED)} {take} judges as in all groups, although {' and '.join(apart)} differ: what "
                 f"differs there is in {its} scores.",
             )
         ]

@@ -151,7 +151,7 @@ def _content(
         "differences": _optional(
             told["differences"][:_MOST],
             "item",
-            "Score in a group less that in all other groups, in log-odds",
+            f"Score in a group less that in all other groups, in log-odds{_cut(told['differences'])}",
             _DIFFERENCES,
         ),
         "items": _optional(
@@ -160,7 +160,7 @@ def _content(
         "judges": _optional(
             told["judges"][:_MOST],
             "judge",
-            "Sensitivities and tastes are relative to the other judges of a group",
+            f"Sensitivities and tastes are relative to the other judges of a group{_cut(told['judges'])}",
             _JUDGES,
         ),
         "groups": table(groups, f"Groups; model of all: {told['model']}", _GROUPS, "group"),
@@ -169,6 +169,11 @@ def _content(
 
 def _frame(records: list[dict[str, Any]], index: str) -> pd.DataFrame:
     return pd.DataFrame(records).set_index(index) if records else pd.DataFrame()
+
+
+def _cut(records: list[dict[str, Any]]) -> str:
+    """That a table has only the first of them."""
+    return f"; the first {_MOST} of {len(records):,}" if len(records) > _MOST else ""
 
 
 def _optional(
