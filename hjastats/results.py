@@ -930,7 +930,8 @@ class HJAResults(GenericLikelihoodModelResults):
         """Joint chi-squared test of linear hypotheses about the reported parameters.
 
         The hypotheses are carried to the free coordinates: the degrees of freedom are what is left to test after the
-        constraints of the model, and a hypothesis that contradicts them is refused.
+        constraints of the model, and a hypothesis that contradicts them is refused. With clusters the statistic is that of
+        statsmodels, which warns where they are so few that it rejects true hypotheses too often.
 
         Parameters
         ----------
@@ -957,7 +958,9 @@ class HJAResults(GenericLikelihoodModelResults):
     ) -> WaldTestResults:
         """Joint tests by term and kind of parameter: no item differs (mu), all judges are equally sensitive (gamma = 1), and so on.
 
-        The columns that one term of a formula makes are tested together.
+        The columns that one term of a formula makes are tested together. Where errors count clusters, the statistic is made with the
+        model's covariance, then scaled and shifted to the mean and variance that clusters give it (Rao and Scott 1984): few clusters
+        make the usual one, which ``wald_test`` has, far too large.
 
         Parameters
         ----------
