@@ -958,9 +958,9 @@ class HJAResults(GenericLikelihoodModelResults):
     ) -> WaldTestResults:
         """Joint tests by term and kind of parameter: no item differs (mu), all judges are equally sensitive (gamma = 1), and so on.
 
-        The columns that one term of a formula makes are tested together. Where errors count clusters, the statistic is made with the
-        model's covariance, then scaled and shifted to the mean and variance that clusters give it (Rao and Scott 1984): few clusters
-        make the usual one, which ``wald_test`` has, far too large.
+        The columns that one term of a formula makes are tested together. Where errors count clusters, the statistic is made with
+        the model's covariance, then scaled and shifted to the mean and variance that clusters give it (Rao and Scott 1984): few
+        clusters make the usual one, which ``wald_test`` has, far too large.
 
         Parameters
         ----------
