@@ -713,3 +713,12 @@ def test_too_many_items_to_test_them_is_said(panel_with_traits, set_limits):
     set_limits(TESTED_PARAMETERS=5)
     result = hja.BTLModel.from_comparisons(panel_with_traits, items="~ size").fit()
     assert any("is not tested, since there are too many parameters" in text for text in result.findings.warnings)
+
+
+@pytest.mark.parametrize("whose", [{"topic": "code"}, "topic=code"])
+def test_a_ranking_by_a_column_of_comparisons_points_to_groups(panel_with_traits, whose):
+    result = hja.BTLModel.from_comparisons(panel_with_traits, interactions="~ topic").fit()
+    with pytest.raises(
+        hja.ComparisonError, match=r"'topic' is a column of the .*: hja\.by_group\(data, by='topic'\) ranks"
+    ):
+        result.ranking(consensus=whose)
