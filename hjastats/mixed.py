@@ -61,11 +61,14 @@ class MixedFit(Fit):
         What is random, in the order of the standard deviations.
     n_fixed : int
         Coefficients without a distribution.
+    has_item_traits : bool
+        Whether items are drawn around what their traits say.
     """
 
     mixture: Mixture = None  # type: ignore[assignment]
     effects: tuple[str, ...] = ()
     n_fixed: int = 0
+    has_item_traits: bool = False
 
     @property
     def loglike(self) -> float:

@@ -32,7 +32,7 @@ from .diagnostics.fragility import Fragility, fragility
 from .diagnostics.order import has_order
 from .diagnostics.residuals import deviance_residuals, pearson_residuals
 from .diagnostics.scales import scale_table
-from .errors import ComparisonError, ContrastError, IdentificationError, OptionError, SizeError
+from .errors import ComparisonError, ContrastError, Hint, IdentificationError, OptionError, SizeError
 from .export import to_document
 from .fitted import Fit, which_information
 from .inference import estimates as tables
@@ -718,7 +718,21 @@ class HJAResults(GenericLikelihoodModelResults):
         if judge is not None:
             raise OptionError("pass a judge, or whose consensus it is to be, not both.")
         data = self.model.comparisons
-        return judges_labelled(consensus, self.model.judges, None if data is None else data.judge_metadata)
+        known = None if data is None else data.judge_metadata
+        name = (
+            next(iter(consensus), None) if isinstance(consensus, Mapping) else str(consensus).partition("=")[0].strip()
+        )
+        if (
+            data is not None
+            and name in data.columns
+            and name not in (*self.model.judges, *(() if known is None else known))
+        ):
+            raise ComparisonError(
+                f"{name!r} is a column of the comparisons and no trait of the judges: ",
+                Hint("hja.by_group", f"data, by={name!r}", is_call=True),
+                " ranks the items for each of its labels.",
+            )
+        return judges_labelled(consensus, self.model.judges, known)
 
     def places(
         self,
@@ -930,7 +944,8 @@ class HJAResults(GenericLikelihoodModelResults):
         """Joint chi-squared test of linear hypotheses about the reported parameters.
 
         The hypotheses are carried to the free coordinates: the degrees of freedom are what is left to test after the
-        constraints of the model, and a hypothesis that contradicts them is refused.
+        constraints of the model, and a hypothesis that contradicts them is refused. With clusters the statistic is that of
+        statsmodels, which warns where they are so few that it rejects true hypotheses too often.
 
         Parameters
         ----------
@@ -957,7 +972,9 @@ class HJAResults(GenericLikelihoodModelResults):
     ) -> WaldTestResults:
         """Joint tests by term and kind of parameter: no item differs (mu), all judges are equally sensitive (gamma = 1), and so on.
 
-        The columns that one term of a formula makes are tested together.
+        The columns that one term of a formula makes are tested together. Where errors count clusters, the statistic is made with
+        the model's covariance, then scaled and shifted to the mean and variance that clusters give it (Rao and Scott 1984): few
+        clusters make the usual one, which ``wald_test`` has, far too large.
 
         Parameters
         ----------

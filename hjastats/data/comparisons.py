@@ -445,6 +445,25 @@ class Comparisons(Shown):
             raise ComparisonError(f"no judge is called {quoted(unknown)}; the judges are {quoted(self.judges, 10)}.")
         return self.subset(~np.isin(self.judge_index, [self.judges.index(name) for name in unwanted]))
 
+    def without_items(self, items: Iterable[str]) -> Comparisons:
+        """Leave out items by name, and the comparisons with them.
+
+        Examples
+        --------
+        >>> import hjastats as hja
+        >>> data = hja.datasets.load_panel()
+        >>> data.without_items(["model-A", "model-B"]).n_items
+        8
+        """
+        try:
+            unwanted = [items] if isinstance(items, str) else [str(name) for name in items]
+        except TypeError:
+            raise ComparisonError(f"items must be names, got {type(items).__name__}.") from None
+        if unknown := sorted(set(unwanted) - set(self.items)):
+            raise ComparisonError(f"no item is called {quoted(unknown)}; the items are {quoted(self.items, 10)}.")
+        gone = np.isin(self.items, unwanted)
+        return self.subset(~(gone[self.first_index] | gone[self.second_index]))
+
     def to_frame(self) -> pd.DataFrame:
         """The table with labels: judge, first, second, outcome, weight, and the further columns not called like these.
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,11 @@ from .metadata import aligned_metadata
 
 # Of columns of zeros and ones nothing is left but rounding if they do not vary.
 _CONSTANT = 1e-12
+# Texts in a formula, and names that are no name there.
+_QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
+_SEVERAL_WORDS = re.compile(r"[^\W\d]\w*([. ]+\w+)+")
+# Labels that an advice lists.
+_MOST_LISTED = 6
 # Why a formula gives no number.
 _POSITIVE = "what a logarithm or a root is taken of must be positive."
 
@@ -61,8 +69,8 @@ class ItemTraits:
                 Hint("data.with_metadata", "items=table", is_call=True),
                 f", one row per item ({quoted(data.items, 4)}).",
             )
-        right = right_side(text, "items")
-        check_known(right, frame, "items=")
+        right = right_side(text, "items", frame.columns)
+        check_known(right, frame, "items=", "data.without_items")
         with np.errstate(divide="ignore", invalid="ignore"):
             formula = CovariateFormula.of(right, frame, Names(SAFE_NAMES), "items=")
             columns = formula.columns(frame).drop(columns="Intercept", errors="ignore")
@@ -92,10 +100,22 @@ class ItemTraits:
         if needed := [name for name in known if name not in frame.columns]:
             raise ComparisonError(f"traits of new items need the columns {quoted(known)}, {quoted(needed)} not found.")
         check_known(self.formula.text, frame, "traits of new items")
+        frame = self._with_numbers(frame)
         with np.errstate(divide="ignore", invalid="ignore"):
             columns = self._columns_of(frame)[list(self.means.index)]
         check_finite(columns, "traits of new items")
         return columns - self.means
+
+    def _with_numbers(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame with traits as numbers that were numbers of the items that were compared."""
+        known = pd.DataFrame() if self.formula.frame is None else self.formula.frame
+        found = {}
+        for name in (name for name in known if is_numeric(known[name])):
+            for item, value in frame[name].items():
+                if not isinstance(value, Number):
+                    raise ComparisonError(f"traits of the new item {item!r}: {name!r} must be a number, got {value!r}.")
+            found[str(name)] = frame[name].astype(float)
+        return frame.assign(**found)
 
     def _columns_of(self, frame: pd.DataFrame) -> pd.DataFrame:
         """What the formula makes of new items; of one that it cannot read the error knows the name."""
@@ -147,11 +167,11 @@ class Interactions:
         ------
         ComparisonError
         """
-        right = right_side(text, "interactions")
         known, frame = data.judge_metadata, data.columns.reset_index(drop=True)
+        right = right_side(text, "interactions", [*frame.columns, *([] if known is None else known.columns)])
         if known is not None:
             own = {str(name): known[name].to_numpy() for name in known.columns if mentions(right, name)}
-            check_known(right, known, "interactions=")
+            check_known(right, known, "interactions=", "data.without_judges")
             frame = frame.assign(**{name: values[data.judge_index] for name, values in own.items()})
         others = [] if known is None else [str(name) for name in known.columns]
         formula = CovariateFormula.of(right, frame, Names(SAFE_NAMES), "interactions=", others)
@@ -198,8 +218,10 @@ class Interactions:
         return [f"{name}:{label}" for name in self.rows.columns for label in labels]
 
 
-def right_side(text: Any, argument: str) -> str:
+def right_side(text: Any, argument: str, columns: Iterable[Any] = ()) -> str:
     """The right side of a formula that has nothing on its left, or ``mu``; whatever it is, it executes nothing.
+
+    Of ``columns`` whose names have dots or spaces, errors say how a formula names them.
 
     Raises
     ------
@@ -210,6 +232,10 @@ def right_side(text: Any, argument: str) -> str:
     left, _, right = text.partition("~") if "~" in text else ("", "~", text)
     if left.strip() not in ("", "mu"):
         raise OptionError(f"{argument} is a formula of scores: '~ size', or 'mu ~ size', got {text!r}.")
+    bare = _QUOTED.sub("", right)
+    for name in columns:
+        if _SEVERAL_WORDS.fullmatch(str(name)) and mentions(bare, name):
+            raise OptionError(f"{argument}=: a formula names the column {str(name)!r} by Q({str(name)!r}).")
     return check_formula(right.strip(), (*SAFE_FUNCTIONS, "Q"))
 
 
@@ -228,8 +254,8 @@ def known_items(items: Any, data: Comparisons) -> tuple[str, Comparisons]:
     )
 
 
-def check_known(right: str, frame: pd.DataFrame, argument: str) -> None:
-    """Refuse traits that are missing for some.
+def check_known(right: str, frame: pd.DataFrame, argument: str, leave_out: str = "") -> None:
+    """Refuse traits that are missing for some, and say what leaves these out.
 
     Raises
     ------
@@ -238,9 +264,20 @@ def check_known(right: str, frame: pd.DataFrame, argument: str) -> None:
     for name in frame.columns:
         gaps = frame.index[frame[name].isna()]
         if mentions(right, name) and len(gaps):
+            told = f"{argument}: {str(name)!r} is missing for {quoted(gaps)}: fill it in"
+            if not leave_out:
+                raise ComparisonError(f"{told}.")
             raise ComparisonError(
-                f"{argument}: {str(name)!r} is missing for {quoted(gaps)}: fill it in, or leave them out."
+                f"{told}, or leave them out: ", Hint(leave_out, _named(gaps, name, leave_out), is_call=True), "."
             )
+
+
+def _named(gaps: pd.Index, name: object, leave_out: str) -> str:
+    """Labels as code: themselves, or of many where they stand."""
+    if len(gaps) <= _MOST_LISTED:
+        return repr(list(gaps))
+    table = "data.item_metadata" if leave_out.endswith("items") else "data.judge_metadata"
+    return f"{table}.index[{table}[{name!r}].isna()]"
 
 
 def check_finite(columns: pd.DataFrame, argument: str) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 from ..errors import ContrastError, Hint, IdentificationError
 from ..fitted import Fit
 from ..inference.contrast_results import Contrast
-from ..inference.hypotheses import wald_statistic
+from ..inference.hypotheses import joint_test
 from ..looks import Piece, Shown, Table, Title
 from ..solve.precision import Covariance
 from ..words import quoted, shortened
@@ -176,7 +176,7 @@ def affinity(
     families.insert(1, "items", [int((of_item == name).sum()) for name in names])
     table = _table(by_judge, "judge", alpha)
     table.insert(0, "family", of_judge)
-    return Affinity(families, table, overall.summary_frame(alpha).iloc[0], _joint_test(by_family), left_out)
+    return Affinity(families, table, overall.summary_frame(alpha).iloc[0], _joint_test(fit, by_family), left_out)
 
 
 def _contrast(names: list[str], estimate: np.ndarray, gradient: np.ndarray, covariance: Covariance) -> Contrast:
@@ -196,17 +196,16 @@ def _table(contrast: Contrast, index_name: str, alpha: float) -> pd.DataFrame:
     return frame
 
 
-def _joint_test(contrast: Contrast) -> Any:
+def _joint_test(fit: Fit, contrast: Contrast) -> Any:
     """Wald test of the contrasts in units of their standard errors: preferences of very different size are tested alike."""
     errors = contrast.std_err
     tested = np.flatnonzero(errors > 0)
     if not len(tested) or not np.isfinite(contrast.cov).all():
         return None
     scale = errors[tested]
-    cov = contrast.cov[np.ix_(tested, tested)] / np.outer(scale, scale)
     gradient = contrast.gradient[tested] / scale[:, None]
     names = [contrast.names[i] for i in tested]
     try:
-        return wald_statistic(gradient, cov, contrast.estimate[tested] / scale, names)
+        return joint_test(fit, gradient, contrast.estimate[tested] / scale, names)
     except ContrastError:
         return None

@@ -11,6 +11,7 @@ from .. import limits
 from ..data.graph import Connectivity
 from ..errors import CovarianceWarning, Hint, LocalOptimaWarning, SeparationWarning
 from ..fitted import Fit
+from ..mixed import MixedFit
 from ..words import counted, quoted
 
 
@@ -41,7 +42,7 @@ def warn(fit: Fit, links: Connectivity) -> None:
 def apart_text(fit: Fit, links: Connectivity) -> str:
     """What stands in where no comparisons link the items; nothing where traits do."""
     if not fit.layout.structure.groups and fit.penalty is not None:
-        return unlinked_text(links)
+        return unlinked_text(links, isinstance(fit, MixedFit) and fit.has_item_traits)
     if "beta" in fit.layout.slices:
         return ""
     return (
@@ -50,9 +51,10 @@ def apart_text(fit: Fit, links: Connectivity) -> str:
     )
 
 
-def unlinked_text(links: Connectivity) -> str:
-    """What a prior stands in for where no comparisons link the items."""
-    return f"{_groups_text(links)}: differences between items of different groups rest on the prior alone."
+def unlinked_text(links: Connectivity, have_traits: bool = False) -> str:
+    """What a prior, or traits and a prior, stand in for where no comparisons link the items."""
+    basis = "their traits and the distribution of what items have beyond these" if have_traits else "the prior alone"
+    return f"{_groups_text(links)}: differences between items of different groups rest on {basis}."
 
 
 def _groups_text(links: Connectivity) -> str:

@@ -30,7 +30,7 @@ from .ending import apart_text, is_below_supremum, optima_text, properties_text,
 from .goodness import goodness_of_fit
 from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_order, order_evidence
 from .redundancy import redundancy
-from .restriction import free_scores_test
+from .restriction import free_scores_test, why_untested
 from .scales import NULLS, own_parameters_test, scale_tests
 from .stability import stability
 from .tie_rates import tie_rates
@@ -133,6 +133,12 @@ def findings_of_data(data: Comparisons) -> list[Finding]:
 
 def _restriction(fit: Fit, observed: Observations) -> list[Finding]:
     """Whether items are what their traits say, where scores are made of these alone."""
+    if why := why_untested(fit, observed):
+        text = (
+            f"Whether items differ by more than their traits say is not tested, since {why}: if they do, errors of beta, and "
+            "intervals of predict_item, leave that out and are far too narrow. Fit with random='items': .spread says how much."
+        )
+        return [Finding("traits", True, text)]
     test = free_scores_test(fit, observed)
     if test is None:
         return []

@@ -33,16 +33,10 @@ def free_scores_test(fit: Fit, observed: Observations) -> ScoreTest | None:
     Where standard errors count clusters, or what verdicts vary, so does the statistic (Rao and Scott 1984). None where scores are
     free, nothing links all items, the estimate is no maximum, or there are too many of them.
     """
-    data, layout = observed.data, fit.layout
-    if not is_restricted(fit) or fit.penalty is not None or fit.restriction is not None or not fit.converged:
+    n_more = _n_more(fit)
+    if not n_more or why_untested(fit, observed):
         return None
-    free = layout.structure.with_free_items(len(layout.items))
-    n_more = free.n_free(len(layout.judges), len(layout.items)) - layout.structure.n_free(
-        len(layout.judges), len(layout.items)
-    )
-    if not n_more or layout.n_free + n_more > limits.TESTED_PARAMETERS or not data.connectivity.is_connected:
-        return None
-    tangent = free.tangent(fit.at.scores)
+    tangent = fit.layout.structure.with_free_items(len(fit.layout.items)).tangent(fit.at.scores)
     information, squares, gradient = _moments(fit, observed, tangent)
     values = np.linalg.eigvalsh(information)
     if values[0] <= _NO_INFORMATION * values[-1]:
@@ -54,6 +48,24 @@ def free_scores_test(fit: Fit, observed: Observations) -> ScoreTest | None:
         added = np.trace(np.linalg.solve(information, squares)) - np.trace(np.linalg.solve(known, own))
         statistic /= max(float(added) / n_more, _LEAST)
     return ScoreTest(statistic, n_more)
+
+
+def why_untested(fit: Fit, observed: Observations) -> str:
+    """Why it is not tested whether items differ by more than their traits, where that could be asked; or nothing."""
+    n_more = _n_more(fit)
+    if not n_more:
+        return ""
+    if not observed.data.connectivity.is_connected:
+        return "no comparisons link all items"
+    return "there are too many parameters" if fit.layout.n_free + n_more > limits.TESTED_PARAMETERS else ""
+
+
+def _n_more(fit: Fit) -> int:
+    """Free parameters that free scores add to those made of traits; none where they are no question of the fit."""
+    if not is_restricted(fit) or fit.penalty is not None or fit.restriction is not None or not fit.converged:
+        return 0
+    size, structure = (len(fit.layout.judges), len(fit.layout.items)), fit.layout.structure
+    return structure.with_free_items(size[1]).n_free(*size) - structure.n_free(*size)
 
 
 def _moments(

@@ -23,7 +23,7 @@ from ..model.responses import KINDS
 from ..words import quoted
 from .contrast_results import Contrast
 from .functions import FUNCTIONS
-from .hypotheses import wald_statistic
+from .hypotheses import joint_test
 
 NOTE = (
     "Fixed-panel inference: standard errors say how far the coefficients are from those of the true parameters of these very "
@@ -139,7 +139,7 @@ def contrast_formula(
         size=np.abs(weights) @ np.abs(jacobian).max(axis=1),
         formula=str(formula).strip(),
     )
-    return _with_term_tests(found, design, slices, n_directions)
+    return _with_term_tests(fit, found, design, slices, n_directions)
 
 
 def _left(formula: str) -> tuple[str | None, str]:
@@ -276,7 +276,7 @@ def _design(
 
 
 def _with_term_tests(
-    found: FormulaContrast, design: pd.DataFrame, slices: dict[str, slice], n_directions: int
+    fit: Fit, found: FormulaContrast, design: pd.DataFrame, slices: dict[str, slice], n_directions: int
 ) -> FormulaContrast:
     """The same with a joint Wald test of each term: that it changes nothing, wherever there is an intercept."""
     rows, note = {}, found.note
@@ -292,18 +292,17 @@ def _with_term_tests(
             note = f"{EQUALITY}\n{note}"
         tested = np.eye(block.shape[1]) if is_whole else directions[:n_tested]
         at = (np.arange(n_directions)[:, None] * design.shape[1] + np.arange(design.shape[1])[where]).ravel()
-        rows[term] = _joint_test(found, np.kron(np.eye(n_directions), tested), at)
+        rows[term] = _joint_test(fit, found, np.kron(np.eye(n_directions), tested), at)
     terms = pd.DataFrame.from_dict(rows, orient="index", columns=["chi2", "df", "p_value"])
     return replace(found, terms=terms, note=note)
 
 
-def _joint_test(found: FormulaContrast, combined: np.ndarray, at: np.ndarray) -> dict[str, float]:
+def _joint_test(fit: Fit, found: FormulaContrast, combined: np.ndarray, at: np.ndarray) -> dict[str, float]:
     """Wald test that combinations of some coefficients are zero; not a number where nothing can be tested."""
-    gradient, cov = combined @ found.gradient[at], combined @ found.cov[np.ix_(at, at)] @ combined.T
     size = np.abs(combined) @ np.broadcast_to(found.size, len(found))[at]
     names = [found.names[i] for i in at][: len(combined)]
     try:
-        test = wald_statistic(gradient, cov, combined @ found.estimate[at], names, size)
+        test = joint_test(fit, combined @ found.gradient[at], combined @ found.estimate[at], names, size)
     except ContrastError:
         return {"chi2": np.nan, "df": 0, "p_value": np.nan}
     chi2, df = float(test.statistic), int(test.df_denom)

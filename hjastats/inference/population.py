@@ -23,7 +23,7 @@ from ..population import PopulationFit
 from ..solve.marginal import Gradients, Marginal, cluster_scores, nodes, parts_of_gradient
 from ..solve.precision import DenseCovariance
 from .clusters import Clusters, read_clusters
-from .hypotheses import wald_test
+from .hypotheses import kind_test
 
 # Nodes for a judge nobody has seen yet, whose predictor is normal.
 _NODES_OF_NEW = 31
@@ -385,7 +385,7 @@ def check_spread(fit: PopulationFit, effect: str) -> int:
         raise ContrastError("with directions of disagreement sensitivities vary along them, too: test rank 0.")
     where = layout.slices["mu"]
     # The last score follows from the others.
-    test = wald_test(fit, np.eye(len(layout.names))[where.start : where.stop - 1])
+    test = kind_test(fit, np.eye(len(layout.names))[where.start : where.stop - 1])
     if float(test.pvalue) > NO_CONSENSUS:
         raise ContrastError(
             "the consensus cannot be told from none, and sensitivities to none mean nothing: not testable."

@@ -16,7 +16,7 @@ from ..mixed import MixedFit
 from ..model.response import probability
 from ..solve.precision import score_rows
 from .contrast_results import two_sided
-from .hypotheses import wald_statistic
+from .hypotheses import joint_test
 
 _TESTED = ["estimate", "std_err", "z", "p_value", "ci_lower", "ci_upper"]
 
@@ -141,8 +141,7 @@ def trait_tests(
             if not some:
                 continue
             gradient, names = found.gradient[some], [": ".join(filter(None, found.labels[i])) for i in some]
-            covariance = fit.covariance.of(gradient) + found.more[np.ix_(some, some)]
-            test = wald_statistic(gradient, covariance, found.values[some], names)
+            test = joint_test(fit, gradient, found.values[some], names, more=found.more[np.ix_(some, some)])
             name = f"{term} (interactions)" if term in rows else term
             rows[name] = {
                 "statistic": test.statistic,

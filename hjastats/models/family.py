@@ -951,7 +951,8 @@ class BTLModel(_RankByDefinition):
             raise OptionError("standard errors with random effects are those of the model: cov_type='nonrobust'.")
         self._check_size()
         priors = {name: self._prior(name) for name in self.random}
-        return assess_mixture(self.layout, self.design, priors, self._starts(0, np.random.default_rng(0))[0])
+        fit = assess_mixture(self.layout, self.design, priors, self._starts(0, np.random.default_rng(0))[0])
+        return replace(fit, has_item_traits="items" in self.random and self.traits is not None)
 
     def _check_size(self) -> None:
         if self.layout.n_free > limits.DENSE_SHARED:

@@ -653,3 +653,72 @@ def test_advice_about_errors_is_followed_as_it_stands(students):
     advised = "result.model.update(random=None).fit(cov_type='cluster', cov_kwds={'groups': 'judge'})"
     assert advised in text
     assert eval(advised, {"result": drawn}).fit.choice.kind == "cluster"
+
+
+def test_text_for_a_number_is_refused_by_name_item_and_value(panel_with_traits):
+    data = panel_with_traits.with_metadata(
+        items=panel_with_traits.item_metadata[["size", "open"]].assign(size=range(1, 11))
+    )
+    for text in ("~ size", "~ np.log(size)"):
+        result = hja.BTLModel.from_comparisons(data, items=text).fit()
+        with pytest.raises(hja.ComparisonError, match="the new item 'new': 'size' must be a number, got 'big'"):
+            result.predict_item(pd.DataFrame({"size": [2.0, "big"]}, ["old", "new"]))
+        numbers = pd.DataFrame({"size": [7]}, dtype=object)
+        assert result.predict_item(numbers)["estimate"].iloc[0] == result.predict_item({"size": 7})["estimate"].iloc[0]
+
+
+def test_items_without_a_trait_are_left_out_as_the_message_says(panel_with_traits):
+    data = panel_with_traits
+    with pytest.raises(hja.ComparisonError, match="'gap' is missing for 'model-B': fill it in") as raised:
+        hja.fit(data, items="~ gap")
+    advice = str(raised.value).partition("leave them out: ")[2].rstrip(".")
+    kept = eval(advice, {"data": data})
+    assert kept.items == tuple(item for item in data.items if item != "model-B")
+    assert hja.BTLModel.from_comparisons(kept, items="~ gap").fit().converged
+    many = data.with_metadata(items=data.item_metadata.assign(gap=[1.0, *[np.nan] * 7, 2.0, 3.0]))
+    with pytest.raises(
+        hja.ComparisonError, match=r"leave them out: data\.without_items\(data\.item_metadata"
+    ) as raised:
+        hja.fit(many, items="~ gap")
+    kept = eval(str(raised.value).partition("leave them out: ")[2].rstrip("."), {"data": many})
+    assert kept.items == ("model-A", "model-I", "model-J")
+    with pytest.raises(hja.ComparisonError, match="no item is called 'model-Z'"):
+        data.without_items(["model-Z"])
+
+
+@pytest.mark.parametrize("name", ["head.length", "head length"])
+def test_columns_with_dots_and_spaces_have_a_name_in_formulas(panel_with_traits, name):
+    data = panel_with_traits.with_metadata(items=panel_with_traits.item_metadata[["size"]].set_axis([name], axis=1))
+    with pytest.raises(hja.OptionError, match=rf"items=: a formula names the column '{name}' by Q\('{name}'\)"):
+        hja.BTLModel.from_comparisons(data, items=f"~ {name}")
+    assert hja.BTLModel.from_comparisons(data, items=f"~ Q('{name}')").fit().converged
+
+
+def test_items_that_nothing_links_rest_on_traits_and_what_is_not_tested_is_said(panel_with_traits):
+    data = panel_with_traits.subset((panel_with_traits.first_index < 4) == (panel_with_traits.second_index < 4))
+    drawn = hja.BTLModel.from_comparisons(data, items="~ size", random="items")
+    with pytest.warns(
+        hja.CovarianceWarning, match="rest on their traits and the distribution of what items have beyond"
+    ):
+        drawn.fit()
+    with pytest.warns(hja.CovarianceWarning, match="rest on the prior alone"):
+        hja.BTLModel.from_comparisons(data, random="items").fit()
+    result = hja.BTLModel.from_comparisons(data, items="~ size").fit()
+    assert any("is not tested, since no comparisons link all items" in text for text in result.findings.warnings)
+    linked = hja.BTLModel.from_comparisons(panel_with_traits, items="~ size").fit()
+    assert not any("is not tested" in text for text in linked.findings.warnings)
+
+
+def test_too_many_items_to_test_them_is_said(panel_with_traits, set_limits):
+    set_limits(TESTED_PARAMETERS=5)
+    result = hja.BTLModel.from_comparisons(panel_with_traits, items="~ size").fit()
+    assert any("is not tested, since there are too many parameters" in text for text in result.findings.warnings)
+
+
+@pytest.mark.parametrize("whose", [{"topic": "code"}, "topic=code"])
+def test_a_ranking_by_a_column_of_comparisons_points_to_groups(panel_with_traits, whose):
+    result = hja.BTLModel.from_comparisons(panel_with_traits, interactions="~ topic").fit()
+    with pytest.raises(
+        hja.ComparisonError, match=r"'topic' is a column of the .*: hja\.by_group\(data, by='topic'\) ranks"
+    ):
+        result.ranking(consensus=whose)
