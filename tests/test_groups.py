@@ -15,6 +15,8 @@ from hjastats.inference.moves import moves
 
 # Three Monte-Carlo errors of the difference of two p-values of one half, from 2,000 draws of signs each.
 SIGNS_DRAWN = 0.05
+# What a step from the fit of all rows leaves out of scores that move by a log-odd.
+ONE_STEP = 0.15
 CATEGORIES = ["writing", "roleplay", "reasoning", "math", "coding", "extraction", "stem", "humanities"]
 
 
@@ -444,3 +446,69 @@ def test_one_item_that_falls_alone_explains_that_the_others_rise():
     assert (found.p_value < 0.01).all()
     assert found.without[0] > 0.9
     assert (found.without[1:] < 1e-6).all()
+
+
+def released(new_in, n=3000):
+    """Three months; item a crashes in the third, and item f is there in some of the months only."""
+    rng = np.random.default_rng(0)
+    first, month = rng.integers(6, size=n), rng.integers(3, size=n)
+    second = (first + rng.integers(1, 6, size=n)) % 6
+    scores = np.tile(np.linspace(1.0, -1.0, 6), (3, 1))
+    scores[2, 0] = -1.5
+    outcome = (rng.random(n) < expit(scores[month, first] - scores[month, second])).astype(float)
+    kept = np.isin(month, new_in) | ((first != 5) & (second != 5))
+    names = np.array(list("abcdef"))
+    columns = pd.DataFrame({"month": [f"2024-0{m + 1}" for m in month[kept]]})
+    return hja.Comparisons.from_arrays("j", names[first[kept]], names[second[kept]], outcome[kept], columns=columns)
+
+
+@pytest.mark.parametrize("new_in", [[2], [1, 2]])
+def test_a_new_item_leaves_the_tests_of_all_others(new_in):
+    found = hja.by_group(released(new_in), by="month")
+    tests = found.item_tests
+    assert tests.index[0] == "a"
+    assert tests.loc[list("abcde"), "df"].tolist() == [2] * 5
+    assert tests["trend_slope"].idxmin() == "a"
+    assert found.differences.iloc[0][["item", "group"]].tolist() == ["a", "2024-03"]
+    assert found.differences.dropna().groupby("item").size().loc[list("abcde")].tolist() == [3] * 5
+    assert "that of 'a' falls." in str(found)
+    assert np.isnan(tests["p_value"]["f"]) == (new_in == [2])
+    assert ("No test of 'f' by itself" in str(found)) == (new_in == [2])
+
+
+def test_scores_are_relative_to_the_items_that_groups_have_in_common():
+    """Where 'f' is left out everywhere, what is said of the others is nearly the same."""
+    data = released([2])
+    without = data.subset(~np.isin(data.first_index, 5) & ~np.isin(data.second_index, 5))
+    slopes = [hja.by_group(some, by="month").item_tests["trend_slope"] for some in (data, without)]
+    assert np.allclose(slopes[0][list("abcde")], slopes[1][list("abcde")], atol=ONE_STEP)
+
+
+def test_nothing_is_said_of_trends_that_cannot_be_tested():
+    """Every month compares the item of the month before with a new one."""
+    rng = np.random.default_rng(0)
+    month = np.arange(300) // 100
+    columns = pd.DataFrame({"month": [f"2024-0{m + 1}" for m in month]})
+    names = np.array(list("abcd"))
+    outcome = rng.integers(2, size=300).astype(float)
+    data = hja.Comparisons.from_arrays("j", names[month], names[month + 1], outcome, columns=columns)
+    found = hja.by_group(data, by="month")
+    assert found.item_tests["p_value"].isna().all()
+    assert not any("rise or fall" in text for text in found.findings)
+
+
+def test_a_judge_who_joins_later_is_tested_among_the_groups_that_have_it():
+    rng = np.random.default_rng(1)
+    n = 3000
+    month, judge, first = rng.integers(3, size=n), rng.integers(3, size=n), rng.integers(5, size=n)
+    month[(judge == 2) & (month == 0)] = 1
+    second = (first + rng.integers(1, 5, size=n)) % 5
+    bonus = 1.5 * ((judge == 2) & (month == 2))
+    outcome = (rng.random(n) < expit((second - first) / 2.0 + bonus)).astype(float)
+    columns = pd.DataFrame({"month": month})
+    names = [np.array([f"{x}{c}" for c in codes]) for x, codes in zip("jii", (judge, first, second), strict=True)]
+    data = hja.Comparisons.from_arrays(*names, outcome, columns=columns)
+    tests = hja.by_group(data, by="month", model="btl", position="judge").judge_tests
+    tests = tests[tests["kind"] == "position"].set_index("judge")
+    assert tests["df"].to_dict() == {"j0": 2, "j1": 2, "j2": 1}
+    assert tests["p_value"]["j2"] == 1.0 / 2000.0
