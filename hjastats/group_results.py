@@ -24,7 +24,6 @@ from .inference.fluctuation import Fluctuation
 from .inference.group_scores import GroupScores, deviations, seldom
 from .inference.group_starts import freed_positions, freed_scores
 from .inference.group_tests import LEVEL, OF_JUDGES, QUESTIONS, GroupTests
-from .inference.heterogeneity import LARGEST
 from .inference.ranks import ranking_table
 from .inference.tastes import Tastes
 from .looks import Piece, Shown, Table, Title, Warned
@@ -35,8 +34,6 @@ from .show.report.groups import groups_page, groups_section
 from .words import LINE_WIDTH, and_more, counted, p_value, quoted, shortened_apart, told_p
 from .writing import text_or_file
 
-# Share of the largest heterogeneity that is thought of beyond which an interval says that nothing is known of it.
-_EDGE = 0.95
 _NAMED = limits.NAMED_MOVERS
 
 
@@ -383,7 +380,7 @@ class GroupBoards(Shown):
     def heterogeneity(self) -> Spread:
         """How far the scores of an item differ between groups beyond the errors; not a number where that is not known."""
         found = self._evidence.shrunken
-        if len(self._present) < 2 or found.interval()[1] > _EDGE * LARGEST:
+        if len(self._present) < 2 or not found.is_known:
             return Spread(*[np.nan] * 4)
         return Spread(found.sd, *found.interval(), found.mode)
 

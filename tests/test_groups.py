@@ -527,3 +527,26 @@ def test_judges_as_groups_are_compared_but_for_their_scale():
     assert "scale" not in found.tests.index
     assert found.item_tests.index[0] == "i2"
     assert found.differences.iloc[0][["item", "group"]].tolist() == ["i2", "j2"]
+
+
+@pytest.mark.parametrize("n_tiny", [1, 2])
+def test_a_group_of_three_verdicts_is_shrunk_to_the_common_board(panel, n_tiny):
+    """With the errors of a group of which next to nothing is known, and no word about how far groups differ."""
+    group = np.where(
+        np.arange(panel.n_rows) < 3 * n_tiny, "tiny" + pd.Series(np.arange(panel.n_rows) // 3).astype(str), "many"
+    )
+    found = hja.by_group(with_group(panel, group), "group", model="btl")
+    boards = found.shrunken
+    tiny, many = (found.board(label, shrunken=True)["std_err"] for label in ("tiny0", "many"))
+    assert ((boards[["tiny0", "all"]].sub(boards["many"], axis=0)).abs().max(axis=1) < tiny).all()
+    assert (tiny > 2.0 * many.reindex(tiny.index)).all()
+    assert np.isnan(found.heterogeneity.sd)
+
+
+def test_a_group_called_all_has_a_board_of_its_own(panel):
+    found = hja.by_group(with_group(panel, np.where(np.arange(3200) < 400, "all", "some")), "group")
+    assert found.labels == ["all (group)", "some"]
+    assert list(found.places) == ["all", "all (group)", "some"]
+    assert found.board("all").equals(found.overall.ranking())
+    assert found.board("all (group)")["std_err"].mean() > 2.0 * found.board("all")["std_err"].mean()
+    assert "The group 'all' is called 'all (group)' here" in str(found)

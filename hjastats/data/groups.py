@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from typing import Any
@@ -19,6 +19,8 @@ from .arrays import check_option, numbers
 from .comparisons import Comparisons, check_rows
 from .roles import TIME_COLUMNS
 
+# What the board of all groups is called beside those of each.
+ALL = "all"
 # Lengths of time, with the names pandas has for them, the shortest first.
 PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
 # Periods that are tried in turn where none is asked for.
@@ -340,4 +342,14 @@ def _checked(found: Grouping) -> Grouping:
     if len(used) > limits.MOST_GROUPS:
         raise ComparisonError(f"by {found.by!r} there are {len(used):,} groups: {limits.MOST_GROUPS} are the most.")
     code = np.where(found.code < 0, -1, np.searchsorted(used, found.code))
-    return Grouping(code, tuple(found.labels[i] for i in used), found.by, found.is_ordered, found.told)
+    return _without_all(replace(found, code=code, labels=tuple(found.labels[i] for i in used)))
+
+
+def _without_all(found: Grouping) -> Grouping:
+    """With another name for a group that is called as the board of all groups is."""
+    if ALL not in found.labels:
+        return found
+    name = f"{ALL} ({found.by})"
+    labels = tuple(name if label == ALL else label for label in found.labels)
+    told = f"the group {ALL!r} is called {name!r} here, since {ALL!r} is the board of all groups"
+    return replace(found, labels=labels, told="; ".join(filter(None, [found.told, told])))
