@@ -24,7 +24,6 @@ from .inference.fluctuation import Fluctuation
 from .inference.group_scores import GroupScores, deviations, seldom
 from .inference.group_starts import freed_positions, freed_scores
 from .inference.group_tests import LEVEL, OF_JUDGES, QUESTIONS, GroupTests
-from .inference.heterogeneity import LARGEST
 from .inference.ranks import ranking_table
 from .inference.tastes import Tastes
 from .looks import Piece, Shown, Table, Title, Warned
@@ -35,8 +34,6 @@ from .show.report.groups import groups_page, groups_section
 from .words import LINE_WIDTH, and_more, counted, p_value, quoted, shortened_apart, told_p
 from .writing import text_or_file
 
-# Share of the largest heterogeneity that is thought of beyond which an interval says that nothing is known of it.
-_EDGE = 0.95
 _NAMED = limits.NAMED_MOVERS
 
 
@@ -386,7 +383,7 @@ class GroupBoards(Shown):
     def heterogeneity(self) -> Spread:
         """How far the scores of an item differ between groups beyond the errors; not a number where that is not known."""
         found = self._evidence.shrunken
-        if len(self._present) < 2 or found.interval()[1] > _EDGE * LARGEST:
+        if len(self._present) < 2 or not found.is_known:
             return Spread(*[np.nan] * 4)
         return Spread(found.sd, *found.interval(), found.mode)
 
@@ -459,8 +456,8 @@ class GroupBoards(Shown):
 
     @cached_property
     def _found_in_words(self) -> list[tuple[bool, str]]:
-        told = [self._about_consensus(), *self._about_trends(), *self._about_judges(), *self._about_boards()]
-        told += self._about_scope()
+        told = [self._about_consensus(), *self._about_trends(), *self._about_untested()]
+        told += [*self._about_judges(), *self._about_boards(), *self._about_scope()]
         if "items" in self.overall.choices.index:
             told.append(
                 (True, f"Of all items {self.overall.choices['chosen']['items']} are ranked: see .overall.choices.")
@@ -500,6 +497,8 @@ class GroupBoards(Shown):
         tests = self.item_tests[self.item_tests["p_holm"] < LEVEL]
         if p >= LEVEL and tests.empty:
             return False, f"Groups are not seen to differ in their scores ({told})."
+        if self.item_tests["p_value"].isna().all():
+            return True, f"{differs}, but no item can be tested by itself."
         if tests.empty:
             return True, f"{differs}, but no single item in one group does so clearly."
         changing = and_more([f"{item!r} ({told_p(own)})" for item, own in tests["p_holm"].items()], _NAMED)
@@ -551,14 +550,18 @@ class GroupBoards(Shown):
         return f"{row['item']!r} in {row['group']} ({row['difference']:+.2f}{_place(row['place'], row['place_all'])})"
 
     def _about_trends(self) -> list[tuple[bool, str]]:
-        if "trend_p_holm" not in self.item_tests or self._is_scale_alone:
+        if (
+            "trend_p_holm" not in self.item_tests
+            or self.item_tests["trend_p_holm"].isna().all()
+            or self._is_scale_alone
+        ):
             return []
         rows = self.item_tests[self.item_tests["trend_p_holm"] < LEVEL]
         rows = rows.sort_values(["trend_p_value", "trend_statistic"], ascending=[True, False])
         if rows.empty:
             return [(False, "No item is seen to rise or fall from the first group to the last.")]
         first, last = self.labels[self._present[0]], self.labels[self._present[-1]]
-        slopes = self._slopes.reindex(rows.index)
+        slopes = rows["trend_slope"]
         ways = [
             f"{'that' if len(some) == 1 else 'those'} of {quoted(some, _NAMED)} {verb if len(some) > 1 else verb + 's'}"
             for verb, some in (("rise", rows.index[slopes > 0]), ("fall", rows.index[slopes <= 0]))
@@ -566,15 +569,19 @@ class GroupBoards(Shown):
         ]
         return [(True, f"Scores from {first} to {last}: {', '.join(ways)}.")]
 
-    @property
-    def _slopes(self) -> pd.Series:
-        """Of a line through the differences of every item over the groups."""
-        table = self.differences.pivot_table("difference", "item", "group")
-        table = table.reindex(columns=[self.labels[g] for g in self._present])
-        known = table.notna().to_numpy()
-        place = np.where(known, np.arange(table.shape[1]), np.nan)
-        place = place - np.nanmean(place, axis=1, keepdims=True)
-        return pd.Series(np.nansum(place * table.to_numpy(), axis=1), table.index)
+    def _about_untested(self) -> list[tuple[bool, str]]:
+        """Items that too few groups have for a test of their own."""
+        table = self.item_tests
+        items = [] if table.empty else sorted(table.index[table["p_value"].isna()])
+        if not items or "consensus" not in self.tests.index:
+            return []
+        return [
+            (
+                False,
+                f"No test of {and_more([repr(item) for item in items], _NAMED)} by itself: that takes two groups with "
+                f"{limits.FEW_SHARED} verdicts on the item, and as many on another item that all groups with the item have.",
+            )
+        ]
 
     def _about_judges(self) -> list[tuple[bool, str]]:
         table = self.judge_tests

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from typing import Any
@@ -19,6 +19,8 @@ from .arrays import check_option, numbers
 from .comparisons import Comparisons, check_rows
 from .roles import TIME_COLUMNS
 
+# What the board of all groups is called beside those of each.
+ALL = "all"
 # Lengths of time, with the names pandas has for them, the shortest first.
 PERIODS = {"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"}
 # Periods that are tried in turn where none is asked for.
@@ -27,6 +29,10 @@ _TRIED = ("month", "quarter", "year")
 _PARTS = 4
 # Seconds since 1970 up to the year 5138; beyond, they are milliseconds.
 _SECONDS = 1e11
+# Dates in digits: with the year first, and with the year last, where the first number may be the month or the day.
+_ISO = "2024-03-31"
+_YEAR_FIRST = r"^(?P<year>\d{4})(?P<mark>[-/.])(?P<month>\d{1,2})(?P=mark)(?P<day>\d{1,2})(?!\d)(?P<rest>.*)$"
+_YEAR_LAST = r"^(?P<month>\d{1,2})(?P<mark>[-/.])(?P<day>\d{1,2})(?P=mark)(?P<year>\d{4})(?!\d)(?P<rest>.*)$"
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ def group_rows(
     data: Comparisons,
     by: Any,
     *,
-    breaks: Sequence[float] | None = None,
+    breaks: float | Sequence[float] | None = None,
     quantiles: int | None = None,
     period: str | None = None,
     labels: Sequence[str] | None = None,
@@ -70,7 +76,7 @@ def group_rows(
         A column, or one of the metadata of judges or items; several, whose combinations are groups; a mapping from judges, items
         or the labels of a column to groups; or a label for each row. Of a trait of items, pairs across it are a group by
         themselves.
-    breaks : sequence of float, optional
+    breaks : float or sequence of float, optional
         Where a numeric column is cut: a group begins at each.
     quantiles : int, optional
         Number of equal parts into which it is cut.
@@ -134,6 +140,8 @@ def _is_rows(by: Sequence[Any], data: Comparisons) -> bool:
 
 def _one(data: Comparisons, by: Any, breaks: Any, quantiles: Any, period: Any, labels: Any) -> Grouping:
     values, name = _values(data, by)
+    if not pd.api.types.is_numeric_dtype(values):
+        values = values.mask(values.astype(str).str.strip() == "")
     if breaks is not None or quantiles is not None:
         return _cut(_as_numbers(values, name), name, breaks, quantiles, labels)
     if period is not None:
@@ -216,18 +224,22 @@ def _labelled(values: pd.Series, name: str) -> Grouping:
 
 
 def _in_order(labels: list[str]) -> tuple[list[str], bool]:
-    """Labels sorted, and whether their order means something: numbers, times, or versions with the same beginning.
+    """Labels sorted, and whether their order means something: numbers, times, seasons, or versions with the same beginning.
 
     Examples
     --------
     >>> _in_order(["v10", "v9"]), _in_order(["math", "code"])
     ((['v9', 'v10'], True), (['code', 'math'], False))
+    >>> _in_order(["2009-10", "2008-9"])
+    (['2008-9', '2009-10'], True)
     """
     numbers = pd.to_numeric(pd.Series(labels, dtype=object), errors="coerce")
     if len(labels) and numbers.notna().all():
         return [labels[i] for i in np.argsort(numbers.to_numpy(float), kind="stable")], True
     if all(re.fullmatch(r"\d{4}-\d{2}(-\d{2}.*)?|\d{4}Q\d", label) for label in labels):
         return sorted(labels), True
+    if all(re.fullmatch(r"\d{4}[-/](\d{1,2}|\d{4})", label) for label in labels):
+        return sorted(labels, key=lambda label: [int(part) for part in re.split("[-/]", label)]), True
     found = [re.fullmatch(r"(\D*)(\d+(?:\.\d+)*)", label) for label in labels]
     if all(found) and len({match[1] for match in found if match}) == 1:
         versions = {match[0]: tuple(map(int, match[2].split("."))) for match in found if match}
@@ -253,7 +265,7 @@ def _cut(values: np.ndarray, name: str, breaks: Any, quantiles: Any, labels: Any
         ends = ends[ends > finite.min()]
         how = f"{counted(len(ends) + 1, 'part')} of about as many rows"
     else:
-        ends = numbers("breaks", breaks)
+        ends = np.ravel(numbers("breaks", breaks))
         if (np.diff(ends) <= 0).any():
             raise OptionError(
                 f"breaks must rise, got {np.ravel(ends).tolist()}: labels name the groups between them in order."
@@ -269,7 +281,7 @@ def _cut(values: np.ndarray, name: str, breaks: Any, quantiles: Any, labels: Any
     if labels is not None:
         names = _names_of(labels, names, finite, ends)
     code = np.where(np.isfinite(values), np.searchsorted(ends, values, side="right"), -1)
-    return Grouping(code, tuple(names), name, labels is None, how)
+    return Grouping(code, tuple(names), name, True, how)
 
 
 def _names_of(labels: Sequence[str], names: list[str], numbers: np.ndarray, ends: np.ndarray) -> list[str]:
@@ -288,11 +300,52 @@ def _as_times(values: pd.Series, name: str) -> pd.Series:
     numbers = pd.to_numeric(values, errors="coerce")
     if numbers.notna().any() and numbers.isna().sum() == values.isna().sum() and numbers.min() > 1e8:
         return pd.to_datetime(numbers, unit="s" if numbers.max() < _SECONDS else "ms")
-    times = pd.to_datetime(values.astype(str).where(values.notna()), errors="coerce", format="mixed", utc=True)
-    if times.isna().sum() > values.isna().sum():
-        bad = values[times.isna() & values.notna()].iloc[0]
-        raise ComparisonError(f"{name!r} is cut as a time, but {str(bad)!r} is none.")
-    return times.dt.tz_localize(None)
+    text = values.dropna().astype(str).str.strip()
+    spelled = _in_iso(text, name)
+    times = pd.to_datetime(spelled, errors="coerce", format="ISO8601", utc=True)
+    # Names of months leave nothing to guess; digits alone would be read row by row.
+    has_words = times.isna() & spelled.str.contains(r"[A-Za-z]{2,}")
+    times[has_words] = pd.to_datetime(spelled[has_words], errors="coerce", format="mixed", utc=True)
+    if times.isna().any():
+        bad = text[times.isna()].iloc[0]
+        raise ComparisonError(f"{name!r} is cut as a time, but {bad!r} is none: write {_ISO}, or pass times of pandas.")
+    return times.dt.tz_localize(None).reindex(values.index)
+
+
+def _in_iso(text: pd.Series, name: str) -> pd.Series:
+    """Dates with the year first; where it is last, the whole column has the day first, or the whole column the month.
+
+    Examples
+    --------
+    >>> _in_iso(pd.Series(["3/4/2024 9:00", "20/4/2024 8:30"]), "when").tolist()
+    ['2024-04-03 9:00', '2024-04-20 8:30']
+    """
+    first = text.str.extract(_YEAR_FIRST)
+    begins = first["year"].notna()
+    parts = first.where(begins, text.str.extract(_YEAR_LAST)[first.columns])
+    is_last = parts["year"].notna() & ~begins
+    if is_last.any():
+        if not is_last.all():
+            bad = text[~is_last].iloc[0]
+            raise ComparisonError(
+                f"{name!r} is cut as a time, but {bad!r} is not written as {text[is_last].iloc[0]!r} is: write all as {_ISO}."
+            )
+        if _has_day_first(parts, text, name):
+            parts = parts.rename(columns={"day": "month", "month": "day"})
+    made = parts["year"] + "-" + parts["month"].str.zfill(2) + "-" + parts["day"].str.zfill(2) + parts["rest"]
+    return made.where(parts["year"].notna(), text)
+
+
+def _has_day_first(parts: pd.DataFrame, text: pd.Series, name: str) -> bool:
+    """Whether dates whose first number is taken for the month begin with the day, where only one of the two reads all of them."""
+    begin, then = parts["month"].astype(int), parts["day"].astype(int)
+    day_first, month_first = begin.max() <= 31 and then.max() <= 12, begin.max() <= 12 and then.max() <= 31
+    if day_first and month_first and (begin != then).any():
+        raise ComparisonError(
+            f"{name!r} has dates such as {text[begin != then].iloc[0]!r}, which may have the day or the month first: pass times, "
+            f"pd.to_datetime(data[{name!r}], dayfirst=True) or dayfirst=False, or write {_ISO}."
+        )
+    return bool(day_first)
 
 
 def _periods(times: pd.Series, name: str, period: str) -> Grouping:
@@ -310,6 +363,8 @@ def _fewer(values: pd.Series, name: str) -> Grouping:
     try:
         times = _as_times(values, name)
     except ComparisonError:
+        if values.dropna().astype(str).str.match(_YEAR_LAST).any():
+            raise
         raise ComparisonError(
             f"{many}: cut a number with ",
             Hint("quantiles", 4),
@@ -340,4 +395,14 @@ def _checked(found: Grouping) -> Grouping:
     if len(used) > limits.MOST_GROUPS:
         raise ComparisonError(f"by {found.by!r} there are {len(used):,} groups: {limits.MOST_GROUPS} are the most.")
     code = np.where(found.code < 0, -1, np.searchsorted(used, found.code))
-    return Grouping(code, tuple(found.labels[i] for i in used), found.by, found.is_ordered, found.told)
+    return _without_all(replace(found, code=code, labels=tuple(found.labels[i] for i in used)))
+
+
+def _without_all(found: Grouping) -> Grouping:
+    """With another name for a group that is called as the board of all groups is."""
+    if ALL not in found.labels:
+        return found
+    name = f"{ALL} ({found.by})"
+    labels = tuple(name if label == ALL else label for label in found.labels)
+    told = f"the group {ALL!r} is called {name!r} here, since {ALL!r} is the board of all groups"
+    return replace(found, labels=labels, told="; ".join(filter(None, [found.told, told])))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from types import NoneType
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..errors import ComparisonError, Hint
+from ..errors import ComparisonError, Hint, OptionError
 from ..words import quoted, shortened
 from .answers import some_answer
 from .arrays import listed
@@ -218,6 +220,31 @@ def read_comparisons(
         return read(given, single_judge)
     except NoJudge as error:
         raise ComparisonError(*error.args[:-1], *_further_faults(source, read, given), ".") from None
+
+
+def check_reading(reading: Iterable[str], *callers: Callable[..., Any]) -> None:
+    """Refuse options that neither the callers nor reading have, with the nearest one that there is.
+
+    Raises
+    ------
+    OptionError
+
+    Examples
+    --------
+    >>> import hjastats as hja
+    >>> try:
+    ...     check_reading({"modle": "ja"}, hja.fit)
+    ... except hja.OptionError as error:
+    ...     print(error)
+    no option is called 'modle': did you mean model=?
+    """
+    signatures = [inspect.signature(function) for function in (*callers, read_comparisons)]
+    known = [name for each in signatures for name, one in each.parameters.items() if one.kind is one.KEYWORD_ONLY]
+    for name in reading:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            meant = (": did you mean ", Hint(near[0]), "?") if near else (f"; there are {quoted(known, len(known))}.",)
+            raise OptionError(f"no option is called {name!r}", *meant)
 
 
 def _further_faults(source: Source, read: Callable[[Given, str], Comparisons], given: Given) -> list[object]:

@@ -13,6 +13,7 @@ import numpy as np
 from .. import limits
 from ..data.arrays import check_flag
 from ..data.comparisons import Comparisons
+from ..data.readers import check_reading
 from ..diagnostics.ending import warn
 from ..diagnostics.tie_rates import tie_rates
 from ..model.spanned import random_effects
@@ -119,6 +120,7 @@ def fit(
     """
     check_flag("progress", progress)
     declared = {name: reading.pop(name) for name in OPTIONS if name in reading}
+    check_reading(reading, fit)
     traits = {"items": items, "interactions": interactions, "random": random, "unlinked": unlinked}
     asked = Asked(
         rank,

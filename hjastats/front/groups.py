@@ -16,6 +16,7 @@ from .. import limits
 from ..data.arrays import check_flag, check_type
 from ..data.comparisons import Comparisons
 from ..data.groups import Grouping, group_rows
+from ..data.readers import check_reading
 from ..errors import ComparisonError, Hint, InputError, OptionError
 from ..fitted import Fit
 from ..group_results import GroupBoards, Member, Working
@@ -46,7 +47,7 @@ def by_group(
     source: Any,
     by: Any,
     *,
-    breaks: Sequence[float] | None = None,
+    breaks: float | Sequence[float] | None = None,
     quantiles: int | None = None,
     period: str | None = None,
     labels: Sequence[str] | None = None,
@@ -69,7 +70,7 @@ def by_group(
     by : str, sequence of str, mapping, or array_like
         A column, or one of the metadata of judges or items; several, whose combinations are groups; a mapping from judges, items
         or the labels of a column to groups; or a label for each row.
-    breaks : sequence of float, optional
+    breaks : float or sequence of float, optional
         Where a numeric column is cut: a group begins at each.
     quantiles : int, optional
         Number of equal parts into which it is cut.
@@ -126,6 +127,7 @@ def by_group(
             "groups are compared item by item, by free scores: leave out ", *given, ", or fit each by itself."
         )
     reading = {name: value for name, value in options.items() if name not in _DOOR}
+    check_reading(reading, by_group, fit)
     data = _read(source, by, asked, reading)
     data = _one_by_one(data) if Clusters.of_prompts(data, prompt) is None else data
     grouping = group_rows(data, by, breaks=breaks, quantiles=quantiles, period=period, labels=labels)
@@ -249,6 +251,9 @@ def _fitted_with(model: HJAModel, like: Fit | None, mask: np.ndarray, some: Comp
     result = _tried(same)
     if result is not None:
         return result, ""
+    if same.layout.structure.kind == Sampled.kind:
+        # The population is its penalty already.
+        return _as_one(same.pooled())
     pooled = ENTER["pooled"](some)
     n_light = some.n_judges - pooled.n_judges + 1
     if n_light > 1 and same.layout.has_judge_parameters and pooled.n_judges > 1:
@@ -269,6 +274,12 @@ def _same_model(model: HJAModel, mask: np.ndarray) -> tuple[HJAModel, str]:
         if len(made.judges) > 1 or not made.layout.structure.judges_differ:
             return made, "" if smaller is model else made.layout.structure.name
     raise ComparisonError("these verdicts determine no scores")
+
+
+def _as_one(pooled: HJAModel) -> tuple[HJAResults, str]:
+    """Judges who are alike, where nothing is found of their population."""
+    note, result = "judges speak with one voice, since their population has no maximum here", _tried(pooled)
+    return (result, note) if result is not None else (_with_ridge(pooled), f"{note}, ridge {RIDGE:g}")
 
 
 def _with_ridge(same: HJAModel) -> HJAResults:

@@ -22,7 +22,7 @@ from ..model.response import typical
 from ..model.tangent import from_centred_basis, in_centred_basis
 from .clusters import Clusters
 from .covariances import influence
-from .fluctuation import Fluctuation, movements_of, terms_of
+from .fluctuation import Fluctuation, Movements, movements_of, terms_of
 from .heterogeneity import Heterogeneity, shrunken
 
 # Nodes and weights of an average over a normal variable.
@@ -280,26 +280,29 @@ class Deviations:
 def deviations(
     found: Fluctuation, observed: Observations, group: np.ndarray, *, is_dispersed: bool = True
 ) -> Deviations:
-    """Of every item in every group.
+    """Of every item in every group, relative to the mean of the items that both the group and the others have.
 
     Clusters that lie in one group each give the dispersion: of the group, or of all where the group has few. Clusters with rows in
     several groups give the variance of the difference itself. Without dispersion it is that of the model.
     """
     rows, terms = movements_of(found.fit, "mu")[1], terms_of(found.fit, limits.FREED // found.n_groups)
     mu, n_groups = found.beside(rows, terms), found.n_groups
-    p, n_items = mu.p, len(found.fit.layout.items)
-    basis = in_centred_basis(np.eye(n_items))
+    p, n_items, scores = mu.p, len(found.fit.layout.items), found.fit.parts.mu
+    has_no_scale = without_scale(mu, in_centred_basis(scores[None])[0])
+    count_of = _verdicts(observed, group)
+    has = (count_of >= limits.FEW_SHARED) & (count_of.sum(axis=0) - count_of >= limits.FEW_SHARED)
     estimate, variance, ratio = np.full((3, n_groups, n_items), np.nan)
     count = np.bincount(found.group, minlength=n_groups)
     for g in range(n_groups):
         some = slice(g * p, (g + 1) * p)
         own = mu.variance[some, some]
         inverse = np.linalg.pinv(own, rcond=_LEFT, hermitian=True)
-        movement = from_centred_basis(inverse).T
+        basis = relative_to(has[g], scores if has_no_scale[g] else None)
+        movement = basis @ inverse
         estimate[g] = movement @ mu.sums[g]
         variance[g] = np.einsum("ip,pq,iq->i", movement, own, movement)
         # What terms of the group explain as well is nobody's.
-        is_lost = np.abs(basis - movement @ own).max(axis=1) > _LOST
+        is_lost = ~basis.any(axis=1) | (np.abs(basis - movement @ own).max(axis=1) > _LOST)
         estimate[g, is_lost] = np.nan
         is_in = found.group == g
         if found.is_nested:
@@ -312,7 +315,6 @@ def deviations(
         else:
             squares = np.square(mu.parts[:, some] @ movement.T).sum(axis=0)
             ratio[g] = squares * (found.n_clusters / (found.n_clusters - 1.0)) / variance[g]
-    estimate[seldom(observed, group)] = np.nan
     df = np.full((n_groups, n_items), found.n_clusters - 1.0)
     if not is_dispersed:
         ratio, df = np.ones_like(ratio), np.full_like(df, np.inf)
@@ -333,10 +335,39 @@ def _beside_terms(rows: np.ndarray, terms: np.ndarray, information: np.ndarray) 
     return rows - (rows @ along) @ np.linalg.pinv(terms @ along, rcond=_LEFT, hermitian=True) @ terms
 
 
+def relative_to(shared: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
+    """Score of every item relative to the mean of some (n_items,), in contrasts, shape (n_items, n_items - 1).
+
+    Zero for items that are not among them, and where there are fewer than two. With the scores of all groups (n_items,),
+    ``scale``, relative to a multiple of these, too, for groups whose scale is not known.
+    """
+    rows = np.diag(shared.astype(float)) - np.outer(shared, shared) / max(int(shared.sum()), 1)
+    if scale is not None:
+        along = rows @ scale
+        rows = rows - np.outer(along, along) / max(float(along @ along), 1e-300)
+        # Of two items nothing is left.
+        rows[np.linalg.norm(rows, axis=1) < _LOST] = 0.0
+    return in_centred_basis(rows)
+
+
+def without_scale(found: Movements, mu: np.ndarray) -> np.ndarray:
+    """Groups in which judges explain a multiple of the scores mu (p,) as well, since each is in one group, shape (n_groups,)."""
+    own = [
+        found.variance[g * found.p : (g + 1) * found.p, g * found.p : (g + 1) * found.p] for g in range(found.n_groups)
+    ]
+    size = np.linalg.norm(mu)
+    return np.array([np.linalg.norm(one @ mu) <= _LOST * size * np.linalg.norm(one) for one in own])
+
+
 def seldom(observed: Observations, group: np.ndarray) -> np.ndarray:
-    """Items that groups compare too seldom to say how they differ, shape (n_groups, n_items)."""
+    """Items that groups compare too seldom to say how they differ, or not at all, shape (n_groups, n_items)."""
+    return _verdicts(observed, group) < limits.FEW_SHARED
+
+
+def _verdicts(observed: Observations, group: np.ndarray) -> np.ndarray:
+    """On every item in every group, shape (n_groups, n_items)."""
     data, n_groups = observed.data, int(group.max()) + 1
     count = np.zeros((n_groups, data.n_items))
     for index in (data.first_index, data.second_index):
         count += np.bincount(group * data.n_items + index, data.weight, count.size).reshape(count.shape)
-    return count < limits.FEW_SHARED
+    return count

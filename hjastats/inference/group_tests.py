@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from .. import limits
 from ..fitted import Fit
 from ..model.tangent import centred_basis, in_centred_basis
 from .fluctuation import Drawn, Fluctuation, FluctuationTest, Movements, movements_of, terms_of
+from .group_scores import relative_to, without_scale
 from .tastes import Tastes
 
 # Level at which groups, items and judges are said to differ, all of a kind together.
@@ -45,7 +46,7 @@ class GroupTests:
     is_ordered : bool
         Whether trends over the groups make sense.
     seldom : ndarray of bool, shape (n_groups, n_items)
-        Items that a group compares too seldom for a test.
+        Items that a group compares too seldom for a test, or not at all.
     seed : int
         Of the signs.
     tastes : Tastes or None
@@ -197,12 +198,21 @@ class GroupTests:
         return made
 
     def items(self) -> pd.DataFrame:
-        """Of every item, others left free: statistic, df, p_value, and of ordered groups the same of a trend."""
+        """Of every item, others left free: statistic, df, p_value, and of ordered groups the same of a trend, with its slope.
+
+        The slope of a line through the groups is in log-odds from one group to the next.
+        """
         items, mu = self._fit.layout.items, self._consensus
         if mu is None:
             return pd.DataFrame(columns=["statistic", "df", "p_value"], index=pd.Index([], name="item"))
-        each = _one_by_one(mu, in_centred_basis(np.eye(len(items))), self.seldom, self._trend_places)
-        lines = [self._told(*self._drawn(found, self._signs)) for found in each]
+        scores = self._fit.parts.mu
+        has_scale = ~without_scale(mu, in_centred_basis(scores[None])[0])
+        each = _one_by_one(mu, _relative(self.seldom, None if has_scale.sum() > 1 else scores), self._trend_places)
+        lines = []
+        for change, *trend in each:
+            lines.append(self._told(*self._drawn((change, *trend), self._signs)))
+            for line in trend:
+                lines[-1]["trend_slope"] = float(line.sums[0, 0]) if line.variance.any() else np.nan
         return pd.DataFrame(lines, pd.Index(items, name="item"))
 
     def judges(self, kind: str) -> pd.DataFrame:
@@ -227,9 +237,7 @@ class GroupTests:
         n_judges, n_groups = len(self._fit.layout.judges), self._n_groups
         if kind == "position" and self._position is not None:
             # Where many judges changed, the scores of a group must not take up what the others did.
-            yield from _one_by_one(
-                self._position, np.eye(n_judges), np.zeros((n_groups, n_judges), dtype=bool), self._trend_places
-            )
+            yield from _one_by_one(self._position, _own(n_judges, n_groups), self._trend_places)
             return
         rows = self._rows("position" if kind == "position" else "gamma")
         others = self._others if kind == "position" else np.vstack([self._others, self._terms])
@@ -240,39 +248,68 @@ class GroupTests:
             yield from (self._both(made.only(np.array([k]))) for k in range(len(some)))
 
 
-def _one_by_one(
-    found: Movements, basis: np.ndarray, seldom: np.ndarray, places: np.ndarray | None
-) -> Iterator[tuple[Movements, ...]]:
-    """Of each of n parameters (n, p) the change between groups, and a trend over places (n_groups,), all others left free.
+@dataclass(frozen=True)
+class _Compared:
+    """What is asked of one parameter: a combination (p,) of the movements, in some of the groups."""
 
-    Groups that say too little of a parameter, ``seldom`` (n_groups, n), are left out.
+    row: np.ndarray
+    groups: np.ndarray
+
+
+def _own(n: int, n_groups: int) -> Iterator[_Compared]:
+    """Each of n movements, in all groups."""
+    return (_Compared(row, np.arange(n_groups)) for row in np.eye(n))
+
+
+def _relative(seldom: np.ndarray, scale: np.ndarray | None) -> Iterator[_Compared]:
+    """Of each item the groups that have it, and its score relative to the mean of the items that all of these have, and to a scale.
+
+    Of items that a group lacks, ``seldom`` (n_groups, n_items), its scores say nothing, nor does the mean of all items.
     """
+    for item, few in enumerate(seldom.T):
+        groups = np.flatnonzero(~few)
+        yield _Compared(relative_to(np.all(~seldom[groups], axis=0), scale)[item], groups)
+
+
+def _one_by_one(
+    found: Movements, each: Iterable[_Compared], places: np.ndarray | None
+) -> Iterator[tuple[Movements, ...]]:
+    """Change of each parameter between groups, and a trend over places (n_groups,), all others left free.
+
+    Groups whose terms explain a parameter as well are left out.
+    """
+    n_groups = found.n_groups
     values, vectors = np.linalg.eigh(found.variance)
     is_left = values > _LEFT * values.max(initial=1e-300)
     inverse = (vectors[:, is_left] / values[is_left]) @ vectors[:, is_left].T
-    seldom = seldom | _is_lost(vectors[:, ~is_left], basis, found.n_groups)
-    for row, few in zip(basis, seldom.T, strict=True):
+    unknown = vectors[:, ~is_left].reshape(n_groups, found.p, -1)
+    for one in each:
+        some = one.groups[_alike(one.row @ unknown[one.groups])]
         # Differences between groups that say something.
-        some = np.flatnonzero(~few)
-        apart = np.zeros((max(len(some) - 1, 0), found.n_groups))
-        apart[:, some] = centred_basis(len(some)).T if len(some) > 1 else 0.0
-        along = np.kron(apart, row) @ inverse
-        made = found.combined(np.vstack([along, np.zeros((found.n_groups - len(along), along.shape[1]))]))
+        is_asked = len(some) > 1 and one.row.any()
+        apart = np.zeros((n_groups, n_groups))
+        if is_asked:
+            apart[: len(some) - 1, some] = centred_basis(len(some)).T
+        made = found.combined(np.kron(apart, one.row) @ inverse)
         if places is None:
             yield (made,)
             continue
-        line = np.where(few, 0.0, places - (places[some].mean() if len(some) else 0.0))
-        yield made, found.combined(np.kron(line[None] * (len(some) > 1), row) @ inverse)
+        line = np.zeros((1, n_groups))
+        if is_asked:
+            away = places[some] - places[some].mean()
+            line[0, some] = away / np.square(away).sum()
+        yield made, found.combined(np.kron(line, one.row) @ inverse)
 
 
-def _is_lost(open_: np.ndarray, basis: np.ndarray, n_groups: int) -> np.ndarray:
-    """Items (n_items, p) of which a group says nothing beyond its terms, shape (n_groups, n_items).
+def _alike(unknown: np.ndarray) -> np.ndarray:
+    """The largest part of some groups between which the data tell a parameter apart, as a mask.
 
-    ``open_`` (n_groups * p, m) are the directions without information, among them those in which all groups move together.
+    ``unknown`` (n_some, m) is the parameter along directions without information: the same where groups only move together.
     """
-    by_group = open_.reshape(n_groups, basis.shape[1], -1)
-    apart = by_group - by_group.mean(axis=0)
-    return np.square(basis @ apart).sum(axis=2) > _LOST
+    if not len(unknown):
+        return np.zeros(0, dtype=bool)
+    apart = np.square(unknown[:, None] - unknown[None]).sum(axis=2) <= _LOST
+    return apart[int(apart.sum(axis=1).argmax())]
 
 
 def _total(parts: list[Drawn]) -> Drawn:

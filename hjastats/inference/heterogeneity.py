@@ -5,8 +5,10 @@ In an orthonormal basis of the p = n_items - 1 contrasts
     m_g = mu + v_g + e_g,   v_g ~ N(0, t^2 I),   (e_1, ..., e_G) ~ N(0, D),
 
 where D has the covariances of the groups' scores, and those between groups that share prompts. mu has a flat prior and is
-integrated out, which leaves the restricted likelihood of t. t has a flat prior, too, and is integrated over numerically, so
-that covariances are the mean of those given t plus the covariance of the means given t: they count that t is estimated.
+integrated out, which leaves the restricted likelihood of t. t has a half-normal prior of scale 1, which is weakly informative of
+log-odds (Roever et al. 2021, doi:10.1002/jrsm.1475): with a flat one, groups that say next to nothing have boards that differ by
+the largest t that is thought of. It is integrated over numerically, so that covariances are the mean of those given t plus the
+covariance of the means given t: they count that t is estimated.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from .. import limits
 
 # Largest standard deviation of a score over groups, in log-odds, that is thought of.
 LARGEST = 5.0
+# Scale of its prior, and the share of the largest beyond which an interval without a prior says that nothing is known of it.
+_PRIOR, _EDGE = 1.0, 0.5
 # Fall of the log-likelihood beyond which values of t are ruled out.
 _FALL = 12.0
 
@@ -82,9 +86,23 @@ class Heterogeneity:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Between quantiles of t."""
-        total = np.cumsum(self.chances)
-        low, high = np.interp([0.5 - level / 2.0, 0.5 + level / 2.0], total, self.grid)
-        return float(low), float(high)
+        return _between(self.grid, self.chances, level)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the data say how large t is, without the prior."""
+        return _between(self.grid, _chances(self.loglike), 0.95)[1] <= _EDGE * LARGEST
+
+
+def _chances(weight: np.ndarray) -> np.ndarray:
+    """From their logarithms up to a constant."""
+    chances = np.exp(weight - weight.max())
+    return np.asarray(chances / chances.sum())
+
+
+def _between(values: np.ndarray, chances: np.ndarray, level: float) -> tuple[float, float]:
+    low, high = np.interp([0.5 - level / 2.0, 0.5 + level / 2.0], np.cumsum(chances), values)
+    return float(low), float(high)
 
 
 @dataclass(frozen=True)
@@ -166,8 +184,7 @@ def shrunken(scores: np.ndarray, errors: np.ndarray) -> Heterogeneity:
     given = _Given(blocks, n_groups)
     grid = given.grid()
     loglike = np.array([given.loglike(t) for t in grid])
-    chances = np.exp(loglike - loglike.max())
-    chances /= chances.sum()
+    chances = _chances(loglike - 0.5 * np.square(grid / _PRIOR))
     some = chances > 1e-7
     means, at = [], []
     covariance, group_errors = 0.0, 0.0

@@ -12,7 +12,7 @@ from .. import limits
 from ..anchored_results import AnchoredResults
 from ..data.arrays import check_option
 from ..data.comparisons import Comparisons
-from ..data.readers import read_comparisons
+from ..data.readers import check_reading, read_comparisons
 from ..errors import ComparisonError, IdentificationError, OptionError
 from ..inference.anchored_fit import Direct
 from ..inference.auxiliary import SCORES
@@ -84,6 +84,7 @@ def anchor(
     model-I      1            1            3
     model-H      2            1            3
     """
+    check_reading(reading, anchor)
     check_option("model", model, tuple(TARGETS))
     check_option("position", position, SCOPES)
     if position == "judge" and model == "btl":

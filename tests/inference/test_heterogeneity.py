@@ -69,11 +69,11 @@ def test_equal_errors_have_the_mode_of_the_analysis_of_variance():
 
 
 def test_errors_count_that_t_is_estimated():
-    """The mean of covariances given t plus the covariance of means given t, by a finer grid."""
+    """The mean of covariances given t plus the covariance of means given t, with the half-normal prior, by a finer grid."""
     scores, errors = drawn(4)
     found, made = shrunken(scores, errors), given(scores, errors)
     t = np.linspace(1e-4, 5.0, 20_000)
-    weight = np.exp([made.loglike(x) - made.loglike(1.0) for x in t])
+    weight = np.exp([made.loglike(x) - made.loglike(1.0) - 0.5 * x**2 for x in t])
     weight /= weight.sum()
     some = np.flatnonzero(weight > 1e-9)[::20]
     parts = []
