@@ -593,21 +593,6 @@ def test_a_judge_who_joins_later_is_tested_among_the_groups_that_have_it():
     assert tests["p_value"]["j2"] == 1.0 / 2000.0
 
 
-def test_judges_as_groups_are_compared_but_for_their_scale():
-    rng = np.random.default_rng(2)
-    n = 6000
-    judge, first = rng.integers(3, size=n), rng.integers(6, size=n)
-    second = (first + rng.integers(1, 6, size=n)) % 6
-    scores = np.outer([1.5, 1.0, 0.6], np.linspace(-1.0, 1.0, 6))
-    scores[2, 2] += 1.0
-    outcome = (rng.random(n) < expit(scores[judge, first] - scores[judge, second])).astype(float)
-    names = [np.array([f"{x}{c}" for c in codes]) for x, codes in zip("jii", (judge, first, second), strict=True)]
-    found = hja.by_group(hja.Comparisons.from_arrays(*names, outcome), by="judge", model="ja", position=None)
-    assert "scale" not in found.tests.index
-    assert found.item_tests.index[0] == "i2"
-    assert found.differences.iloc[0][["item", "group"]].tolist() == ["i2", "j2"]
-
-
 @pytest.mark.parametrize("n_tiny", [1, 2])
 def test_a_group_of_three_verdicts_is_shrunk_to_the_common_board(panel, n_tiny):
     """With the errors of a group of which next to nothing is known, and no word about how far groups differ."""

@@ -22,7 +22,7 @@ from ..model.response import typical
 from ..model.tangent import from_centred_basis, in_centred_basis
 from .clusters import Clusters
 from .covariances import influence
-from .fluctuation import Fluctuation, Movements, movements_of, terms_of
+from .fluctuation import Fluctuation, movements_of, terms_of
 from .heterogeneity import Heterogeneity, shrunken
 
 # Nodes and weights of an average over a normal variable.
@@ -287,8 +287,7 @@ def deviations(
     """
     rows, terms = movements_of(found.fit, "mu")[1], terms_of(found.fit, limits.FREED // found.n_groups)
     mu, n_groups = found.beside(rows, terms), found.n_groups
-    p, n_items, scores = mu.p, len(found.fit.layout.items), found.fit.parts.mu
-    has_no_scale = without_scale(mu, in_centred_basis(scores[None])[0])
+    p, n_items = mu.p, len(found.fit.layout.items)
     count_of = _verdicts(observed, group)
     has = (count_of >= limits.FEW_SHARED) & (count_of.sum(axis=0) - count_of >= limits.FEW_SHARED)
     estimate, variance, ratio = np.full((3, n_groups, n_items), np.nan)
@@ -297,7 +296,7 @@ def deviations(
         some = slice(g * p, (g + 1) * p)
         own = mu.variance[some, some]
         inverse = np.linalg.pinv(own, rcond=_LEFT, hermitian=True)
-        basis = relative_to(has[g], scores if has_no_scale[g] else None)
+        basis = relative_to(has[g])
         movement = basis @ inverse
         estimate[g] = movement @ mu.sums[g]
         variance[g] = np.einsum("ip,pq,iq->i", movement, own, movement)
@@ -335,28 +334,13 @@ def _beside_terms(rows: np.ndarray, terms: np.ndarray, information: np.ndarray) 
     return rows - (rows @ along) @ np.linalg.pinv(terms @ along, rcond=_LEFT, hermitian=True) @ terms
 
 
-def relative_to(shared: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
+def relative_to(shared: np.ndarray) -> np.ndarray:
     """Score of every item relative to the mean of some (n_items,), in contrasts, shape (n_items, n_items - 1).
 
-    Zero for items that are not among them, and where there are fewer than two. With the scores of all groups (n_items,),
-    ``scale``, relative to a multiple of these, too, for groups whose scale is not known.
+    Zero for items that are not among them, and where there are fewer than two.
     """
     rows = np.diag(shared.astype(float)) - np.outer(shared, shared) / max(int(shared.sum()), 1)
-    if scale is not None:
-        along = rows @ scale
-        rows = rows - np.outer(along, along) / max(float(along @ along), 1e-300)
-        # Of two items nothing is left.
-        rows[np.linalg.norm(rows, axis=1) < _LOST] = 0.0
     return in_centred_basis(rows)
-
-
-def without_scale(found: Movements, mu: np.ndarray) -> np.ndarray:
-    """Groups in which judges explain a multiple of the scores mu (p,) as well, since each is in one group, shape (n_groups,)."""
-    own = [
-        found.variance[g * found.p : (g + 1) * found.p, g * found.p : (g + 1) * found.p] for g in range(found.n_groups)
-    ]
-    size = np.linalg.norm(mu)
-    return np.array([np.linalg.norm(one @ mu) <= _LOST * size * np.linalg.norm(one) for one in own])
 
 
 def seldom(observed: Observations, group: np.ndarray) -> np.ndarray:

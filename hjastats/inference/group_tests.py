@@ -13,7 +13,7 @@ from .. import limits
 from ..fitted import Fit
 from ..model.tangent import centred_basis, in_centred_basis
 from .fluctuation import Drawn, Fluctuation, FluctuationTest, Movements, movements_of, terms_of
-from .group_scores import relative_to, without_scale
+from .group_scores import relative_to
 from .tastes import Tastes
 
 # Level at which groups, items and judges are said to differ, all of a kind together.
@@ -205,14 +205,11 @@ class GroupTests:
         items, mu = self._fit.layout.items, self._consensus
         if mu is None:
             return pd.DataFrame(columns=["statistic", "df", "p_value"], index=pd.Index([], name="item"))
-        scores = self._fit.parts.mu
-        has_scale = ~without_scale(mu, in_centred_basis(scores[None])[0])
-        each = _one_by_one(mu, _relative(self.seldom, None if has_scale.sum() > 1 else scores), self._trend_places)
+        each = _one_by_one(mu, _relative(self.seldom), self._trend_places)
         lines = []
         for change, *trend in each:
             lines.append(self._told(*self._drawn((change, *trend), self._signs)))
-            for line in trend:
-                lines[-1]["trend_slope"] = float(line.sums[0, 0]) if line.variance.any() else np.nan
+            lines[-1] |= {"trend_slope": float(line.sums[0, 0]) if line.variance.any() else np.nan for line in trend}
         return pd.DataFrame(lines, pd.Index(items, name="item"))
 
     def judges(self, kind: str) -> pd.DataFrame:
@@ -261,14 +258,14 @@ def _own(n: int, n_groups: int) -> Iterator[_Compared]:
     return (_Compared(row, np.arange(n_groups)) for row in np.eye(n))
 
 
-def _relative(seldom: np.ndarray, scale: np.ndarray | None) -> Iterator[_Compared]:
-    """Of each item the groups that have it, and its score relative to the mean of the items that all of these have, and to a scale.
+def _relative(seldom: np.ndarray) -> Iterator[_Compared]:
+    """Of each item the groups that have it, and its score relative to the mean of the items that all of these have.
 
     Of items that a group lacks, ``seldom`` (n_groups, n_items), its scores say nothing, nor does the mean of all items.
     """
     for item, few in enumerate(seldom.T):
         groups = np.flatnonzero(~few)
-        yield _Compared(relative_to(np.all(~seldom[groups], axis=0), scale)[item], groups)
+        yield _Compared(relative_to(~seldom[groups].any(axis=0))[item], groups)
 
 
 def _one_by_one(
