@@ -209,7 +209,8 @@ class GroupTests:
         lines = []
         for change, *trend in each:
             lines.append(self._told(*self._drawn((change, *trend), self._signs)))
-            lines[-1] |= {"trend_slope": float(line.sums[0, 0]) if line.variance.any() else np.nan for line in trend}
+            for line in trend:
+                lines[-1]["trend_slope"] = float(line.sums[0, 0]) if line.variance.any() else np.nan
         return pd.DataFrame(lines, pd.Index(items, name="item"))
 
     def judges(self, kind: str) -> pd.DataFrame:
@@ -265,7 +266,7 @@ def _relative(seldom: np.ndarray) -> Iterator[_Compared]:
     """
     for item, few in enumerate(seldom.T):
         groups = np.flatnonzero(~few)
-        yield _Compared(relative_to(~seldom[groups].any(axis=0))[item], groups)
+        yield _Compared(relative_to(np.all(~seldom[groups], axis=0))[item], groups)
 
 
 def _one_by_one(
