@@ -20,6 +20,7 @@ from ..data.arrays import generator
 from ..data.comparisons import Comparisons
 from ..data.grades import number_of_grades
 from ..data.groups import PERIODS
+from ..diagnostics.findings import left_out_finding
 from ..errors import IdentificationError, spelled
 from ..front.asked import AUTO, SAMPLE, Asked, Chosen
 from ..front.door import ENTER, of_judges
@@ -182,6 +183,8 @@ def run_compare(chosen: argparse.Namespace) -> None:
     with said(chosen) as sentences:
         read = options.read(chosen)
         data = linked(read, told)
+        for finding in left_out_finding(data):
+            say(f"{'warning' if finding.is_warning else 'note'}: {finding.text}")
         judges = of_judges(data, Asked(judges=chosen.judges, ties=chosen.ties), told)
         data = ENTER[judges](data)
         positions = possible_positions(data)

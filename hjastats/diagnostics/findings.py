@@ -47,6 +47,8 @@ NEARLY_SINGULAR = 1e8
 OUTLYING_LEVERAGE = 3.0
 # A sensitivity below this share of the median is far from it: what the typical judge decides at 3 to 1 is decided at 7 to 4.
 WEAK = 0.5
+# A share of the verdicts, or of the items, whose loss makes another ranking of it.
+LEFT_OUT = 0.05
 # What follows if a scale of grades is not what the response takes it for.
 _SCALE_TOLD = {
     "sides": "grades are given more freely to one side, and thresholds are between those of both.",
@@ -128,7 +130,23 @@ def _when(time: str | None) -> str:
 def findings_of_data(data: Comparisons) -> list[Finding]:
     """What the data say, whatever the model."""
     doubts = [Finding("reading", True, f"When reading, {doubt}") for doubt in data.doubts]
-    return [*doubts, *_collapsed(data), _dropped(data), *_swaps(data), *_uncounted(data), *_asked(data)]
+    left_out = left_out_finding(data)
+    return [*left_out, *doubts, *_collapsed(data), _dropped(data), *_swaps(data), *_uncounted(data), *_asked(data)]
+
+
+def left_out_finding(data: Comparisons) -> list[Finding]:
+    """What the ranking says nothing of, where only the largest group of linked items is ranked."""
+    if not data.unlinked:
+        return []
+    n_items, n_verdicts = len(data.unlinked) + data.n_items, data.n_unlinked + data.n_comparisons
+    share = max(len(data.unlinked) / n_items, data.n_unlinked / n_verdicts)
+    text = (
+        f"Left out are {data.n_unlinked:,.0f} of {n_verdicts:,.0f} verdicts and {len(data.unlinked):,} of {n_items:,} items "
+        f"({quoted(data.unlinked, 4)}), which no comparison links with the {data.n_items:,} that are ranked. "
+        "hja.fit(..., unlinked='apart') fits all groups of items together, by BTL, each with a zero of its own; hja.fit of the "
+        "verdicts of another group ranks that one."
+    )
+    return [Finding("left out", share > LEFT_OUT, text)]
 
 
 def _restriction(fit: Fit, observed: Observations) -> list[Finding]:
