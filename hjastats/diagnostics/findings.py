@@ -16,6 +16,7 @@ from ..data.groups import time_column
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
 from ..fitted import Fit, Observations
+from ..inference.apart import are_apart
 from ..inference.estimates import leverage, sensitivity
 from ..looks import Piece, Shown, Warned
 from ..mixed import MixedFit
@@ -32,7 +33,7 @@ from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_orde
 from .redundancy import redundancy
 from .restriction import free_scores_test
 from .scales import NULLS, own_parameters_test, scale_tests
-from .stability import stability
+from .stability import Stability, stability
 from .tie_rates import tie_rates
 
 # A judge that prefers the same position this often deserves a sentence.
@@ -122,9 +123,16 @@ def find(fit: Fit, observed: Observations) -> Findings:
     return Findings(found)
 
 
-def _when(time: str | None) -> str:
-    """Where to see when something changed."""
-    return "" if time is None else f" hja.by_group(data, by={time!r}, period='month') shows when."
+def _when(fit: Fit, found: Stability, time: str | None) -> str:
+    """Where to see when something changed, with what makes groups test it: a model that is chosen may not have it."""
+    if time is None or found.worst is None:
+        return ""
+    model = "hja" if fit.layout.rank else "ja"
+    options = {"sensitivity": f", model={model!r}", "position": ", position='judge'", "score": ""}
+    # Of one judge, and beside what only BTL has, there are no sensitivities.
+    has_none = len(fit.layout.judges) == 1 or isinstance(fit, MixedFit) or are_apart(fit.layout)
+    kind = "score" if has_none else found.worst["kind"]
+    return f" hja.by_group(data, by={time!r}, period='month'{options[kind]}) shows when."
 
 
 def findings_of_data(data: Comparisons) -> list[Finding]:
@@ -174,7 +182,7 @@ def _misfit(fit: Fit, observed: Observations) -> list[Finding]:
     return [
         Finding("redundancy", alike.is_warning, alike.text),
         Finding("goodness of fit", fitting.is_warning, fitting.text),
-        Finding("stability", stable.is_warning, stable.text + _when(time) * stable.is_warning),
+        Finding("stability", stable.is_warning, stable.text + _when(fit, stable, time)),
     ]
 
 
