@@ -85,7 +85,7 @@ class Stability(Shown):
     @property
     def worst(self) -> pd.Series | None:
         """The row of the table that rejects most; None if nothing changed."""
-        return self.table.loc[self.table["p_value"].idxmin()] if self.is_warning else None
+        return self.table.iloc[int(np.nanargmin(self.table["p_value"]))] if self.is_warning else None
 
     @property
     def _n_tests(self) -> int:

@@ -18,6 +18,7 @@ from ..diagnostics.findings import outlying
 from ..diagnostics.preferences import comparison_counts, preference_probabilities
 from ..errors import OptionError
 from ..fitted import Fit, Observations
+from ..inference.apart import are_apart
 from ..inference.contrast_results import Contrast
 from ..inference.contrasts import Spec, contrast
 from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
@@ -490,8 +491,12 @@ class FitPlots(Menu):
 
     @property
     def _best_first(self) -> pd.Series:
-        """Consensus scores, best item first."""
+        """Consensus scores, best item first; of groups that are apart one after the other."""
         order, values = self._fit.best_first
+        if are_apart(self._fit.layout):
+            groups = self._fit.layout.structure.groups
+            by_group = np.argsort(np.argmax([np.isin(order, group) for group in groups], axis=0), kind="stable")
+            order, values = order[by_group], values[by_group]
         return pd.Series(values, pd.Index([self._fit.layout.items[i] for i in order], name="item"))
 
     def _ranking_table(
