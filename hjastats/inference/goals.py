@@ -113,7 +113,8 @@ def read_goal(fit: Fit, goal: Any, alpha: float = 0.05) -> Goal:
             groups = fit.layout.structure.groups
             some = [fit.layout.items[i] for i in groups[0][:2]]
             raise OptionError(
-                f"goal {goal!r} is about all items, and they are in {len(groups)} groups that nobody compared: name items of one group, ",
+                f"goal {goal!r} is about all items, and they are in {len(groups)} groups that nobody compared: name "
+                "items of one group, ",
                 Hint("goal", f"mu[{some[0]}] - mu[{some[1]}]"),
                 ".",
             )

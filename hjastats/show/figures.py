@@ -18,7 +18,7 @@ from ..diagnostics.findings import outlying
 from ..diagnostics.preferences import comparison_counts, preference_probabilities
 from ..errors import OptionError
 from ..fitted import Fit, Observations
-from ..inference.apart import are_apart
+from ..inference.apart import are_apart, are_linked
 from ..inference.contrast_results import Contrast
 from ..inference.contrasts import Spec, contrast
 from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
@@ -396,9 +396,12 @@ class FitPlots(Menu):
         order, some = _ends(self._best_first, max_rows, "items")
         values = order if judge is None else scores(self._fit).loc[self._judge(judge), order.index]
         title = "P(row preferred to column), " + ("consensus" if judge is None else judge) + some
-        return plots.plot_probabilities(
-            preference_probabilities(values), title=title, family=self._family(family, "item"), ax=check_axes(ax)
-        )
+        shown, positions = preference_probabilities(values), self._fit.positions("mu", list(order.index))
+        # Of two groups that nobody compared there is none.
+        pairs = np.meshgrid(positions, positions, indexing="ij")
+        is_known = are_linked(self._fit.layout, *(side.ravel() for side in pairs)).reshape(shown.shape)
+        shown = shown.where(is_known)
+        return plots.plot_probabilities(shown, title=title, family=self._family(family, "item"), ax=check_axes(ax))
 
     def convergence(self, *, ax: Axes | None = None) -> Axes:
         """How every start came to its optimum, and the paper's alternating algorithm where it was used.

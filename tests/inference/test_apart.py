@@ -112,3 +112,14 @@ def test_plans_are_made_for_items_of_one_group(apart, goal):
     assert set(asked.table["first"]) | set(asked.table["second"]) <= {"a1", "a2", "a3"}
     with pytest.raises(hja.IdentificationError, match=NO_SCALE):
         apart.plan.next(10, ("a1", "b1"))
+
+
+def test_probabilities_are_drawn_within_groups_one_after_the_other(apart):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    ax = apart.plot.probabilities()
+    shown = [label.get_text()[0] for label in ax.get_yticklabels()]
+    assert shown in (list("aaabbb"), list("bbbaaa"))
+    drawn = [text.get_text() for text in ax.texts if text.get_text().strip()]
+    # Three items of a group have six ordered pairs.
+    assert len(drawn) == 12
+    plt.close("all")
