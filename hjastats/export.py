@@ -112,6 +112,8 @@ def comparisons_document(data: Comparisons) -> dict[str, Any]:
         "made_of": data.made_of,
         "collapsed": list(data.collapsed),
         "doubts": list(data.doubts),
+        "unlinked": list(data.unlinked),
+        "n_unlinked": data.n_unlinked,
         "asked_in": data.asked_in,
         "asked_with": data.asked_with,
     }

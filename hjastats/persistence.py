@@ -296,6 +296,8 @@ def _comparisons(stored: dict[str, Any]) -> Comparisons:
         made_of=str(stored.get("made_of", "")),
         collapsed=tuple(map(str, stored.get("collapsed", ()))),
         doubts=tuple(map(str, stored.get("doubts", ()))),
+        unlinked=tuple(map(str, stored.get("unlinked", ()))),
+        n_unlinked=float(stored.get("n_unlinked", 0.0)),
         **declared(pd.DataFrame() if data.columns is None else data.columns, *asked),
     )
     return data.with_metadata(

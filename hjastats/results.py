@@ -648,6 +648,7 @@ class HJAResults(GenericLikelihoodModelResults):
         level: float = 0.95,
         prior: str = "normal",
         rng: int | np.random.Generator | None = 0,
+        items: Sequence[str] | None = None,
     ) -> Leaderboard:
         """Who is best and how sure that is, as a table to print, to hand on and to plot.
 
@@ -670,6 +671,8 @@ class HJAResults(GenericLikelihoodModelResults):
             What is known about the items before, for the chances of places. "normal": they are drawn from a normal distribution
             whose spread the estimates tell. "flat": nothing, which is too sure where items lie closer than their errors.
         rng : int or numpy.random.Generator
+        items : sequence of str, optional
+            Rank these among themselves; all items by default. Groups that nobody compared have no board together.
 
         Returns
         -------
@@ -701,6 +704,7 @@ class HJAResults(GenericLikelihoodModelResults):
             level=level,
             prior=prior,
             rng=rng,
+            items=items,
         )
         data = self.model.comparisons
         known = None if data is None else data.judge_metadata

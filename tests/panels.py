@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
 import hjastats as hja
 from hjastats.data.comparisons import Comparisons
@@ -121,3 +122,20 @@ def warned(fit, category):
 def finding(result, topic):
     """What a fit says about a topic."""
     return next(found for found in result.findings if found.topic == topic)
+
+
+def seasons(names=("2023", "2024", "2025"), n_clubs=4, n=600, seed=0):
+    """A table of seasons whose clubs, called by club and season, only met within one, with one advantage of the first."""
+    rng = np.random.default_rng(seed)
+    season, first = rng.integers(len(names), size=n), rng.integers(n_clubs, size=n)
+    second = (first + rng.integers(1, n_clubs, size=n)) % n_clubs
+    wins = rng.random(n) < expit(0.7 * (second - first) + 0.3)
+    clubs = np.array([[f"club-{club}@{name}" for club in range(n_clubs)] for name in names])
+    return pd.DataFrame(
+        {
+            "judge": "score",
+            "first": clubs[season, first],
+            "second": clubs[season, second],
+            "winner": np.where(wins, "first", "second"),
+        }
+    )

@@ -14,7 +14,7 @@ import hjastats as hja
 from hjastats import limits
 from hjastats.model.terms import OPTIONS, TermKind
 from hjastats.simulation import heterogeneous_panel, near_balanced_design, simulate_comparisons
-from tests.panels import graded_panel
+from tests.panels import finding, graded_panel, seasons
 
 POSITIONS = (None, "common", "judge")
 # Arithmetic in another order.
@@ -177,6 +177,33 @@ def test_the_largest_group_is_ranked_and_the_rest_is_named():
     assert len(result.ranking()) == 8
     assert chosen(result)["items"] == "8 of 10"
     assert "'x', 'y'" in result.choices.loc["items", "reason"]
+
+
+def test_what_is_left_out_with_the_other_groups_is_a_warning_whose_advice_ranks_them(tmp_path):
+    result = hja.fit(seasons())
+    found = finding(result, "left out")
+    n = len(seasons()) - result.model.comparisons.n_comparisons
+    assert found.is_warning
+    assert f"Left out are {n:.0f} of 600 verdicts and 8 of 12 items ('club-0@" in found.text
+    assert "which no comparison links with the 4 that are ranked" in found.text
+    assert "1 warning" in str(result)
+    result.to_json(tmp_path / "fit.json")
+    assert finding(hja.load_results(tmp_path / "fit.json"), "left out") == found
+    with pytest.warns(hja.errors.CovarianceWarning, match="3 groups"):
+        together = hja.fit(seasons(), unlinked="apart")
+    assert "left out" not in [each.topic for each in together.findings]
+    assert len(together.model.items) == 12
+    others = seasons()[~seasons()["first"].isin(result.model.items)]
+    season = others["first"].str.partition("@")[2]
+    assert len(hja.fit(others[season == season.iloc[0]]).model.items) == 4
+
+
+def test_a_pair_among_many_that_nothing_links_is_noted_without_a_warning():
+    others = pd.DataFrame({"judge": "score", "first": ["x", "y"], "second": ["y", "x"], "winner": ["first", "first"]})
+    many = seasons(("2023",), n_clubs=50, n=4000)
+    found = finding(hja.fit(pd.concat([many, others]), model="btl"), "left out")
+    assert "2 of 4,002 verdicts and 2 of 52 items" in found.text
+    assert not found.is_warning
 
 
 def test_light_judges_speak_with_one_voice_and_no_one_is_lost():

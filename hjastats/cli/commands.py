@@ -20,6 +20,7 @@ from ..data.arrays import generator
 from ..data.comparisons import Comparisons
 from ..data.grades import number_of_grades
 from ..data.groups import PERIODS
+from ..diagnostics.findings import left_out_finding
 from ..errors import IdentificationError, spelled
 from ..front.asked import AUTO, SAMPLE, Asked, Chosen
 from ..front.door import ENTER, of_judges
@@ -28,6 +29,7 @@ from ..front.groups import by_group
 from ..front.reading import linked
 from ..front.search import possible_positions
 from ..group_results import GroupBoards
+from ..inference.apart import group_of
 from ..inference.decisions import SCALES, places
 from ..inference.ranks import leading_places
 from ..model.decomposition import max_rank
@@ -182,6 +184,8 @@ def run_compare(chosen: argparse.Namespace) -> None:
     with said(chosen) as sentences:
         read = options.read(chosen)
         data = linked(read, told)
+        for finding in left_out_finding(data):
+            say(f"{'warning' if finding.is_warning else 'note'}: {finding.text}")
         judges = of_judges(data, Asked(judges=chosen.judges, ties=chosen.ties), told)
         data = ENTER[judges](data)
         positions = possible_positions(data)
@@ -272,6 +276,9 @@ def add_leaderboard(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--top", type=int, default=3, metavar="K", help="show the chance of the first K places (default 3)"
     )
+    group.add_argument(
+        "--group-of", metavar="ITEM", help="with --unlinked apart: rank the items that are linked with this one"
+    )
     group.add_argument("-o", "--output", metavar="FILE", help=f"write it as {', '.join(BOARDS)}, by the ending")
 
 
@@ -280,11 +287,26 @@ def run_leaderboard(chosen: argparse.Namespace) -> None:
     write = _by_ending(BOARDS, chosen.output)
     with said(chosen):
         result = options.fit(chosen, options.read(chosen))
-        board = result.leaderboard(chosen.scale, anchor=chosen.anchor, top=chosen.top, rng=chosen.seed)
+        board = result.leaderboard(
+            chosen.scale, anchor=chosen.anchor, top=chosen.top, rng=chosen.seed, items=_group(chosen, result)
+        )
     print(choices_text(result.choices), end="\n\n")
     print(board)
     if write is not None:
         _write(write(board), chosen.output)
+
+
+def _group(chosen: argparse.Namespace, result: HJAResults) -> tuple[str, ...] | None:
+    """The items to rank among themselves; None for all."""
+    if chosen.group_of is None:
+        return None
+    if chosen.unlinked != "apart":
+        raise options.UsageError("--group-of has no effect without --unlinked apart: leave it out, or add that.")
+    if chosen.group_of not in result.model.items:
+        raise options.UsageError(
+            f"--group-of takes an item, one of {quoted(result.model.items)}; got {chosen.group_of!r}."
+        )
+    return group_of(result.fit.layout, chosen.group_of)
 
 
 def _by_ending(known: dict[str, Callable[[Any], str]], path: str | None) -> Callable[[Any], str] | None:

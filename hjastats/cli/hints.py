@@ -16,6 +16,7 @@ OTHER_NAMES = {
     "hja.fit(..., judges='sample')": ("judges", " sample"),
     "fit_regularized()": ("ridge", " 0.1"),
     "fit_regularized(terms=True)": ("ridge", " 0.1"),
+    "ranking(items=[...])": ("group_of", " ITEM"),
     "data.with_metadata(items=table)": ("item_metadata", " FILE"),
     "data.with_metadata(judges=table)": ("judge_metadata", " FILE"),
 }

@@ -395,6 +395,10 @@ def advice(result: HJAResults) -> list[str]:
             else "--judges pooled joins light judges"
         )
         found.append(f"--ridge 0.1 fits with shrinkage, {light}, --without-judges NAME leaves one out")
+    if "left out" in warned:
+        found.append(
+            "--unlinked apart fits all groups of items, each with a zero of its own; a file of another group ranks that one"
+        )
     if "ties" in warned:
         found.append("--robust, or --cluster COLUMN, gives standard errors that hold for ties and soft preferences")
     if "redundancy" in warned and result.cov_type != "cluster":

@@ -78,6 +78,10 @@ class Comparisons(Shown):
         What was doubtful when reading, in sentences.
     asked_in, asked_with : column name or None
         The columns of ``columns`` that say in which round, or with which chance, a row was asked.
+    unlinked : tuple of str
+        Items that were left out since no comparisons link them with the others.
+    n_unlinked : float
+        Comparisons that were left out with them.
 
     Examples
     --------
@@ -112,6 +116,8 @@ class Comparisons(Shown):
     doubts: tuple[str, ...] = ()
     asked_in: Hashable | None = None
     asked_with: Hashable | None = None
+    unlinked: tuple[str, ...] = ()
+    n_unlinked: float = 0.0
 
     @classmethod
     def from_arrays(
@@ -423,6 +429,8 @@ class Comparisons(Shown):
             "doubts",
             "asked_in",
             "asked_with",
+            "unlinked",
+            "n_unlinked",
         )
         return replace(pooled, **{name: getattr(self, name) for name in kept})._with_metadata_of(self)
 

@@ -16,6 +16,7 @@ from ..data.groups import time_column
 from ..data.swaps import prompt_column, swap_report
 from ..errors import SizeError, spelled
 from ..fitted import Fit, Observations
+from ..inference.apart import are_apart
 from ..inference.estimates import leverage, sensitivity
 from ..looks import Piece, Shown, Warned
 from ..mixed import MixedFit
@@ -32,7 +33,7 @@ from .order import LEVEL, OrderEvidence, decided_shares, flip_p_values, has_orde
 from .redundancy import redundancy
 from .restriction import free_scores_test, why_untested
 from .scales import NULLS, own_parameters_test, scale_tests
-from .stability import stability
+from .stability import Stability, stability
 from .tie_rates import tie_rates
 
 # A judge that prefers the same position this often deserves a sentence.
@@ -47,6 +48,8 @@ NEARLY_SINGULAR = 1e8
 OUTLYING_LEVERAGE = 3.0
 # A sensitivity below this share of the median is far from it: what the typical judge decides at 3 to 1 is decided at 7 to 4.
 WEAK = 0.5
+# A share of the verdicts, or of the items, whose loss makes another ranking of it.
+LEFT_OUT = 0.05
 # What follows if a scale of grades is not what the response takes it for.
 _SCALE_TOLD = {
     "sides": "grades are given more freely to one side, and thresholds are between those of both.",
@@ -120,15 +123,38 @@ def find(fit: Fit, observed: Observations) -> Findings:
     return Findings(found)
 
 
-def _when(time: str | None) -> str:
-    """Where to see when something changed."""
-    return "" if time is None else f" hja.by_group(data, by={time!r}, period='month') shows when."
+def _when(fit: Fit, found: Stability, time: str | None) -> str:
+    """Where to see when something changed, with what makes groups test it: a model that is chosen may not have it."""
+    if time is None or found.worst is None:
+        return ""
+    model = "hja" if fit.layout.rank else "ja"
+    options = {"sensitivity": f", model={model!r}", "position": ", position='judge'", "score": ""}
+    # Of one judge, and beside what only BTL has, there are no sensitivities.
+    has_none = len(fit.layout.judges) == 1 or isinstance(fit, MixedFit) or are_apart(fit.layout)
+    kind = "score" if has_none else found.worst["kind"]
+    return f" hja.by_group(data, by={time!r}, period='month'{options[kind]}) shows when."
 
 
 def findings_of_data(data: Comparisons) -> list[Finding]:
     """What the data say, whatever the model."""
     doubts = [Finding("reading", True, f"When reading, {doubt}") for doubt in data.doubts]
-    return [*doubts, *_collapsed(data), _dropped(data), *_swaps(data), *_uncounted(data), *_asked(data)]
+    left_out = left_out_finding(data)
+    return [*left_out, *doubts, *_collapsed(data), _dropped(data), *_swaps(data), *_uncounted(data), *_asked(data)]
+
+
+def left_out_finding(data: Comparisons) -> list[Finding]:
+    """What the ranking says nothing of, where only the largest group of linked items is ranked."""
+    if not data.unlinked:
+        return []
+    n_items, n_verdicts = len(data.unlinked) + data.n_items, data.n_unlinked + data.n_comparisons
+    share = max(len(data.unlinked) / n_items, data.n_unlinked / n_verdicts)
+    text = (
+        f"Left out are {data.n_unlinked:,.0f} of {n_verdicts:,.0f} verdicts and {len(data.unlinked):,} of {n_items:,} items "
+        f"({quoted(data.unlinked, 4)}), which no comparison links with the {data.n_items:,} that are ranked. "
+        "hja.fit(..., unlinked='apart') fits all groups of items together, by BTL, each with a zero of its own; hja.fit of the "
+        "verdicts of another group ranks that one."
+    )
+    return [Finding("left out", share > LEFT_OUT, text)]
 
 
 def _restriction(fit: Fit, observed: Observations) -> list[Finding]:
@@ -162,7 +188,7 @@ def _misfit(fit: Fit, observed: Observations) -> list[Finding]:
     return [
         Finding("redundancy", alike.is_warning, alike.text),
         Finding("goodness of fit", fitting.is_warning, fitting.text),
-        Finding("stability", stable.is_warning, stable.text + _when(time) * stable.is_warning),
+        Finding("stability", stable.is_warning, stable.text + _when(fit, stable, time)),
     ]
 
 

@@ -18,7 +18,7 @@ from ..inference.contributions import Contributions, single
 from ..inference.score_tests import coupling, moved
 from ..looks import Piece, Shown, Table, Title
 from ..model.design import Design
-from ..model.likelihood import evaluate, weighted
+from ..model.likelihood import evaluate, log_odds, own_predictors, weighted
 from ..model.response import Derivatives
 from ..model.terms import LOG_ODDS, POSITION, Term
 from ..words import counted, p_value, told_p
@@ -29,6 +29,8 @@ from .order import has_order, without_penalty
 LEVEL = 0.05
 # Share of a term's information that must be left after the other parameters.
 _LEFT = 1e-6
+# Steps within which the value of a term in one half is found if there is one, and the last one, which no rounding shows.
+_STEPS, _SMALL = 20, 1e-6
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -45,11 +47,15 @@ class Stability(Shown):
         What the halves are.
     note : str
         Why there is no test; empty if there is one.
+    size : float
+        The change of what rejects most, of which one step says too little or too much if it is large: each half with its own
+        value, all else as fitted. Not a number where nothing rejects or a half has no finite value.
     """
 
     table: pd.DataFrame
     halves: str
     note: str = ""
+    size: float = np.nan
 
     @property
     def is_warning(self) -> bool:
@@ -61,20 +67,25 @@ class Stability(Shown):
         """In words."""
         if self.note:
             return self.note
-        changed = self.table[self.table["p_holm"] < LEVEL].sort_values("p_value", kind="stable")
-        if not len(changed):
+        if (worst := self.worst) is None:
             return (
                 f"No judge or item is seen to change between the halves of {self.halves} ({self._n_tests} score tests)."
             )
-        kind, name, change, *_, p_holm = changed.iloc[0]
-        error = f"{told_p(p_holm)} after adjustment for {self._n_tests} tests"
-        further = len(changed) - 1
+        kind, name, change = worst["kind"], worst["name"], worst["change"]
+        error = f"{told_p(worst['p_holm'])} after adjustment for {self._n_tests} tests"
+        further = int((self.table["p_holm"] < LEVEL).sum()) - 1
         more = f" {counted(further, 'further test')} reject{'s' * (further == 1)}, which this alone may cause." * (
             further > 0
         )
         # Of a single judge there is but one.
         of = f" of {name!r}" if (self.table["kind"] == kind).sum() > 1 else ""
-        return f"Not the same in both halves of {self.halves}: the {kind}{of} changes by {change:+.2f} ({error}).{more}"
+        moves = f"changes by {self.size:+.2f}" if np.isfinite(self.size) else "rises" if change > 0 else "falls"
+        return f"Not the same in both halves of {self.halves}: the {kind}{of} {moves} ({error}).{more}"
+
+    @property
+    def worst(self) -> pd.Series | None:
+        """The row of the table that rejects most; None if nothing changed."""
+        return self.table.iloc[int(np.nanargmin(self.table["p_value"]))] if self.is_warning else None
 
     @property
     def _n_tests(self) -> int:
@@ -96,10 +107,11 @@ def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stab
     The terms ``(mu_i - mu_j) x half`` and ``1 x half`` of every judge and ``(1[first = i] - 1[second = i]) x half`` of every item
     are tested one at a time from the fit without them. That is valid whatever the order of the rows, which only decides what is
     found. Without a column of times the halves are those of each judge's rows, so that a table sorted by judges has them, too.
+    Times are cut between two different ones, the same for all judges, as near to half of the rows as there is a cut.
 
     Prompts that several verdicts are about are clusters; ties as half wins and soft preferences have the variance they show.
     """
-    halves = "the rows of each judge" if time is None else f"the time {time!r}"
+    halves = "the rows of each judge" if time is None else _halves(observed.data, time)
     if fit.penalty is not None or not fit.converged:
         why = "for penalised estimates" if fit.penalty is not None else "without a finite, determined estimate"
         return Stability(pd.DataFrame(), halves, f"Changes over time are not tested {why}.")
@@ -107,12 +119,13 @@ def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stab
         note = f"Changes over time are not tested for more than {limits.TESTED_PARAMETERS:,} parameters."
         return Stability(pd.DataFrame(), halves, note)
     data = observed.data
-    rows = observed.rows.with_own_term(Term("second half", "judge", POSITION), _centred(observed, fit, time))
+    half = second_half(data, time)
+    rows = observed.rows.with_own_term(Term("second half", "judge", POSITION), _centred(observed, fit, half))
     slope, explained, information, coupling = _tests(collapse(rows), fit)
     with np.errstate(divide="ignore", invalid="ignore"):
         left = information - np.einsum("mf,mf->m", explained, coupling)
         left[left <= _LEFT * information] = np.nan
-        left[2 * data.n_judges :][_in_one_half(data, time)] = np.nan
+        left[2 * data.n_judges :][_in_one_half(data, half)] = np.nan
         if not has_order(data):
             left[data.n_judges : 2 * data.n_judges] = np.nan
         variance, df = _variance(rows, observed, fit, explained, left)
@@ -126,12 +139,13 @@ def stability(fit: Fit, observed: Observations, time: str | None = None) -> Stab
         table = table[table["kind"] != "position"].reset_index(drop=True)
     if np.isnan(p).all():
         return Stability(table, halves, "Changes over time cannot be told from the other parameters.")
-    return Stability(table, halves)
+    found = Stability(table, halves)
+    return found if found.worst is None else replace(found, size=_size(observed, fit, half, found.worst))
 
 
-def _centred(observed: Observations, fit: Fit, time: str | None) -> np.ndarray:
+def _centred(observed: Observations, fit: Fit, half: np.ndarray) -> np.ndarray:
     """The halves around their mean for every judge, shape (n_rows,): what the model lacks in both halves alike is no change."""
-    judge, half = observed.data.judge_index, second_half(observed.data, time)
+    judge = observed.data.judge_index
     weight = np.where(np.isnan(half), 0.0, evaluate(observed.rows, fit.at).curvature)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.bincount(judge, weight * np.nan_to_num(half)) / np.bincount(judge, weight)
@@ -139,9 +153,8 @@ def _centred(observed: Observations, fit: Fit, time: str | None) -> np.ndarray:
     return np.nan_to_num(half - mean[judge])
 
 
-def _in_one_half(data: Comparisons, time: str | None) -> np.ndarray:
+def _in_one_half(data: Comparisons, half: np.ndarray) -> np.ndarray:
     """Items with too few verdicts in one of the halves for a change to be told, shape (n_items,)."""
-    half = second_half(data, time)
     counts = [
         np.bincount(data.first_index, weight, data.n_items) + np.bincount(data.second_index, weight, data.n_items)
         for weight in (data.weight * (half == 0), data.weight * (half == 1))
@@ -150,7 +163,7 @@ def _in_one_half(data: Comparisons, time: str | None) -> np.ndarray:
 
 
 def second_half(data: Comparisons, time: str | None = None) -> np.ndarray:
-    """One for rows of the second half, otherwise zero, shape (n_rows,): after the median time, or of each judge's rows.
+    """One for rows of the second half, otherwise zero, shape (n_rows,): of times as they are best cut, or of each judge's rows.
 
     Not a number where the time is missing.
 
@@ -167,12 +180,63 @@ def second_half(data: Comparisons, time: str | None = None) -> np.ndarray:
     """
     if time is not None:
         rank = columns_of(data.columns, [time])[time].rank()
-        return np.where(rank.isna(), np.nan, rank > rank.median())
+        return np.where(rank.isna(), np.nan, rank >= _cut(rank))
     order = np.argsort(data.judge_index, kind="stable")
     count = np.bincount(data.judge_index, minlength=data.n_judges)
     place = np.empty(data.n_rows)
     place[order] = np.arange(data.n_rows) - np.repeat(np.cumsum(count) - count, count)
     return (place >= count[data.judge_index] / 2.0).astype(float)
+
+
+def _cut(rank: pd.Series) -> float:
+    """The rank of the time at which the second half begins; infinite if all are the same, or missing.
+
+    Between two different times and never behind the last, as that after the median would be where more than half have the last.
+
+    Examples
+    --------
+    >>> _cut(pd.Series([1.0, 2, 2, 2])), _cut(pd.Series([1.0, 1, 1, 2, 3])), _cut(pd.Series([1.0, 1]))
+    (2.0, 2.0, inf)
+    """
+    counts = rank.value_counts().sort_index()
+    if len(counts) < 2:
+        return np.inf
+    before = counts.cumsum().to_numpy()[:-1]
+    return float(counts.index[1 + int(np.abs(2 * before - counts.sum()).argmin())])
+
+
+def _halves(data: Comparisons, time: str) -> str:
+    """What the halves of a column of times are."""
+    times = columns_of(data.columns, [time])[time]
+    rank = times.rank()
+    after = times[rank == _cut(rank)]
+    return f"the time {time!r}" + (f", cut before {str(after.iloc[0]).removesuffix(' 00:00:00')}" if len(after) else "")
+
+
+def _size(observed: Observations, fit: Fit, half: np.ndarray, term: pd.Series) -> float:
+    """How much a term differs between the halves, each with its own value and all else as fitted; nan if one has none."""
+    data, rows = observed.data, observed.rows
+    if term["kind"] == "score":
+        item = data.items.index(term["name"])
+        column = (data.first_index == item) * 1.0 - (data.second_index == item)
+    else:
+        column = (data.judge_index == data.judges.index(term["name"])) * 1.0
+        if term["kind"] == "sensitivity":
+            column *= fit.parts.mu[data.first_index] - fit.parts.mu[data.second_index]
+    some = (column != 0.0) & ~np.isnan(half)
+    column, side, value = column[some], half[some].astype(int), np.zeros(2)
+    eta, own = log_odds(rows, fit.at)[some], own_predictors(rows, fit.at)
+    cells = None if own is None else own[:, some], rows.n[some], rows.y[some], rows.counts[some]
+    for _ in range(_STEPS):
+        here = rows.response.derivatives(eta + column * value[side], *cells)
+        slope, curvature = (np.bincount(side, x, 2) for x in (here.slope * column, here.curvature * column**2))
+        if not (curvature > 0.0).all():
+            break
+        step = slope / curvature
+        value -= np.clip(step, -1.0, 1.0)
+        if np.abs(step).max() < _SMALL:
+            return float(value[1] - value[0])
+    return np.nan
 
 
 def _tests(cells: Design, fit: Fit) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -116,7 +116,8 @@ def linked(data: Comparisons, chosen: Chosen, asked: Asked | None = None) -> Com
         len(largest),
     )
     members = np.isin(np.asarray(data.items, dtype=object), largest)
-    return data.subset(members[data.first_index])
+    kept = data.subset(members[data.first_index])
+    return replace(kept, unlinked=tuple(left_out), n_unlinked=data.n_comparisons - kept.n_comparisons)
 
 
 def _linked_by(asked: Asked) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..errors import IdentificationError
+from ..errors import Hint, IdentificationError
 from ..model.layout import Layout
 
 # Step by which the zero of a group is moved, in log-odds, and what is left of a change that has none, of the largest there is.
@@ -16,6 +16,15 @@ _STEP, _NONE = 1e-4, 1e-6
 def are_apart(layout: Layout) -> bool:
     """Whether scores are those of groups that nothing links, neither comparisons nor traits."""
     return bool(layout.structure.groups) and "beta" not in layout.slices
+
+
+def group_of(layout: Layout, item: str) -> tuple[str, ...]:
+    """The items of the group that an item is in; all where none are apart."""
+    if not are_apart(layout):
+        return layout.items
+    position = layout.items.index(item)
+    [members] = [group for group in layout.structure.groups if position in group]
+    return tuple(layout.items[i] for i in members)
 
 
 def are_linked(layout: Layout, first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -81,5 +90,7 @@ def _check(layout: Layout, slopes: np.ndarray) -> None:
 def _not_one_scale(one: str, other: str) -> IdentificationError:
     return IdentificationError(
         f"nobody compared the group of {one!r} with that of {other!r}: each has a zero of its own, and differences between them "
-        "mean nothing. Name items of one group, as ranking(items=[...]) and pairwise(labels=[...]) take them."
+        "mean nothing. Name items of one group: ",
+        Hint("ranking", "items=[...]", is_call=True),
+        " ranks it.",
     )

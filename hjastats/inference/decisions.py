@@ -237,11 +237,12 @@ def board(
     level: float,
     prior: str,
     rng: int | np.random.Generator | None,
+    items: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Everything a leaderboard shows, exact, best item first."""
+    """Everything a leaderboard shows, exact, best item first; of some items, what they are among themselves."""
     check_option("scale", scale, SCALES)
     check_alpha(level, "level")
-    labels, estimate, covariance = compared_scores(fit, judge)
+    labels, estimate, covariance = compared_scores(fit, judge, items)
     n = len(labels)
     check_whole("top", top, 1)
     top = min(top, n)
@@ -250,7 +251,7 @@ def board(
         raise OptionError(f"anchor must be an item to count scores from, got {anchor!r}: {where}.")
     ranked = ranking_table(labels, estimate, covariance, level=level, rng=rng)
     shown = scaled_scores(labels, estimate, covariance, scale, None if anchor is None else labels.index(anchor), level)
-    share = places(fit, judge, prior=prior, rng=rng)
+    share = places(fit, judge, prior=prior, items=items, rng=rng)
     table = pd.concat([ranked[["place", "place_lower", "place_upper"]], shown.loc[ranked.index]], axis=1)
     table["p_best"], table[f"p_top_{top}"] = share.best, share.top(top)
     table["win_rate"] = pd.Series(win_rates(estimate)[0], labels)

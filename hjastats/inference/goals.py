@@ -11,9 +11,10 @@ import numpy as np
 from scipy import stats
 
 from ..data.arrays import check_alpha
-from ..errors import ContrastError, IdentificationError, OptionError
+from ..errors import ContrastError, Hint, IdentificationError, OptionError
 from ..fitted import Fit
 from ..words import quoted
+from .apart import are_apart, check_pairs_linked
 from .contrasts import contrast
 from .simultaneous import largest_differences, pairwise_differences
 
@@ -108,6 +109,15 @@ def read_goal(fit: Fit, goal: Any, alpha: float = 0.05) -> Goal:
     if fit.why_no_errors:
         raise IdentificationError(fit.why_no_errors)
     if isinstance(goal, str) and goal in GOALS:
+        if are_apart(fit.layout):
+            groups = fit.layout.structure.groups
+            some = [fit.layout.items[i] for i in groups[0][:2]]
+            raise OptionError(
+                f"goal {goal!r} is about all items, and they are in {len(groups)} groups that nobody compared: name "
+                "items of one group, ",
+                Hint("goal", f"mu[{some[0]}] - mu[{some[1]}]"),
+                ".",
+            )
         return GOALS[goal](fit, alpha)
     if isinstance(goal, tuple) and len(goal) == 2 and set(goal) <= set(fit.layout.items):
         return _of_two(fit, fit.positions("mu", goal), alpha)
@@ -140,6 +150,7 @@ def _difference_rows(fit: Fit, first: np.ndarray, second: np.ndarray) -> np.ndar
 
 def _of_two(fit: Fit, pair: np.ndarray, alpha: float) -> Goal:
     """Two items told apart."""
+    check_pairs_linked(fit.layout, pair[:1], pair[1:])
     first, second = (fit.layout.items[i] for i in pair)
     text, critical = f"separate {first} from {second}", float(stats.norm.isf(alpha / 2.0))
     goal = _of_differences(fit, pair[:1], pair[1:], text, critical)

@@ -112,8 +112,8 @@ def leading_places(fit: Fit) -> pd.DataFrame | None:
     return ranking_table(*leading_scores(fit))
 
 
-def leading_scores(fit: Fit) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-    """Labels, scores and their covariance, of all items, or of the leading ones if there are too many.
+def leading_scores(fit: Fit, items: Sequence[str] | None = None) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+    """Labels, scores and their covariance, of all items or of some, or of the leading ones of these if there are too many.
 
     Raises
     ------
@@ -121,10 +121,11 @@ def leading_scores(fit: Fit) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
         Without a finite estimate or standard errors.
     """
     try:
-        return compared_scores(fit)
+        return compared_scores(fit, items=items)
     except SizeError:
-        leading = fit.best_first[0][: limits.RANKED_OF_MANY]
-        return compared_scores(fit, items=[fit.layout.items[i] for i in leading])
+        wanted = set(fit.layout.items if items is None else items)
+        leading = [name for i in fit.best_first[0] if (name := fit.layout.items[i]) in wanted]
+        return compared_scores(fit, items=leading[: limits.RANKED_OF_MANY])
 
 
 def joint_critical(covariance: np.ndarray, level: float = 0.95, rng: int | np.random.Generator | None = 0) -> float:

@@ -18,6 +18,7 @@ from ..diagnostics.findings import outlying
 from ..diagnostics.preferences import comparison_counts, preference_probabilities
 from ..errors import OptionError
 from ..fitted import Fit, Observations
+from ..inference.apart import are_apart, are_linked
 from ..inference.contrast_results import Contrast
 from ..inference.contrasts import Spec, contrast
 from ..inference.estimates import disagreement, effects, estimates, leverage, scores, sensitivity
@@ -395,9 +396,12 @@ class FitPlots(Menu):
         order, some = _ends(self._best_first, max_rows, "items")
         values = order if judge is None else scores(self._fit).loc[self._judge(judge), order.index]
         title = "P(row preferred to column), " + ("consensus" if judge is None else judge) + some
-        return plots.plot_probabilities(
-            preference_probabilities(values), title=title, family=self._family(family, "item"), ax=check_axes(ax)
-        )
+        shown, positions = preference_probabilities(values), self._fit.positions("mu", list(order.index))
+        # Of two groups that nobody compared there is none.
+        pairs = np.meshgrid(positions, positions, indexing="ij")
+        is_known = are_linked(self._fit.layout, *(side.ravel() for side in pairs)).reshape(shown.shape)
+        shown = shown.where(is_known)
+        return plots.plot_probabilities(shown, title=title, family=self._family(family, "item"), ax=check_axes(ax))
 
     def convergence(self, *, ax: Axes | None = None) -> Axes:
         """How every start came to its optimum, and the paper's alternating algorithm where it was used.
@@ -490,8 +494,12 @@ class FitPlots(Menu):
 
     @property
     def _best_first(self) -> pd.Series:
-        """Consensus scores, best item first."""
+        """Consensus scores, best item first; of groups that are apart one after the other."""
         order, values = self._fit.best_first
+        if are_apart(self._fit.layout):
+            groups = self._fit.layout.structure.groups
+            by_group = np.argsort(np.argmax([np.isin(order, group) for group in groups], axis=0), kind="stable")
+            order, values = order[by_group], values[by_group]
         return pd.Series(values, pd.Index([self._fit.layout.items[i] for i in order], name="item"))
 
     def _ranking_table(

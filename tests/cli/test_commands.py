@@ -14,7 +14,7 @@ from hjastats.cli import main, options
 from hjastats.cli.main import THREADS
 from hjastats.show.leaderboard import chance
 from hjastats.words import no_wider
-from tests.panels import graded_panel
+from tests.panels import graded_panel, seasons
 
 WIDTH = 80
 
@@ -623,3 +623,34 @@ def test_what_is_said_on_a_terminal_is_folded_to_its_width_and_is_one_line_elsew
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) > 1
     assert max(map(len, lines)) <= 60
+
+
+@pytest.mark.parametrize("command", ["fit", "compare"])
+def test_groups_of_items_that_are_left_out_are_said_to_be(command, tmp_path, capsys):
+    path = tmp_path / "seasons.csv"
+    seasons().to_csv(path, index=False)
+    assert main([command, str(path)]) == 0
+    said = capsys.readouterr()
+    assert "of 600 verdicts and 8 of 12 items" in " ".join((said.out + said.err).split())
+    if command == "fit":
+        assert "--unlinked apart fits all groups of items" in said.err
+
+
+def test_groups_that_are_apart_are_ranked_and_planned_for_one_at_a_time(tmp_path, capsys):
+    path = tmp_path / "seasons.csv"
+    seasons().to_csv(path, index=False)
+    given = [str(path), "--unlinked", "apart"]
+    assert main(["leaderboard", *given]) != 0
+    assert "Name items of one group: --group-of ITEM ranks it." in capsys.readouterr().err
+    assert main(["leaderboard", *given, "--group-of", "club-1@2024"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("@2024") == 4
+    assert "@2025 " not in text.partition("Leaderboard")[2]
+    assert main(["plan", *given]) != 0
+    [goal] = re.findall(r"--goal '([^']*)'", capsys.readouterr().err)
+    assert main(["plan", *given, "--goal", goal]) == 0
+    capsys.readouterr()
+    assert main(["leaderboard", *given, "--group-of", "nobody"]) != 0
+    assert "--group-of takes an item, one of 'club-0@2023'" in capsys.readouterr().err
+    assert main(["leaderboard", str(path), "--group-of", "club-1@2024"]) != 0
+    assert "no effect without --unlinked apart" in capsys.readouterr().err

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -86,7 +87,7 @@ def test_halves_by_a_column_of_times():
     result = hja.JAModel.from_comparisons(shuffled).fit()
     assert not result.judges.stability().is_warning
     found = result.judges.stability(time="day")
-    assert "both halves of the time 'day': the sensitivity of 'j3'" in found.text
+    assert "both halves of the time 'day', cut before 16: the sensitivity of 'j3'" in found.text
     with pytest.raises(ComparisonError, match="no column is called 'month'; there are 'day'"):
         result.judges.stability(time="month")
 
@@ -178,3 +179,77 @@ def test_a_single_judge_is_not_named():
     text = hja.BTLModel.from_comparisons(data).fit().judges.stability().text
     assert "all" not in text.split(":")[1]
     assert "Not the same" in text
+
+
+def dated(shares, gamma=None, position=None, seed=4, n=4000):
+    """A table of months with shares of the rows; judge j4 has sensitivities, j2 position effects, by month."""
+    rng = np.random.default_rng(seed)
+    names = [f"2024-{month + 1:02d}-05" for month in range(len(shares))]
+    month, judge, first = rng.choice(len(shares), size=n, p=shares), rng.integers(6, size=n), rng.integers(6, size=n)
+    second = (first + rng.integers(1, 6, size=n)) % 6
+    follows = np.where(judge == 4, np.array(gamma or np.ones(len(shares)))[month], 1.0)
+    odds = follows * 0.48 * (second - first)
+    odds += np.where(judge == 2, np.array(position or np.zeros(len(shares)))[month], 0.0)
+    wins = rng.random(n) < 1 / (1 + np.exp(-odds))
+    return pd.DataFrame(
+        {
+            "judge": [f"j{k}" for k in judge],
+            "first": [f"i{i}" for i in first],
+            "second": [f"i{i}" for i in second],
+            "winner": np.where(wins, "first", "second"),
+            "date": np.array(names)[month],
+        }
+    )
+
+
+@pytest.mark.parametrize("share", [0.1, 0.49, 0.51, 0.9])
+def test_two_dates_are_cut_between_them_whichever_has_more_rows(share):
+    result = hja.fit(dated([share, 1 - share], gamma=[1, -1]))
+    told = finding(result, "stability").text
+    assert "both halves of the time 'date', cut before 2024-02-05: the sensitivity of 'j4' changes by -" in told
+
+
+@pytest.mark.parametrize("gamma", [(1, 1, 0.3, 0), (1, 1, -1, 1), (0.3, 0.3, 1.2, 1.2)])
+@pytest.mark.parametrize("model", ["btl", "ja"])
+def test_the_change_is_that_between_fits_of_both_sides_of_the_cut(gamma, model):
+    table = dated([0.24, 0.25, 0.24, 0.27], gamma=list(gamma))
+    found = hja.fit(table, model=model).judges.stability(time="date")
+    assert found.halves == "the time 'date', cut before 2024-03-05"
+    late = table["date"] >= "2024-03"
+    sides = [
+        hja.JAModel.from_comparisons(hja.read_comparisons(table[late == side].drop(columns="date"))).fit().sensitivity
+        for side in (False, True)
+    ]
+    # Sensitivities are relative to the mean, which the judge that changes moves: here to the others, there to all of both sides.
+    before, after = (side.loc["j4", "estimate"] / side["estimate"].drop("j4").mean() for side in sides)
+    average = (5 + (before + after) / 2) / 6
+    error = np.hypot(*(side.loc["j4", "std_err"] for side in sides))
+    assert (found.worst["kind"], found.worst["name"]) == ("sensitivity", "j4")
+    # Within a standard error: the scores of the items are those of both sides.
+    assert abs(found.size - (after - before) / average) < error
+    assert f"changes by {found.size:+.2f}" in found.text
+
+
+def test_times_are_cut_wherever_they_are_kept():
+    table = dated([0.3, 0.3, 0.4], gamma=[1, 1, -1])
+    table["date"] = pd.to_datetime(table["date"])
+    table.loc[::50, "date"] = pd.NaT
+    assert "cut before 2024-03-05: the sensitivity of 'j4'" in finding(hja.fit(table), "stability").text
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "option"),
+    [
+        ({"gamma": [1, 1, -1, -1]}, "sensitivity", "model='ja'"),
+        ({"position": [0, 0, 1.5, 1.5]}, "position", "position='judge'"),
+    ],
+)
+def test_groups_by_the_advice_test_the_judge_that_changed(changes, kind, option):
+    table = dated([0.25] * 4, **changes)
+    told = finding(hja.fit(table), "stability").text
+    [advice] = re.findall(r"hja\.by_group\(data, .*?\)", told)
+    assert option in advice
+    found = eval(advice, {"hja": hja, "data": table})
+    tested = found.judge_tests
+    worst = tested.loc[tested["p_value"].idxmin()]
+    assert (worst["kind"], worst["judge"]) == (kind, "j4" if kind == "sensitivity" else "j2")

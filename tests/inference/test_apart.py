@@ -88,3 +88,38 @@ def test_every_group_has_places_of_its_own(apart):
     )
     with pytest.raises(hja.IdentificationError, match=NO_SCALE):
         apart.plot.ranking()
+
+
+def test_a_leaderboard_of_one_group_is_its_ranking(apart):
+    items = ["b1", "b2", "b3"]
+    board, ranking = apart.leaderboard(items=items).table, apart.ranking(items=items)
+    assert list(board.index) == list(ranking.index)
+    assert board[["place_lower", "place_upper"]].equals(ranking[["place_lower", "place_upper"]])
+    assert board["p_best"].sum() == pytest.approx(1.0)
+    with pytest.raises(
+        hja.IdentificationError, match=r"Name items of one group: ranking\(items=\[\.\.\.\]\) ranks it\."
+    ):
+        apart.leaderboard()
+
+
+@pytest.mark.parametrize("goal", ["top2", "order all", "places"])
+def test_plans_are_made_for_items_of_one_group(apart, goal):
+    refused = f"goal {goal!r} is about all items, and they are in 2 groups that nobody compared"
+    with pytest.raises(hja.OptionError, match=refused) as caught:
+        apart.plan.next(10, goal)
+    [advised] = caught.value.hints
+    asked = apart.plan.next(10, advised.value)
+    assert set(asked.table["first"]) | set(asked.table["second"]) <= {"a1", "a2", "a3"}
+    with pytest.raises(hja.IdentificationError, match=NO_SCALE):
+        apart.plan.next(10, ("a1", "b1"))
+
+
+def test_probabilities_are_drawn_within_groups_one_after_the_other(apart):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    ax = apart.plot.probabilities()
+    shown = [label.get_text()[0] for label in ax.get_yticklabels()]
+    assert shown in (list("aaabbb"), list("bbbaaa"))
+    drawn = [text.get_text() for text in ax.texts if text.get_text().strip()]
+    # Three items of a group have six ordered pairs.
+    assert len(drawn) == 12
+    plt.close("all")

@@ -41,6 +41,10 @@ TO_DO: dict[str, tuple[str, str | Callable[[Fit], str]]] = {
         "The data do not determine the answer.",
         "Ask for more verdicts, or fit with fewer parameters, or with fit_regularized().",
     ),
+    "left out": (
+        "Not all verdicts are in this ranking.",
+        "Rank all groups of items, each with a zero of its own, by unlinked='apart', or one group after the other.",
+    ),
     "few verdicts": ("There are next to no verdicts.", "Ask for more verdicts before you rank."),
     "convergence": (
         "The search did not finish.",

@@ -30,8 +30,13 @@ def size(data: Comparisons) -> str:
     return f"{counted(data.n_comparisons, 'verdict')} of {who}"
 
 
-def no_ranking(ahead: list[str]) -> list[str]:
-    """What to say without a ranking; ``ahead`` are items that no finite score can reach."""
+def no_ranking(ahead: list[str], why_no_errors: str = "") -> list[str]:
+    """What to say without a ranking; ``ahead`` are items that no finite score can reach.
+
+    Of an estimate that exists, why it has no standard errors.
+    """
+    if why_no_errors:
+        return [f"There is no ranking to report: {why_no_errors} What follows shows what can be said."]
     first = [f"{_listed(ahead)} stay{'s' if len(ahead) == 1 else ''} ahead of all others."] if ahead else []
     return [
         *first,

@@ -15,9 +15,12 @@ import pandas as pd
 from ... import limits
 from ...diagnostics.findings import Findings
 from ...fitted import Fit, Observations
-from ...inference.estimates import consensus, scores
+from ...inference.apart import are_apart
+from ...inference.estimates import scores
 from ...words import counted, percent
 from ..summary import Heading, summarise
+from .apart import boards, leaderboards, scores_by_group, standings
+from .apart import sentences as apart_sentences
 from .board import board, family_hues, shown_scales
 from .doubts import TOO_NARROW, Doubt, doubts
 from .downloads import Download, download
@@ -28,7 +31,12 @@ from .panel import GRAVITY, judges_by_gravity, judges_table
 from .pictures import pictures
 from .standing import SCALES, Standing
 
-SCORES = {"estimate": ("score", ".3f"), "std_err": ("std. error", ".3f"), "interval": ("95% interval", "")}
+SCORES = {
+    "group": ("group", "d"),
+    "estimate": ("score", ".3f"),
+    "std_err": ("std. error", ".3f"),
+    "interval": ("95% interval", ""),
+}
 MODELS = {
     "df": ("parameters", "d"),
     "llf": ("log-likelihood", ",.1f"),
@@ -99,6 +107,11 @@ class Subject:
         """Who stands where, if there is a ranking."""
         return Standing.of(self.fit)
 
+    @cached_property
+    def apart(self) -> list[Standing]:
+        """Who stands where in each group of items, where these are apart."""
+        return standings(self.fit) if are_apart(self.fit.layout) else []
+
 
 def render(subject: Subject, title: str | None = None) -> str:
     """The page as HTML.
@@ -151,16 +164,22 @@ def _content(subject: Subject, title: str | None) -> dict[str, Any]:
         "numbers": numbers,
         "gists": _gists(subject, judges, warned, ranks_differ="slopes" in drawn),
         "citation": _citation(),
-        **(_without_ranking(fit) if standing is None else _with_ranking(subject, standing, warned)),
+        "boards": [],
+        **_first_screen(subject, warned),
     }
+
+
+def _first_screen(subject: Subject, warned: list[Doubt]) -> dict[str, Any]:
+    """A ranking, those of groups that are apart, or why there is none."""
+    if subject.standing is not None:
+        return _with_ranking(subject, subject.standing, warned)
+    return _with_boards(subject, warned) if subject.apart else _without_ranking(subject.fit)
 
 
 def _with_ranking(subject: Subject, standing: Standing, warned: list[Doubt]) -> dict[str, Any]:
     """The first screen."""
     fit, data = subject.fit, subject.observed.data
-    narrow = [number for number, doubt in enumerate(warned, start=1) if doubt.topic in TOO_NARROW]
-    told = [f"But all ranges and intervals are too narrow: see reason {narrow[0]} to distrust."] if narrow else []
-    sentences = [leadership(standing.table), *told]
+    sentences = [leadership(standing.table), *_narrow(warned)]
     if len(standing.items) < data.n_items:
         among = f"These are the {len(standing.items)} items with the highest scores, compared among themselves."
         sentences.insert(1, among)
@@ -192,11 +211,35 @@ def _with_ranking(subject: Subject, standing: Standing, warned: list[Doubt]) -> 
     }
 
 
+def _narrow(warned: list[Doubt]) -> list[str]:
+    """What to think of ranges and intervals, where they are too narrow."""
+    narrow = [number for number, doubt in enumerate(warned, start=1) if doubt.topic in TOO_NARROW]
+    return [f"But all ranges and intervals are too narrow: see reason {narrow[0]} to distrust."] if narrow else []
+
+
+def _with_boards(subject: Subject, warned: list[Doubt]) -> dict[str, Any]:
+    """The first screen, where every group of items is ranked by itself."""
+    metadata = subject.observed.data.item_metadata
+    made = boards(subject.apart, metadata)
+    return {
+        "verdict": [*apart_sentences(subject.fit), *_narrow(warned)],
+        "board": None,
+        "boards": made,
+        "scales": shown_scales(),
+        "has_long_names": max(len(row.item) for each in made for row in each.rows) > LONG,
+        "families": family_hues(subject.fit.layout.items, metadata)[1],
+        "n_ranked": sum(len(standing.items) for standing in subject.apart),
+        "buys": [],
+    }
+
+
 def _without_ranking(fit: Fit) -> dict[str, Any]:
-    shown = consensus(fit).head(limits.PAGE_ROWS)
+    shown = scores_by_group(fit).head(limits.PAGE_ROWS)
     shown = shown.assign(interval=_interval(shown))
-    made = table(shown, "Consensus scores; items without one run to infinity", SCORES, "item")
-    return {"verdict": no_ranking(fit.ahead), "scores": made, "board": None, "buys": []}
+    caption = "Consensus scores" + ("; items without one run to infinity" if shown["estimate"].isna().any() else "")
+    caption += "; each group of items has a zero of its own" if are_apart(fit.layout) else ""
+    verdict = no_ranking(fit.ahead, fit.why_no_errors if fit.converged else "")
+    return {"verdict": verdict, "scores": table(shown, caption, SCORES, "item"), "board": None, "buys": []}
 
 
 def _interval(frame: pd.DataFrame) -> list[str]:
@@ -210,8 +253,11 @@ def _files(subject: Subject, judges: pd.DataFrame, warned: list[Doubt]) -> dict[
     """Every table of the page, and those too long for it, with exact numbers."""
     standing, (fit, _) = subject.standing, subject.judged
     made = []
-    if standing is None:
-        made.append(download("scores", "consensus scores with standard errors", consensus(subject.fit)))
+    if subject.apart:
+        told = "places, chances, and scores on every scale, within every group of items"
+        made.append(download("leaderboard", told, leaderboards(subject.apart)))
+    elif standing is None:
+        made.append(download("scores", "consensus scores with standard errors", scores_by_group(subject.fit)))
     else:
         shown = [standing.scales[scale].add_prefix(f"{scale}_") for scale in SCALES]
         made.append(

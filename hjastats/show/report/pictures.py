@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import OptionError
 from ...fitted import Fit, Observations
+from ...inference.apart import are_apart
 from ...inference.estimates import disagreement, leverage, scores
 from ...words import counted
 from ..figures import FitPlots, calibration_groups, places_by_judge
@@ -20,6 +21,10 @@ from .vector import Picture, picture
 TILE = 20
 # Lines for each item up to which a graph of comparisons can be read.
 READABLE = 2
+
+
+# Figures that set all items beside each other, of which there is none where groups of them are apart.
+ACROSS = ("probabilities", "slopes", "profiles")
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,8 @@ def pictures(ranked: tuple[Fit, Observations], judged: tuple[Fit, Observations])
     for name, drawing in DRAWINGS.items():
         fit, observed = judged if drawing.of_judges else ranked
         if name == "comparisons" and not _is_sparse(observed):
+            continue
+        if name in ACROSS and are_apart(fit.layout):
             continue
         plots, data = FitPlots(fit, lambda observed=observed: observed), observed.data  # type: ignore[misc]
         known = {"item": data.item_metadata, "judge": data.judge_metadata}

@@ -42,11 +42,14 @@ class Standing:
     probability: pd.DataFrame
 
     @classmethod
-    def of(cls, fit: Fit) -> Standing | None:
-        """The standing of all items, or of the leading ones among themselves if there are too many; None if there is none."""
-        if not fit.converged or fit.why_no_errors or are_apart(fit.layout):
+    def of(cls, fit: Fit, group: tuple[str, ...] | None = None) -> Standing | None:
+        """The standing of all items, or of a group of them, or of the leading ones if there are too many; None if there is none.
+
+        Where groups of items are apart there is none of all.
+        """
+        if not fit.converged or fit.why_no_errors or (group is None and are_apart(fit.layout)):
             return None
-        items, estimate, covariance = leading_scores(fit)
+        items, estimate, covariance = leading_scores(fit, group)
         # The same draws as those of the leaderboard.
         probability = places(fit, items=items).probability
         order = np.argsort(-estimate, kind="stable")

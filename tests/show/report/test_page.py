@@ -21,10 +21,11 @@ from hjastats.show.report.doubts import TO_DO, doubts
 from hjastats.show.report.downloads import download
 from hjastats.show.report.embedded import embedded
 from hjastats.show.report.html_tables import table
-from hjastats.show.report.opening import leadership, what_more_buys
+from hjastats.show.report.opening import leadership, no_ranking, what_more_buys
 from hjastats.show.report.page import Subject, render
 from hjastats.show.report.panel import judges_by_gravity
 from hjastats.show.report.standing import Standing
+from tests.panels import seasons
 from tests.show.plots.reading import contrast
 
 HOSTILE = ["<script>alert(1)</script>", '"quotes\' & co"', "x" * 300, "שלום עולם", "{{ 7 * 7 }}", "a\u202eb</svg>"]
@@ -453,3 +454,46 @@ def test_arguments_that_the_page_advises_are_arguments():
     for _, action in TO_DO.values():
         if isinstance(action, str):
             assert set(re.findall(r"\b([a-z_]+)=", action)) <= known, action
+
+
+@pytest.mark.filterwarnings("ignore::hjastats.errors.CovarianceWarning")
+def test_groups_that_are_apart_have_a_board_each_and_nothing_across():
+    result = hja.fit(seasons(), unlinked="apart", position="common")
+    page = result.report()
+    parsed = outline(page)
+    text = " ".join(" ".join(parsed.text).split())
+    assert "12 items are in 3 groups that nobody compared with each other, each with a zero of its own" in text
+    assert "they have in common: position." in text
+    for wrong in ("does not exist", "run to infinity", "Compare two items", "How likely one is preferred"):
+        assert wrong not in text
+    assert "ranking-table" not in parsed.ids
+    assert "figure-probabilities" not in parsed.ids
+    for number, group in enumerate(result.fit.layout.structure.groups, start=1):
+        items = [result.fit.layout.items[i] for i in group]
+        board = page.partition(f'id="group-{number}-table"')[2].partition("</table>")[0]
+        shown = re.findall(r'<th scope="row"[^>]*>(.*?)</th>', board)
+        assert shown == list(result.ranking(items=items).index)
+        assert re.findall(r'class="number place" data-order="(\d)"', board) == list("1234")
+    [address] = re.findall(r'download="leaderboard.csv" href="([^"]*)"', page)
+    frame = pd.read_csv(io.StringIO(unquote(html.unescape(address).partition(",")[2])))
+    assert frame["group"].tolist() == [1] * 4 + [2] * 4 + [3] * 4
+    assert frame["place"].tolist() == [1, 2, 3, 4] * 3
+
+
+@pytest.mark.filterwarnings("ignore::hjastats.errors.CovarianceWarning")
+@pytest.mark.filterwarnings("ignore::hjastats.errors.SeparationWarning")
+def test_scores_of_groups_that_are_apart_without_places_stand_by_group():
+    lone = pd.DataFrame({"judge": "score", "first": ["x"] * 4, "second": ["y"] * 4, "winner": ["first"] * 4})
+    table = pd.concat([seasons(("2023", "2024")), lone])
+    page = hja.fit(table, unlinked="apart", position=None, ridge=None).report()
+    assert "items without one run to infinity; each group of items has a zero of its own" in page
+    rows = page.partition('id="scores-table"')[2].partition("</table>")[0]
+    shown = re.findall(r'<th scope="row"[^>]*>(.*?)</th>', rows)
+    assert [name.partition("@")[2] for name in shown] == ["2023"] * 4 + ["2024"] * 4 + [""] * 2
+
+
+def test_nothing_is_said_to_run_to_infinity_where_only_errors_are_missing():
+    told = no_ranking([], "Standard errors are not available.")
+    assert told == [
+        "There is no ranking to report: Standard errors are not available. What follows shows what can be said."
+    ]
