@@ -115,7 +115,7 @@ class Spread(Shown):
     def told(self) -> str:
         """In words; that nothing can be said where numbers are withheld."""
         if np.isnan(self.sd):
-            return "How far scores of an item differ between groups is not known: groups have too few verdicts."
+            return "How far scores of an item differ between groups is not known: groups have too few verdicts, or prompts."
         return (
             f"Scores of an item differ between groups by a standard deviation of {self.sd:.2f} "
             f"(95% interval {self.ci_lower:.2f} to {self.ci_upper:.2f}), in log-odds, beyond the errors."
@@ -383,7 +383,7 @@ class GroupBoards(Shown):
     def heterogeneity(self) -> Spread:
         """How far the scores of an item differ between groups beyond the errors; not a number where that is not known."""
         found = self._evidence.shrunken
-        if len(self._present) < 2 or not found.is_known:
+        if len(self._present) < 2 or not found.is_known or self._are_single:
             return Spread(*[np.nan] * 4)
         return Spread(found.sd, *found.interval(), found.mode)
 
@@ -533,9 +533,19 @@ class GroupBoards(Shown):
             f"{strength.iloc[-1]:.2f} times as strongly as in all groups in {strength.index[-1]}, {least}"
         )
 
-    def _about_scope(self) -> list[tuple[bool, str]]:
-        """Of groups of judges: whom tests are about, and what sensitivities have to do with it."""
+    @property
+    def _are_single(self) -> bool:
+        """Whether every group is a single cluster."""
         working = self._working
+        pairs = np.unique(np.column_stack([working.present, working.clusters.code]), axis=0)
+        return working.clusters.has_repeats and len(pairs) == working.clusters.n == len(self._present)
+
+    def _about_scope(self) -> list[tuple[bool, str]]:
+        """Whom or what tests are about, where groups are of judges, or single prompts."""
+        working = self._working
+        if self._are_single:
+            one = working.name.removesuffix("s")
+            return [(True, f"Every group is a single {one}: what differs between groups cannot be told from it.")]
         if not working.is_of_judges:
             return []
         n = counted(len(working.fit.layout.judges), "judge")

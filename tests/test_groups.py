@@ -688,3 +688,14 @@ def test_a_group_of_a_sample_of_judges_without_a_maximum_has_a_board():
     found = hja.by_group(data, "group", judges="sample", rank=0)
     assert "ridge" in found.groups["note"]["few"]
     assert found.board("few").index[0] == "i00"
+
+
+def test_groups_of_a_single_prompt_each_are_not_told_apart_from_prompts():
+    rng = np.random.default_rng(0)
+    group = np.arange(1200) // 200
+    scores = (np.linspace(1.0, -1.0, 5) + rng.normal(0.0, 1.0, (6, 5)))[group]
+    data = verdicts(rng, scores, rng.integers(4, size=1200), group)
+    data = replace(data, columns=data.columns.assign(question_id=group))
+    found = hja.by_group(data, "group", model="btl", position=None)
+    assert "Every group is a single prompt: what differs between groups cannot be told from it." in found.findings
+    assert np.isnan(found.heterogeneity.sd)
