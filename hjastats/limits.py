@@ -191,8 +191,9 @@ JOINT_SCORES = 1200
 # Monte-Carlo error of 0.5%.
 SIGNED_CLUSTERS = 2000
 SIGNS = 1999
-# Times as many draws of a statistic that none of these attains, where so many tests are adjusted for that nothing would be left.
-MORE_SIGNS = 20
+# Times as many draws of a statistic that fewer of these attain, where so many tests are adjusted for that nothing would be left, or
+# that one draw more or less would decide.
+MORE_SIGNS, FEW_AS_LARGE = 20, 5
 # Characters of a name of an item: longer texts are answers. Characters and levels of parentheses of a contrast string.
 LONGEST_NAME = 200
 # Rows of a sheet among which the first that is not empty holds the names of the columns.

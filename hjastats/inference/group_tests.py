@@ -173,9 +173,9 @@ class GroupTests:
         return {name: value for one, prefix in told for name, value in _told(one.test, prefix).items()}
 
     def _of_one(self, found: tuple[Movements, ...], of: Fluctuation, made: tuple[Drawn, ...]) -> dict[str, float]:
-        """Of one of many judges: where no draw is as large, more of them, so that adjustment for all judges leaves something."""
+        """Of one of many judges: where few draws are as large, more of them, so that adjustment for all judges leaves something."""
         n_tests = len(OF_JUDGES) * len(self._fit.layout.judges)
-        if n_tests > LEVEL * limits.SIGNS / 2 and any(one.df and not one.as_large for one in made):
+        if n_tests > LEVEL * limits.SIGNS / 2 and any(one.df and one.as_large < limits.FEW_AS_LARGE for one in made):
             more = [self._drawn(found, of.signs((self.seed, again))) for again in range(1, limits.MORE_SIGNS)]
             made = tuple(one.with_more(others) for one, *others in zip(made, *more, strict=True))
         return self._told(*made)
