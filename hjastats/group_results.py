@@ -536,9 +536,17 @@ class GroupBoards(Shown):
     @property
     def _are_single(self) -> bool:
         """Whether every group is a single cluster."""
+        return len(self._single) == len(self._present)
+
+    @cached_property
+    def _single(self) -> list[str]:
+        """Groups that are a single cluster, of verdicts that no other group shares with them."""
         working = self._working
         pairs = np.unique(np.column_stack([working.present, working.clusters.code]), axis=0)
-        return working.clusters.has_repeats and len(pairs) == working.clusters.n == len(self._present)
+        if not working.clusters.has_repeats or len(pairs) > working.clusters.n:
+            return []
+        alone = np.bincount(pairs[:, 0], minlength=len(self._present)) == 1
+        return [self.labels[g] for g in self._present[alone]]
 
     def _about_scope(self) -> list[tuple[bool, str]]:
         """Whom or what tests are about, where groups are of judges, or single prompts."""
@@ -546,6 +554,10 @@ class GroupBoards(Shown):
         if self._are_single:
             one = working.name.removesuffix("s")
             return [(True, f"Every group is a single {one}: what differs between groups cannot be told from it.")]
+        if self._single:
+            one = working.name.removesuffix("s")
+            told = f"A single {one} does not say how others are: {and_more(self._single, _NAMED)} cannot be told to differ."
+            return [(True, told)]
         if not working.is_of_judges:
             return []
         n = counted(len(working.fit.layout.judges), "judge")
@@ -597,6 +609,38 @@ class GroupBoards(Shown):
         table = self.judge_tests
         if table.empty or table["p_value"].isna().all():
             return []
+        return [*self._about_single_judges(table), *self._about_position()]
+
+    def _about_position(self) -> list[tuple[bool, str]]:
+        """A position effect that all judges have in common, and what the model of all groups lacks to be tested of judges."""
+        model = self.overall.model
+        told: list[tuple[bool, str]] = []
+        p = self.tests["p_value"]
+        if model.position == "common" and "position" in p.index:
+            if p["position"] < LEVEL:
+                told = [
+                    (
+                        True,
+                        f"The position effect of all judges differs between groups ({told_p(float(p['position']))}).",
+                    )
+                ]
+            else:
+                told = [
+                    (
+                        False,
+                        f"The position effect of all judges is not seen to differ ({told_p(float(p['position']))}).",
+                    )
+                ]
+        if len(model.judges) < 2 or self._working.is_of_judges:
+            return told
+        missing = {"sensitivities": "model='ja'"} if not self._working.fit.layout.structure.judges_differ else {}
+        missing |= {"position effects": "position='judge'"} if model.position == "common" else {}
+        if missing:
+            how = ", ".join(missing.values())
+            told.append((False, f"Not tested of single judges: {' and '.join(missing)}; by_group(..., {how}) does."))
+        return told
+
+    def _about_single_judges(self, table: pd.DataFrame) -> list[tuple[bool, str]]:
         changed = table[table["p_holm"] < LEVEL]
         if changed.empty:
             words = {"sensitivity": "sensitivity", "position": "position effect", "taste": "taste"}

@@ -699,3 +699,62 @@ def test_groups_of_a_single_prompt_each_are_not_told_apart_from_prompts():
     found = hja.by_group(data, "group", model="btl", position=None)
     assert "Every group is a single prompt: what differs between groups cannot be told from it." in found.findings
     assert np.isnan(found.heterogeneity.sd)
+
+
+def prompted(rng, n_prompts, n_judges, sd, group_of, per_prompt=40):
+    """Verdicts without differences between groups, on prompts that suit some items more."""
+    prompt = np.repeat(np.arange(n_prompts), per_prompt)
+    scores = (np.linspace(1.0, -1.0, 6) + rng.normal(0.0, sd, (n_prompts, 6)))[prompt]
+    data = verdicts(rng, scores, rng.integers(n_judges, size=len(prompt)), group_of(prompt))
+    return replace(data, columns=data.columns.assign(question_id=prompt))
+
+
+def test_boards_of_few_prompts_count_these_however_many_judges_there_are():
+    """Of 40 judges groups were clustered by judge, and said to differ by 0.21 or more where they do not."""
+    rng = np.random.default_rng(8)
+    data = prompted(rng, 80, 40, 1.2, lambda prompt: prompt // 10)
+    found = hja.by_group(data, "group", model="btl", position=None)
+    assert found.heterogeneity.ci_lower < 0.1
+    assert {result.cov_type for result in found.results.values()} == {"HC0"}
+
+
+@pytest.mark.parametrize("n_last", [1, 3])
+def test_a_group_of_few_prompts_with_many_verdicts_each_is_not_said_to_differ(n_last):
+    """Of 30 panels 25 and 10 were; of ten, one may be."""
+    named = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        of_prompt = np.r_[np.repeat([0, 1], 40), np.full(n_last, 2)]
+        size = np.r_[np.full(80, 10), np.full(n_last, 800 // n_last)]
+        prompt = np.repeat(np.arange(len(of_prompt)), size)
+        scores = (np.linspace(1.0, -1.0, 6) + rng.normal(0.0, 0.5, (len(of_prompt), 6)))[prompt]
+        data = verdicts(rng, scores, rng.integers(4, size=len(prompt)), of_prompt[prompt])
+        data = replace(data, columns=data.columns.assign(question_id=prompt))
+        named += len(hja.by_group(data, "group", model="btl", position=None).moved) > 0
+    assert named <= 2
+
+
+def test_thirty_judges_as_groups_are_told_apart():
+    rng = np.random.default_rng(3)
+    judge = np.repeat(np.arange(30), 200)
+    gamma = np.where(judge == 7, -1.0, 1.0)
+    data = verdicts(rng, gamma[:, None] * np.linspace(1.2, -1.2, 6), judge, judge)
+    found = hja.by_group(data, "judge", model="btl", position=None)
+    assert found.tests["p_value"]["consensus"] < 0.001
+
+
+def test_a_position_effect_that_changes_for_all_is_no_change_of_scores_and_is_told():
+    rng = np.random.default_rng(1)
+    month, judge = np.arange(4000) // 1000, rng.integers(6, size=4000)
+    one = rng.integers(6, size=4000)
+    other = (one + rng.integers(1, 6, size=4000)) % 6
+    first, second = np.minimum(one, other), np.maximum(one, other)
+    scores = np.linspace(1.0, -1.0, 6)[[3, 0, 4, 2, 5, 1]]
+    wins = rng.random(4000) < expit(scores[first] - scores[second] + 1.0 * (month == 3))
+    names = [np.array([f"{x}{c}" for c in codes]) for x, codes in zip("jii", (judge, first, second), strict=True)]
+    found = hja.by_group(with_group(hja.Comparisons.from_arrays(*names, wins.astype(float)), month), "group")
+    assert found.overall.model.position is not None
+    assert found.tests["p_value"]["consensus"] > 0.01
+    assert found.tests["p_value"]["position"] < 0.001
+    assert any("position effect" in text and "differs between groups" in text for text in found.findings)
+    assert any(text.startswith("Not tested of single judges: sensitivities") for text in found.findings)

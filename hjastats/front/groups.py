@@ -32,8 +32,8 @@ from ..words import quoted
 from .asked import AUTO, Asked, Chosen
 from .door import ENTER, fit
 from .reading import read
-from .search import RIDGE
-from .standard_errors import with_errors
+from .search import RIDGE, possible_positions
+from .standard_errors import are_enough, with_errors
 
 # Columns that say of the rows of a fit which group and which cluster they are in.
 _GROUP, _CLUSTER = "<group>", "<cluster>"
@@ -136,7 +136,15 @@ def by_group(
     kept = grouping.code >= 0
     marked = replace(data, columns=data.columns.assign(**marks))
     marked = marked if kept.all() else marked.subset(kept)
-    overall = fit(marked, model=None if model == AUTO else model, seed=seed, progress=progress, **asked)
+    options_of_fit: dict[str, Any] = {"model": None if model == AUTO else model, "seed": seed, "progress": progress}
+    overall = fit(marked, **options_of_fit, **asked)
+    if (
+        overall.model.position is None
+        and "position" not in asked
+        and len(possible_positions(overall.model.comparisons)) > 1
+    ):
+        # Over all groups it may be none; where it changes between them, scores would take it up.
+        overall = fit(marked, **options_of_fit, **asked, position="common")
     working = _working(overall, clusters)
     with _bar(len(grouping.labels), progress) as done:
         jobs = (
@@ -210,6 +218,10 @@ def _member(overall: HJAResults, label: str, group: int, groups: Any, cov_type: 
     except InputError as error:
         return Member(label, None, some.n_comparisons, str(error).rstrip("."))
     told = [*notes, *([note] if note else [])]
+    # Errors of too few prompts are made larger by what verdicts of all groups have in common; judges know nothing of prompts.
+    prompts = Clusters.of_prompts(some)
+    is_few = prompts is not None and prompts.has_repeats and not are_enough(prompts, some)
+    cov_type = "HC0" if is_few and cov_type == AUTO and groups is None else cov_type
     asked = Asked(groups=groups if isinstance(groups, str) else None, cov_type=cov_type)
     chosen = Chosen()
     result = with_errors(result, asked, chosen)
@@ -324,12 +336,18 @@ def _working(overall: HJAResults, prompts: Clusters | None) -> Working:
     own, judges = Clusters.of(data.columns[_CLUSTER].to_numpy(), data), Clusters.of("judge", data)
     # Of judges that the model takes to be alike, each may still have a taste; so groups of them differ by whom they consist of.
     are_drawn = is_of_judges or (prompts is None and not fit.layout.has_judge_parameters)
-    if are_drawn and judges.has_repeats and judges.n >= limits.FEW_CLUSTERS:
+    if are_drawn and judges.has_repeats and judges.n >= limits.FEW_CLUSTERS and _fewest_judges(data) > 1:
         own = judges
     name = "verdicts" if own.n == data.n_rows else "judges" if own.name == "judge" else "prompts"
     is_dispersed = overall.cov_type != "nonrobust" or own.has_repeats
     group = data.columns[_GROUP].to_numpy(int)
     return Working(fit, model.observations, group, own, name, is_dispersed, is_of_judges)
+
+
+def _fewest_judges(data: Comparisons) -> int:
+    """Of a group: a single one cannot be told from others like it."""
+    pairs = np.unique(np.column_stack([data.columns[_GROUP].to_numpy(int), data.judge_index]), axis=0)
+    return int(np.unique(pairs[:, 0], return_counts=True)[1].min())
 
 
 def _is_of_judges(data: Comparisons) -> bool:

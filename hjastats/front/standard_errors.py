@@ -39,7 +39,7 @@ def with_errors(result: HJAResults, asked: Asked, chosen: Chosen) -> HJAResults:
         return _of_a_sample(result, chosen)
     data, remark = result.model.comparisons, ""
     for clusters in _ways(result, data):
-        if not _are_enough(clusters, data):
+        if not are_enough(clusters, data):
             remark = remark or f"; {clusters.n} {clusters.noun} are too few to cluster by"
             continue
         return _clustered(result, clusters, remark, chosen)
@@ -67,7 +67,7 @@ def _of_a_sample(result: HJAResults, chosen: Chosen) -> HJAResults:
         "" if prompts is None or not prompts.has_repeats else f"; {prompts.n} {prompts.noun} are too few to cluster by"
     )
     undecided = _undecided(result, data)
-    if (undecided or not data.has_whole_weights) and _are_enough(judges, data):
+    if (undecided or not data.has_whole_weights) and are_enough(judges, data):
         reason = (
             f"{undecided:.1%} of the verdicts are ties or soft preferences"
             if undecided
@@ -87,7 +87,8 @@ def _robust(result: HJAResults, clusters: Clusters, reason: str, chosen: Chosen)
     return robust
 
 
-def _are_enough(clusters: Clusters, data: Comparisons) -> bool:
+def are_enough(clusters: Clusters, data: Comparisons) -> bool:
+    """Whether errors that count them are worth having."""
     return clusters.n >= limits.FEW_CLUSTERS and clusters.n > data.n_items
 
 
@@ -130,7 +131,7 @@ def _compares_judges(result: HJAResults) -> bool:
 def _clustered(result: HJAResults, clusters: Clusters, remark: str, chosen: Chosen) -> HJAResults:
     data = result.model.comparisons
     judges = _judges(result, data) if _compares_judges(result) and clusters.name != "judge" else None
-    if judges is not None and _are_enough(judges, data):
+    if judges is not None and are_enough(judges, data):
         # Of judges who differ by their traits each has a taste besides, whatever prompts have in common: 41% of shuffled traits had
         # p < 0.05 with prompts alone, 4% with both.
         chosen.say(

@@ -310,6 +310,11 @@ class Fluctuation:
         """Whether every cluster has rows in one group only."""
         return self.n_clusters == len(self.cluster)
 
+    @property
+    def has_repeats(self) -> bool:
+        """Whether clusters have more than one comparison."""
+        return bool(self.weight.max(initial=0.0) > 1.0)
+
     def signs(self, seed: int | tuple[int, ...] = 0) -> np.ndarray:
         """Random signs of the clusters, shape (n_draws, n_clusters)."""
         drawn = np.random.default_rng(seed).integers(0, 2, (limits.SIGNS, self.n_clusters), dtype=np.int8)

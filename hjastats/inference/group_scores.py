@@ -321,11 +321,36 @@ def deviations(
         free = np.maximum(count - 1.0, 0.0)
         together = np.nansum(free[:, None] * ratio, axis=0) / max(free.sum(), 1.0)
         few = count < limits.OWN_DISPERSION
-        ratio = np.where(few[:, None], together, ratio)
+        # Of larger clusters more hangs together: by how much more is as uncertain as what smaller ones say of it.
+        size = _cluster_size(found)
+        more = (size / ((free * size).sum() / free.sum()) - 1.0 if free.any() else np.zeros(n_groups))[:, None]
+        beyond = np.maximum(together - 1.0, 0.0) + np.where(
+            more > 0.0, 2.0 * together * np.sqrt(2.0 / max(free.sum(), 1.0)), 0.0
+        )
+        ratio = _of_differences(found, np.where(few[:, None], together + more * beyond, ratio))
+        # A single cluster does not say how others like it would be.
+        ratio[(count == 1.0) & found.has_repeats] = np.nan
         df = np.where(few, free.sum(), free)[:, None] * np.ones(n_items)
     variance = np.where(variance > 0.0, ratio * variance, np.nan)
     error = np.sqrt(np.where(variance > 0.0, variance, np.nan))
     return Deviations(estimate, np.where(np.isnan(estimate), np.nan, error), df)
+
+
+def _cluster_size(found: Fluctuation) -> np.ndarray:
+    """Comparisons of the cluster that a comparison of a group is in, on average, shape (n_groups,)."""
+    total, squares = (np.bincount(found.group, found.weight**power, found.n_groups) for power in (1, 2))
+    return squares / np.maximum(total, 1e-300)
+
+
+def _of_differences(found: Fluctuation, ratio: np.ndarray) -> np.ndarray:
+    """Dispersion of the difference of a group from all others, by those of the groups themselves (n_groups, n_items).
+
+    With a share s of the information a group makes 1 - s of its variance, and all others make s.
+    """
+    share = np.bincount(found.group, found.weight, found.n_groups)[:, None] / found.weight.sum()
+    known = np.where(np.isnan(ratio), 0.0, ratio)
+    others = (share * known).sum(axis=0) - share * known
+    return np.asarray((1.0 - share) * ratio + share * others / np.maximum(1.0 - share, 1e-12))
 
 
 def _beside_terms(rows: np.ndarray, terms: np.ndarray, information: np.ndarray) -> np.ndarray:
