@@ -444,14 +444,7 @@ class Comparisons(Shown):
         >>> data.without_judges(["judge-first", "judge-noise"]).n_judges
         6
         """
-        try:
-            unwanted = [judges] if isinstance(judges, str) else [str(name) for name in judges]
-        except TypeError:
-            raise ComparisonError(f"judges must be names, got {type(judges).__name__}.") from None
-        unknown = sorted(set(unwanted) - set(self.judges))
-        if unknown:
-            raise ComparisonError(f"no judge is called {quoted(unknown)}; the judges are {quoted(self.judges, 10)}.")
-        return self.subset(~np.isin(self.judge_index, [self.judges.index(name) for name in unwanted]))
+        return self.subset(~np.isin(self.judge_index, _places(judges, self.judges, "judge")))
 
     def without_items(self, items: Iterable[str]) -> Comparisons:
         """Leave out items by name, and the comparisons with them.
@@ -463,14 +456,8 @@ class Comparisons(Shown):
         >>> data.without_items(["model-A", "model-B"]).n_items
         8
         """
-        try:
-            unwanted = [items] if isinstance(items, str) else [str(name) for name in items]
-        except TypeError:
-            raise ComparisonError(f"items must be names, got {type(items).__name__}.") from None
-        if unknown := sorted(set(unwanted) - set(self.items)):
-            raise ComparisonError(f"no item is called {quoted(unknown)}; the items are {quoted(self.items, 10)}.")
-        gone = np.isin(self.items, unwanted)
-        return self.subset(~(gone[self.first_index] | gone[self.second_index]))
+        unwanted = _places(items, self.items, "item")
+        return self.subset(~(np.isin(self.first_index, unwanted) | np.isin(self.second_index, unwanted)))
 
     def to_frame(self) -> pd.DataFrame:
         """The table with labels: judge, first, second, outcome, weight, and the further columns not called like these.
@@ -608,3 +595,19 @@ def check_rows(name: str, values: Any, data: Comparisons) -> None:
         own = counted
     # Where the table has the same numbers in another order, who counts the rows may mean either.
     check_index(name, values, own, "the data")
+
+
+def _places(names: Any, known: tuple[str, ...], what: str) -> list[int]:
+    """Where one name, or several, stand among those there are.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    try:
+        wanted = [names] if isinstance(names, str) else [str(name) for name in names]
+    except TypeError:
+        raise ComparisonError(f"{what}s must be names, got {type(names).__name__}.") from None
+    if unknown := sorted(set(wanted) - set(known)):
+        raise ComparisonError(f"no {what} is called {quoted(unknown)}; the {what}s are {quoted(known, 10)}.")
+    return [known.index(name) for name in wanted]
