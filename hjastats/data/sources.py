@@ -236,7 +236,8 @@ class Reader:
         roles = self.given.roles
         if self.shape == PAIRS or not (roles.outcome is roles.first_wins is None):
             return None
-        is_named = roles.first in names.all and roles.second in names.all
+        # Labels of every row are no names.
+        is_named = all(isinstance(side, Hashable) and side in names.all for side in (roles.first, roles.second))
         pair = (roles.first, roles.second) if is_named else find_pair(names)
         if pair is None or names.find(*OUTCOME_COLUMNS) is not None or (names_pairs(self.given) and not is_named):
             return None

@@ -757,3 +757,13 @@ def test_what_was_doubtful_when_reading_is_among_the_warnings_and_is_kept_in_fil
     result.to_json(tmp_path / "fit.json")
     assert hja.load_results(tmp_path / "fit.json").model.comparisons.doubts == data.doubts
     assert read_comparisons(table, clean=True).doubts == read_comparisons(table, clean=False).doubts == ()
+
+
+@pytest.mark.parametrize("make", [pd.Series, list, np.array])
+def test_labels_instead_of_a_name_are_refused_in_a_sentence(make):
+    """Also where nothing says which column holds the outcome, so that the contents of the columns are looked at."""
+    table = {"judge": ["j1", "j2"] * 5, "a": list("xyzxyzxyzx"), "b": list("yzxyzxyzxy")}
+    with pytest.raises(hja.ComparisonError):
+        hja.read_comparisons(table, first=make(table["a"]), second="b")
+    with pytest.raises(hja.ComparisonError, match="first must be the name of a column, got"):
+        hja.read_comparisons(table | {"winner": ["a", "b"] * 5}, first=make(table["a"]), second="b")
