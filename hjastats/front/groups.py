@@ -344,16 +344,20 @@ def _working(overall: HJAResults, prompts: Clusters | None) -> Working:
     return Working(fit, model.observations, group, own, name, is_dispersed, is_of_judges)
 
 
+def _judges_and_groups(data: Comparisons) -> tuple[np.ndarray, np.ndarray]:
+    """Judge and group of every two that have verdicts together."""
+    pairs = np.unique(np.column_stack([data.judge_index, data.columns[_GROUP].to_numpy(int)]), axis=0)
+    return pairs[:, 0], pairs[:, 1]
+
+
 def _fewest_judges(data: Comparisons) -> int:
     """Of a group: a single one cannot be told from others like it."""
-    pairs = np.unique(np.column_stack([data.columns[_GROUP].to_numpy(int), data.judge_index]), axis=0)
-    return int(np.unique(pairs[:, 0], return_counts=True)[1].min())
+    return int(np.unique(_judges_and_groups(data)[1], return_counts=True)[1].min())
 
 
 def _is_of_judges(data: Comparisons) -> bool:
     """Whether every judge has verdicts in one group only."""
-    pairs = np.unique(np.column_stack([data.judge_index, data.columns[_GROUP].to_numpy(int)]), axis=0)
-    return len(pairs) == data.n_judges > 1
+    return len(_judges_and_groups(data)[0]) == data.n_judges > 1
 
 
 @dataclass(frozen=True)
